@@ -47,7 +47,7 @@ fn fetch(at: u32) -> u32 {
     return (source[byte >> 2u] >> (byte << 3u)) & (NONE >> (32u - 8u * FROM_BYTES));
 }
 
-// Returns the beginning of the table for the element with number `at`.
+// Returns the index of the first entry of the table for the element with number `at`.
 fn table_of(at: u32) -> u32 {
     if !TABLES { return 0u; }
     return (at + walk.table_shift) / walk.table_inner % walk.tables * 256u;

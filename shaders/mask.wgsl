@@ -27,7 +27,7 @@ struct Search {
     first_chunk: u32,
     // The number of chunks of the dispatch.
     chunks: u32,
-    // The index of the word to which `mask_scan` writes the number of true elements; `mask_scan.wgsl` describes this.
+    // The index of the first word of the total that `mask_scan` writes: see `mask_scan.wgsl`.
     number: u32,
     // The capacity of the result, in rows.
     capacity: u32,

@@ -110,9 +110,9 @@ pub(super) fn copy(
     });
 }
 
-/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. While a row
-/// copies its first piece, it prefetches the lowest place of the next row, and for each further piece a place that is
-/// `step` bytes higher.
+/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. While the
+/// first piece of a row is copied, the lowest place of the next row is prefetched, and for each further piece a place
+/// that is `step` bytes higher.
 #[derive(Clone, Copy)]
 struct Ahead {
     /// The distance of a row's lowest place from the row's start.

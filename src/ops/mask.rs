@@ -76,9 +76,9 @@ impl Found {
 /// The number of words of the output with the number of true elements.
 pub(crate) const COUNT_WORDS: usize = 8;
 
-/// The number of rows for each workgroup of an indirect dispatch. `INDIRECT_WIDTH` is the largest number of workgroups
-/// along the first dimension.
+/// The number of rows for each workgroup of an indirect dispatch.
 pub(crate) const INDIRECT_WORKGROUP: usize = 64;
+/// The largest number of workgroups along the first dimension of an indirect dispatch.
 pub(crate) const INDIRECT_WIDTH: usize = 65_535;
 
 impl Steps {
