@@ -24,8 +24,9 @@ const TYPE_U16: u32 = 2u;
 const TYPE_I16: u32 = 3u;
 const TYPE_F16: u32 = 4u;
 const TYPE_BF16: u32 = 5u;
-// TABLES: true if elements are looked up in tables. STEADY: true if all elements of a row use the same table.
+// True if elements are looked up in tables.
 override TABLES: bool = true;
+// True if all elements of a row use the same table.
 override STEADY: bool = false;
 // 0 if rows are whole words; 1 if rows begin or end within words; SHORT if a word can contain a whole row. With SHORT
 // an invocation makes one word.

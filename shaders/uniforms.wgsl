@@ -110,9 +110,9 @@ struct Walk {
 
 // The integers in tuples are signed.
 const SIGNED_INDICES: u32 = 1u;
-// WRAPS: negative integers count from the end. CLAMPS: out-of-range integers move to the nearest end, and boxes are
-// shifted into the array.
+// Negative integers count from the end.
 const WRAPS: u32 = 2u;
+// Out-of-range integers move to the nearest end, and boxes are shifted into the array.
 const CLAMPS: u32 = 4u;
 // This dispatch reports tuples that are out of range.
 const REPORTS: u32 = 8u;

@@ -59,8 +59,8 @@ pub(crate) enum MaskPosition {
 }
 
 impl<'a> Job<'a> {
-    /// Makes a job on these arrays of values. The plan's inputs are the values, and then the indices. A plan in place
-    /// changes a copy of the first array, and its inputs are the others.
+    /// Makes a job on these arrays of values. The plan's inputs are the values and then the indices. An in-place plan
+    /// changes a copy of the first array, which is not one of its inputs.
     pub(crate) fn new(
         values: impl IntoIterator<Item = &'a Source>,
         plan: impl Fn(&InputShapes) -> Result<Plan, Error> + 'a,

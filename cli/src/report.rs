@@ -109,7 +109,7 @@ struct OutOfRange {
     first: Option<FirstInvalid>,
 }
 
-/// The first out-of-range tuple, with its numbers from the file, which can be uint64.
+/// The first out-of-range tuple, with its integers from the file, which can be uint64.
 #[derive(Debug, Serialize)]
 struct FirstInvalid {
     row: usize,
@@ -151,7 +151,7 @@ impl Run {
         self
     }
 
-    /// Adds the library's report. `index` is the first out-of-range tuple, with its numbers from the file.
+    /// Adds the library's report. `index` is the first out-of-range tuple, with its integers from the file.
     pub(crate) fn with_report(mut self, report: Report, index: Vec<i128>) -> Self {
         self.out_of_range = Some(OutOfRange {
             rows: report.tuples,

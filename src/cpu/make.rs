@@ -23,9 +23,10 @@ use crate::{
 /// The number of groups in a block. At the end of a block the processor waits for all reads that it has started. A
 /// block has far more groups than the processor can have unfinished reads, so this wait is a small part of the time.
 const BLOCK_GROUPS: usize = 1024;
-/// While the loop copies a group, it prefetches the group that comes [`PREFETCH_GROUPS`] groups later. If these groups
-/// have more than [`PREFETCH_BYTES`] bytes in all, it prefetches an earlier group.
+/// While the loop copies a group, it prefetches the group that comes this many groups later, unless these groups have
+/// too many bytes.
 const PREFETCH_GROUPS: usize = 16;
+/// If the groups up to the prefetched group would have more bytes than this, an earlier group is prefetched.
 const PREFETCH_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups can be divided, so that
 /// even a few of them keep all threads busy.
@@ -33,8 +34,9 @@ const MAX_UNDIVIDED_BYTES: usize = 4096;
 /// If the pieces of a group are shorter than a cache line and far apart, the groups are copied in the order of their
 /// places. Groups that share cache lines then follow each other. At most this many groups are ordered at a time.
 const MAX_ORDERED_GROUPS: usize = 1 << 16;
-/// The smallest number of groups, and of pieces in a group, for which the order of places is used.
+/// The smallest number of groups for which the order of places is used.
 const MIN_ORDERED_GROUPS: usize = 256;
+/// The smallest number of pieces in a group for which the order of places is used.
 const MIN_ORDERED_PIECES: usize = 16;
 /// The maximum size in bytes of a range of places that is read together.
 const NEAR_BYTES: usize = 4 * LINE;

@@ -59,10 +59,10 @@ const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
 const LINE_BYTES: f64 = 128.0;
 
-/// The vector instructions for each operation that the interpreter counts. A division counts for
-/// `OPERATIONS_PER_DIVISION` operations in addition to itself. Both numbers fit the kernels without loops: see the
+/// The vector instructions for each operation that the interpreter counts, fitted to the kernels without loops: see the
 /// table.
 pub(crate) const INSTRUCTIONS_PER_OPERATION: f64 = 0.7;
+/// The operations that a division counts for, in addition to itself, fitted in the same way.
 pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
 
 /// The GPUs with estimates.

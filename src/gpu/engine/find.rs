@@ -28,9 +28,9 @@ use std::ops::Range;
 
 type SearchDispatch = Dispatch<SearchWords>;
 
-/// The size in bytes of the buffer to which a search writes the number of true elements. [`COUNT_ARGUMENT`] is the
-/// number of the argument with this buffer.
+/// The size in bytes of the buffer to which a search writes the number of true elements.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
+/// The number of the argument with this buffer.
 const COUNT_ARGUMENT: usize = INDICES;
 
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.

@@ -2,8 +2,9 @@
 
 use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
-/// Values of `NUMBERS` in `combine.wgsl`: `SIGNED` for signed integers, `PARTS` for numbers smaller than a word.
+/// The value of `NUMBERS` in `combine.wgsl` for signed integers: `SIGNED`.
 pub(super) const NUMBERS_SIGNED: u32 = 1;
+/// The value of `NUMBERS` in `combine.wgsl` for numbers smaller than a word: `PARTS`.
 const NUMBERS_PARTS: u32 = 4;
 
 /// The rule by which the shaders combine an element of a slice with an element of a row.
