@@ -19,9 +19,9 @@ use core::{
     ops::{Add, Mul, Sub},
 };
 
-/// While the loop combines a row, it prefetches the slice of the row that comes this many rows later, but at most
-/// [`PREFETCH_BYTES`] bytes of it.
+/// While the loop combines a row, it prefetches the slice of the row that comes this many rows later.
 const PREFETCH_ROWS: usize = 8;
+/// The maximum number of bytes of a slice that are prefetched.
 const PREFETCH_BYTES: usize = 512;
 /// Slices of fewer bytes are not prefetched.
 const PREFETCH_MIN_BYTES: usize = 32;

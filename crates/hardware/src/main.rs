@@ -22,8 +22,8 @@
 //!   code and statistics. The instructions of a lane and its bytes in flight are counted in the code.
 //! - **Estimated** (`estimate`): times on some GPUs, by formulas.
 //!
-//! `table` shows all three, and `leave-one-out` shows times without one of the engine's kernels. `check` checks the code
-//! of the library's pipelines, and `vectors` checks the code of the golden vectors' pipelines.
+//! `table` shows all three, and `leave-one-out` shows times without one of the engine's kernels. `check` checks the
+//! code of the library's pipelines, and `vectors` checks the code of the golden vectors' pipelines.
 
 mod amd;
 mod cases;
