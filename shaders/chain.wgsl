@@ -36,7 +36,7 @@ fn led_by(row: u32, speaks: bool) -> u32 {
     return select(NONE, slice, first_after(slice, 0u, 0u) == walk.first_row + row + 1u);
 }
 
-// Returns the word of the link from row `row` to the next row of its list.
+// Returns the index in `lists` of the link from row `row` to the next row of its list.
 fn link_of(row: u32) -> u32 {
     return walk.slices * walk.lists + walk.rows + row * select(1u, 2u, walk.lists == 1u);
 }

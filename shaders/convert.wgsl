@@ -24,8 +24,9 @@ const TYPE_U16: u32 = 2u;
 const TYPE_I16: u32 = 3u;
 const TYPE_F16: u32 = 4u;
 const TYPE_BF16: u32 = 5u;
-// TABLES: true if elements are looked up in tables. STEADY: true if all elements of a row use the same table.
+// True if elements are looked up in tables.
 override TABLES: bool = true;
+// True if all elements of a row use the same table.
 override STEADY: bool = false;
 // 0 if rows are whole words; 1 if rows begin or end within words; SHORT if a word can contain a whole row. With SHORT
 // an invocation makes one word.
@@ -47,7 +48,7 @@ fn fetch(at: u32) -> u32 {
     return (source[byte >> 2u] >> (byte << 3u)) & (NONE >> (32u - 8u * FROM_BYTES));
 }
 
-// Returns the beginning of the table for the element with number `at`.
+// Returns the index of the first entry of the table for the element with number `at`.
 fn table_of(at: u32) -> u32 {
     if !TABLES { return 0u; }
     return (at + walk.table_shift) / walk.table_inner % walk.tables * 256u;
@@ -71,7 +72,7 @@ fn converted(bits: u32, table: u32) -> u32 {
 }
 
 // Returns the number of an element of the row that is inside the source. If the run is cropped, it is the element at
-// position 0, because unit 0 can be outside.
+// position 0, because unit 0 can be outside the source.
 fn origin(row: Row) -> u32 {
     for (var c = 0u; CROPS && c < coordinates(); c++) {
         if walk.coordinates[c].along == RUN { return row.base - row.place * walk.coordinates[c].stride; }

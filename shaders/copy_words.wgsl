@@ -209,7 +209,7 @@ fn make_four(
     let j = groups * 4u - first;
     // True if the row has all elements of the group, and in a crop all of them have a source. `j` wraps to a large
     // number if the group begins before the row. The crop's positions are in order: if the first and the last are
-    // inside, all are.
+    // inside the array, all are.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }
     let are_found = whole & vec4(row.state == FOUND);

@@ -19,23 +19,27 @@ struct MaskDim {
 }
 
 struct Search {
-    // The byte of the mask at which the elements of the dispatch begin, and the number of these elements.
+    // The offset in bytes of the dispatch's first element in the bound mask.
     begin: u32,
+    // The number of elements of the dispatch.
     elements: u32,
-    // The place of the dispatch's first chunk among the bound chunks, and the number of the dispatch's chunks.
+    // The index of the dispatch's first chunk among the bound chunks.
     first_chunk: u32,
+    // The number of chunks of the dispatch.
     chunks: u32,
-    // The word at which `mask_scan` writes the number of true elements; `mask_scan.wgsl` describes these words.
+    // The index of the first word of the total that `mask_scan` writes: see `mask_scan.wgsl`.
     number: u32,
     // The capacity of the result, in rows.
     capacity: u32,
-    // The word at which the bound rows of the result begin, the number of the first bound row, and the number of bound
-    // rows.
+    // The index of the first word of the bound rows of the result.
     result: u32,
+    // The number of the first bound row.
     first_row: u32,
+    // The number of bound rows.
     rows: u32,
-    // The number of words in a row of the result, and in one of its numbers (2 for i64).
+    // The number of words in a row of the result.
     row_words: u32,
+    // The number of words in an integer of a row (2 for i64).
     index_words: u32,
     // The number of workgroups in the first dimension of the grid.
     groups_x: u32,

@@ -1,9 +1,9 @@
 // Step 3 of a search in a mask: writes the position of each true element to its row of the result. See `mask.wgsl`.
 //
-// A position has a number for each dimension. If the size of a dimension is given as 0, all elements of the dispatch
+// A position has an integer for each dimension. If the size of a dimension is given as 0, all elements of the dispatch
 // are in one row of this dimension. Their positions along all outer dimensions are then the same.
 //
-// A dispatch writes only the bound rows. Other dispatches write the other rows, or the rows exceed the capacity.
+// A dispatch writes only the bound rows. All other rows exceed the capacity or are written by other dispatches.
 //
 // A further dispatch (FILLS) writes NONE to the rows after the last position. It binds the words that `mask_scan` wrote
 // as `mask`.

@@ -8,9 +8,9 @@
 #import mask.wgsl
 
 override CONTINUES: bool = false;
-// ROWS: the number of rows for each workgroup of the indirect dispatch. WIDTH: the largest number of workgroups along
-// the first dimension.
+// The number of rows for each workgroup of the indirect dispatch.
 const ROWS: u32 = 64u;
+// The largest number of workgroups along the first dimension of the indirect dispatch.
 const WIDTH: u32 = 65535u;
 
 // The words from `search.number` on: the three arguments of an indirect dispatch, the number of rows, the number of

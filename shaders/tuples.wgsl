@@ -1,4 +1,4 @@
-// Index tuples: the numbers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
+// Index tuples: the integers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
 // checks.
 // Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder,
 // report_row.
@@ -10,25 +10,25 @@ override CROPS: bool = true;
 // True if all coordinates extend along dimensions from positions that are not in tuples, as in gradients of slices.
 // Sizes and extents are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
-// True if a number of a tuple is in range exactly when, as an unsigned number, it is less than its dimension's size.
-// This requires that numbers are neither wrapped nor clamped, that no dimension has 2^31 positions, and that this
+// True if an integer of a tuple is in range exactly when, as an unsigned integer, it is less than its dimension's size.
+// This requires that integers are neither wrapped nor clamped, that no dimension has 2^31 positions, and that this
 // dispatch takes all positions.
 override PLAIN: bool = false;
 // True if a coordinate has 2^32 positions or more.
 override LONG: bool = false;
-// True if tuples are bytes of a mask. The only number of such a tuple is NONE if the byte is 0, otherwise 0. `tuples`
+// True if tuples are bytes of a mask. The only integer of such a tuple is NONE if the byte is 0, otherwise 0. `tuples`
 // and `tuple_words` then count bytes.
 override MASKED: bool = false;
 
 @group(0) @binding(0) var<storage, read> tuples: array<u32>;
 
-// A 64-bit number in two words.
+// A 64-bit integer in two words.
 struct Number {
     low: u32,
     high: u32,
 }
 
-// Returns the number in column `column` of the tuple that begins at word `tuple`.
+// Returns the integer in column `column` of the tuple that begins at word `tuple`.
 fn number_at(tuple: u32, column: u32) -> Number {
     if MASKED { return Number(mask_at(tuple), 0u); }
     let at = tuple + column * walk.index_words;
@@ -37,7 +37,7 @@ fn number_at(tuple: u32, column: u32) -> Number {
     return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
 }
 
-// Returns the low word of the number if tuples are PLAIN, or NONE if the high word is not 0.
+// If tuples are PLAIN: returns the low word of this integer, or NONE if its high word is not 0.
 fn plain_number_at(tuple: u32, column: u32) -> u32 {
     if MASKED { return mask_at(tuple); }
     let at = tuple + column * walk.index_words;
@@ -55,7 +55,7 @@ fn size_of(c: u32) -> Number {
     return Number(walk.coordinates[c].size, select(0u, walk.coordinates[c].high & 0xffffu, LONG));
 }
 
-// Returns whether a number is not negative and less than `limit`, which is not negative.
+// Returns whether `number` is not negative and less than `limit`, which is not negative.
 fn is_below(number: Number, limit: Number) -> bool {
     return number.high < limit.high || (number.high == limit.high && number.low < limit.low);
 }
@@ -65,12 +65,12 @@ fn add_numbers(a: Number, b: Number) -> Number {
     return Number(low, a.high + b.high + select(0u, 1u, low < b.low));
 }
 
-// Returns the sum of a number and a signed 32-bit number.
+// Returns the sum of `a` and `b`, a signed 32-bit integer.
 fn plus(a: Number, b: u32) -> Number {
     return add_numbers(a, Number(b, select(0u, NONE, b >= HIGH)));
 }
 
-// Returns the remainder of a number divided by `size`, which is less than 2^31. The remainder is never negative.
+// Returns the remainder of `number` divided by `size`, which is less than 2^31. The remainder is never negative.
 fn remainder(number: Number, size: u32) -> Number {
     // The complement of a negative number is not negative. Its remainder counts from the end.
     let sign = select(0u, NONE, number.high >= HIGH);
@@ -85,8 +85,9 @@ fn remainder(number: Number, size: u32) -> Number {
     return Number(select(rest, size - 1u - rest, sign != 0u), 0u);
 }
 
-// Returns the start index of coordinate `c`: the number of the tuple, after wrapping negative numbers and clamping
-// numbers that are out of range. `reach` is the signed distance from a box's first to its last position.
+// Returns the start index of coordinate `c`: its integer in the tuple, or `begin` of the uniforms if it has no column.
+// If the flags say so, negative integers are wrapped and out-of-range integers are clamped. `reach` is the signed
+// distance from a box's first to its last position.
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;
     let size = size_of(c);
@@ -120,7 +121,7 @@ fn reach_of(c: u32) -> u32 {
     return (walk.coordinates[c].extent - 1u) * walk.coordinates[c].step;
 }
 
-// Reports the tuple with number `tuple` if it is out of range.
+// Reports tuple number `tuple` of this dispatch if it is out of range.
 fn report_row(tuple: u32) {
     if COORDINATES > 0u && is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
         atomicAdd(&report.count, 1u);

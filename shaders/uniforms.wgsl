@@ -15,29 +15,36 @@ override LOOPS: bool = false;
 
 struct Dim {
     size: u32,
-    // The distance between neighbours in the source, in the destination, and in the list of tuples.
+    // The distance between neighbours in the source.
     from_stride: u32,
+    // The distance between neighbours in the destination.
     to_stride: u32,
+    // The distance between the tuples of neighbours, in tuples.
     tuple_stride: u32,
 }
 
 struct Coordinate {
-    // The number of positions, and the distance between neighbouring positions.
+    // The number of positions.
     size: u32,
+    // The distance between neighbouring positions.
     stride: u32,
-    // This dispatch takes the `count` positions from `first` on. Other dispatches take the rows at other positions.
+    // The first position that this dispatch takes. Other dispatches take the rows at other positions.
     first: u32,
+    // The number of positions that this dispatch takes.
     count: u32,
-    // The coordinate's column in the tuple, or NONE: then the position is `begin`, a signed number.
+    // The coordinate's column in the tuple, or NONE if the position is `begin`.
     column: u32,
+    // The position, a signed integer, if there is no column.
     begin: u32,
-    // The dimension along which boxes extend, or RUN, or NONE. A box has `extent` elements along it, `step` positions
-    // apart; this dispatch takes the elements from number `digit` on. If `flip` names a column of the tuple and that
-    // column is not 0, the box is reversed. If `flip` is NONE, no box is reversed.
+    // The dimension along which boxes extend, or RUN, or NONE.
     along: u32,
+    // The distance between neighbouring elements of a box, in positions.
     step: u32,
+    // The number of elements of a box along this dimension.
     extent: u32,
+    // This dispatch takes the elements of a box from number `digit` on.
     digit: u32,
+    // The column of the tuple that reverses the box if it is not 0. If `flip` is NONE, no box is reversed.
     flip: u32,
     // `size` and `first` have 48 bits: the low half of this word has the upper 16 bits of `size`, and the high half has
     // the upper 16 bits of `first`.
@@ -53,51 +60,59 @@ struct Walk {
     rows: u32,
     // A combination of the bits below.
     flags: u32,
-    // The numbers of dimensions and coordinates.
+    // The number of dimensions.
     dims_used: u32,
+    // The number of coordinates.
     coordinates_used: u32,
-    // The word at which tuples begin, and the number of words in a tuple and in one of its numbers (2 for i64).
+    // The index of the first tuple's first word.
     tuples: u32,
+    // The number of words in a tuple.
     tuple_words: u32,
+    // The number of words in an integer of a tuple (2 for i64).
     index_words: u32,
-    // A group of 2^lanes_log2 neighbouring invocations takes a segment of `segment` units of a row. A row has
-    // `segments` segments. See each kernel.
+    // A group of 2^lanes_log2 neighbouring invocations takes a segment of a row. See each kernel.
     lanes_log2: u32,
+    // The number of segments of a row.
     segments: u32,
+    // The number of units of a segment.
     segment: u32,
     // The number of workgroups in the first dimension of the grid.
     groups_x: u32,
     // In `copy_words.wgsl`: how many elements of the first group precede the result, 0 to 3.
     head: u32,
-    // In a scatter: a row's number is its position plus `first_row` plus 1; earlier dispatches use the numbers up to
-    // `first_row`. This dispatch binds `slices` slices of the destination, from number `first_slice` on.
+    // In a scatter: a row's number is its position plus `first_row` plus 1. Earlier dispatches use the numbers up to
+    // `first_row`.
     first_row: u32,
+    // In a scatter: the number of slices of the destination that this dispatch binds.
     slices: u32,
+    // In a scatter: the number of the first of these slices.
     first_slice: u32,
-    // The number of lists of a slice (0 if one workgroup links all rows), and the binary logarithm of the number of
-    // rows that share a list: see `chain.wgsl`.
+    // The number of lists of a slice, or 0 if one workgroup links all rows: see `chain.wgsl`.
     lists: u32,
+    // Rows r with the same r >> list_shift share a list.
     list_shift: u32,
-    // The distance between rows in the updates and between slices, and the start of the first row in the updates.
+    // The distance between rows in the updates and between slices.
     pitch: u32,
+    // The start of the first row in the updates.
     updates: u32,
-    // The number in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
-    // numbers of rows.
+    // The integer in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
+    // row numbers.
     first_index: u32,
-    // In `convert.wgsl`: the number of neighbouring source elements that share a table, the number of tables, and an
-    // offset that is added to the number of an element before the table is computed.
+    // In `convert.wgsl`: the number of neighbouring source elements that share a table.
     table_inner: u32,
+    // In `convert.wgsl`: the number of tables.
     tables: u32,
+    // In `convert.wgsl`: an offset that is added to the index of an element before the index of its table is computed.
     table_shift: u32,
     dims: array<Dim, 30>,
     coordinates: array<Coordinate, 9>,
 }
 
-// The numbers in tuples are signed.
+// The integers in tuples are signed.
 const SIGNED_INDICES: u32 = 1u;
-// WRAPS: negative numbers count from the end. CLAMPS: out-of-range numbers move to the nearest end, and boxes are
-// shifted inside.
+// Negative integers count from the end.
 const WRAPS: u32 = 2u;
+// Out-of-range integers move to the nearest end, and boxes are shifted into the array.
 const CLAMPS: u32 = 4u;
 // This dispatch reports tuples that are out of range.
 const REPORTS: u32 = 8u;

@@ -26,7 +26,7 @@ fn fetch(at: u32) -> u32 {
 
 // Makes four words of a row. Their distances in the row are multiples of four bytes.
 fn make_four(row: Row, words: vec4<u32>) {
-    // The number of each word's first byte in the row. It is negative if the word begins before the row.
+    // The distance in bytes from the start of the row to each word. Negative if the word begins before the row.
     let t = vec4<i32>(words * 4u - row.to);
     var bits = vec4(0u);
     var mask = vec4(0u);
@@ -55,7 +55,8 @@ fn make_four(row: Row, words: vec4<u32>) {
             first = reached / stride;
         }
         let at = row.base + first * row.step;
-        // The bit of the word at which this element begins. Negative if the element begins before the word.
+        // The offset in bits of this element from the start of the word. Negative if the element begins before the
+        // word.
         let begin = (vec4<i32>(first * stride) - t) * 8;
         for (var n = 0u; n < MOST; n++) {
             let element = first + n;

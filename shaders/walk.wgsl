@@ -8,7 +8,7 @@
 //     from = from_base + sum(digit[d] * dims[d].from_stride) + j * run_from + sum(position[c] * coordinates[c].stride)
 //     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
 //
-// where position[c] is a number of the row's index tuple. In a crop, it is that number plus a multiple of the row's
+// where position[c] is an integer of the row's index tuple. In a crop, it is that integer plus a multiple of the row's
 // digit along one dimension. If tuples select places in the destination (SCATTERS), the sum over coordinates is added
 // to `to` instead. In the other steps of a scatter, `slice_of` uses `from` as the number of a slice of the destination.
 //
@@ -31,16 +31,18 @@ const ELSEWHERE: u32 = 2u;
 const CROPPED_DIMS: u32 = 8u;
 
 struct Row {
-    // The position of unit 0 of the row in the source, and the distance to the next unit.
+    // The position of unit 0 of the row in the source.
     base: u32,
+    // The distance between neighbouring units of the row in the source.
     step: u32,
     // The position of unit 0 of the row in the destination.
     to: u32,
     state: u32,
-    // The number of the row's tuple. `later` is 0 for the first row with this tuple; this row reports the tuple.
+    // The number of the row's tuple.
     tuple: u32,
+    // 0 for the first row with this tuple. This row reports the tuple.
     later: u32,
-    // If the run is cropped, unit j is inside if place + j * place_step is less than `places`.
+    // If the run is cropped, unit j is inside the array if place + j * place_step is less than `places`.
     place: u32,
     place_step: u32,
     places: u32,

@@ -114,6 +114,7 @@ const CPU: Throughput = Throughput {
 
 /// The rate of new memory in bytes per second, measured on the same machine as [`CALL`] and [`CPU`].
 const NEW_MEMORY: f64 = 4.4e9;
+/// The time of a call in seconds, in addition to moving bytes.
 const CALL: f64 = 400e-9;
 
 /// The size in bytes of the smallest result that counts as new memory. Allocators get large blocks from the system and

@@ -40,7 +40,7 @@ pub(crate) enum Effect {
 pub(crate) struct Find {
     /// The capacity of the result, in positions.
     pub(crate) capacity: usize,
-    /// The type of the numbers of a position.
+    /// The type of the integers in a position.
     pub(crate) index: IndexType,
 }
 
@@ -134,7 +134,7 @@ pub(crate) struct Move {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IndexTensor {
     pub(crate) shape: Vec<usize>,
-    /// The number of leading dimensions that number the tuples.
+    /// The number of leading dimensions; each position in them has a tuple.
     pub(crate) tuple_dims: usize,
     /// The shape of the array that the tuples index. `None` if they index the move's destination.
     pub(crate) target: Option<Vec<usize>>,
@@ -219,8 +219,8 @@ impl Move {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// If the result of a slice is one contiguous part of the source, returns the byte of the source where this part
-    /// begins. Otherwise, and for all other operations, returns `None`.
+    /// If the result of a slice is one contiguous part of the source, returns the part's offset in bytes in the source.
+    /// Otherwise, and for all other operations, returns `None`.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.walk {
             _ if !self.is_slice() => None,

@@ -25,7 +25,7 @@ pub(crate) const ON_GPU: [DType; 7] = [
     DType::F32,
 ];
 
-/// The value of an element of 8 or 16 bits, or of `f32`. Bits above those of the type are ignored.
+/// The value of an element of 8 or 16 bits, or of `f32`. Bits above the type's size are ignored.
 #[inline(always)]
 pub(crate) fn f32_of(dtype: DType, bits: u32) -> f32 {
     match dtype {
@@ -40,7 +40,7 @@ pub(crate) fn f32_of(dtype: DType, bits: u32) -> f32 {
     }
 }
 
-/// The bits of the element of at most 32 bits that is nearest to `value`.
+/// Rounds `value` to the nearest element of `dtype`, a type of at most 32 bits, and returns the element's bits.
 #[inline(always)]
 pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     match dtype {

@@ -845,7 +845,7 @@ impl Plan {
         }
     }
 
-    /// Runs the steps on the CPU. The inputs and outputs must be those of the plan.
+    /// Runs the steps on the CPU. `inputs` and `outputs` must match the plan's inputs and outputs.
     pub(crate) fn run_steps(
         &self,
         inputs: &[Values<'_>],

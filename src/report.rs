@@ -6,7 +6,7 @@ use crate::{
     options::OutOfRange, shape::coordinates_of, text::Shape,
 };
 
-/// How many tuples the CPU or a device found out of range, and which was the first.
+/// The number of tuples that the CPU or a device found out of range, and the first of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// The number of out-of-range tuples.
@@ -31,18 +31,18 @@ impl Missing {
     }
 }
 
-/// How many index tuples of a gather, a crop, a paste or a scatter were out of range, and which was the first. The
-/// tuples of a crop and a paste are boxes.
+/// The number of out-of-range index tuples of a gather, a crop, a paste or a scatter, and the first of them. The tuples
+/// of a crop and a paste are boxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// The number of tuples, including those out of range. 0 if there is nothing to move. For an operation without
     /// tuples, such as a slice, the number of rows of its plan.
     pub tuples: usize,
-    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for the
-    /// elements outside, a paste left these out, and a scatter dropped their updates.
+    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for
+    /// elements outside the array, a paste left these out, and a scatter dropped their updates.
     pub out_of_range: usize,
-    /// The first tuple that was out of range, in row-major order. `None` if none was.
+    /// The first tuple that was out of range, in row-major order. `None` if no tuple was.
     pub first: Option<InvalidIndex>,
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. Empty for an operation without tuples.

@@ -25,8 +25,8 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     Ok(if is_empty { 0 } else { count })
 }
 
-/// Checks that an argument has as many elements or bytes as its shape needs. The error names `argument` and `unit`,
-/// which is `"elements"` or `"bytes"`.
+/// Checks that an argument has the number of elements or bytes that its shape needs. The error names `argument` and
+/// `unit`, which is `"elements"` or `"bytes"`.
 pub(crate) fn check_length(
     argument: &'static str,
     shape: &[usize],

@@ -7,7 +7,7 @@
 //! tuple's number = tuple + Σ digit · dim.tuple
 //! from           = walk.from + Σ digit · dim.from + Σ position · coordinate.stride
 //! to             = walk.to + Σ digit · dim.to
-//! position       = the number in the coordinate's column of the tuple
+//! position       = the integer in the coordinate's column of the tuple
 //!                  + in a crop: (digit along the coordinate's dimension) · step
 //! ```
 //!
@@ -210,9 +210,9 @@ pub(crate) struct BoxExtent {
     pub(crate) dim: usize,
     /// The distance between neighbours in a box, in positions of the coordinate.
     pub(crate) step: isize,
-    /// The size of a box along the dimension. `first` is the first position of the box that the dimension covers: 0,
-    /// unless the dimension was cut.
+    /// The size of a box along the dimension.
     pub(crate) extent: usize,
+    /// The first position of the box that the dimension covers: 0, unless the dimension was cut.
     pub(crate) first: usize,
     /// The column of the tuple that reverses a box if its integer is not 0.
     pub(crate) flip: Option<usize>,
@@ -241,16 +241,18 @@ pub(crate) struct PositionWindow {
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
     pub(crate) unit: usize,
-    /// The unit of the source (`from`) and of the destination (`to`) if all digits and positions are 0.
+    /// The unit of the source if all digits and positions are 0.
     pub(crate) from: isize,
+    /// The unit of the destination if all digits and positions are 0.
     pub(crate) to: isize,
     /// The dimensions, outermost first. Never empty.
     pub(crate) dims: Vec<Dim>,
     pub(crate) coordinates: Vec<Coordinate>,
     /// The side that the tuples index.
     pub(crate) points: Side,
-    /// The number of integers in a tuple. `tuple` is the number of the first tuple.
+    /// The number of integers in a tuple.
     pub(crate) columns: usize,
+    /// The number of the first tuple.
     pub(crate) tuple: usize,
     /// True if this walk counts its out-of-range tuples. A part of a split walk counts them if it has their first
     /// units.
@@ -703,7 +705,7 @@ impl Walk {
         low..high + 1
     }
 
-    /// Splits the walk in two: the first `middle` positions of dimension `d`, and the others.
+    /// Splits the walk in two: the first `middle` positions of dimension `d`, and the remaining positions.
     pub(crate) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         let dim = self.dims[d];
         let part_of_walk = |first: usize, size: usize| {
@@ -729,7 +731,8 @@ impl Walk {
         ]
     }
 
-    /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the others.
+    /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the remaining
+    /// positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
         let PositionWindow { first, count } = self.coordinates[c].window;

@@ -19,12 +19,13 @@ use crate::{
     number::{bf16_of_f32, f16_of_f32, f32_of_bf16, f32_of_f16},
 };
 
-/// The rule for numbers that the target type does not have.
+/// The rule for numbers that the target type cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RoundingRule {
     /// The nearest number of the type, in a tie the even one. As an integer, a NaN becomes 0.
     Nearest,
-    /// Integers wrap, and fractions are cut off. Numbers too large for an integer, which C leaves undefined, saturate.
+    /// An integer wraps. A float loses its fraction; if it is too large for the integer type (undefined in C), it
+    /// saturates.
     Cast,
 }
 

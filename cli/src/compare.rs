@@ -97,9 +97,9 @@ fn compare_pieces(
     arrays: &[Array; 2],
     found: &mut Differences,
 ) -> Result<(), Failure> {
-    /// The size of a piece in bytes: pieces of both arrays fit into a cache. The rows of an array in Fortran order are
-    /// scattered over its file, so longer pieces are faster there.
+    /// The size of a piece in bytes: pieces of both arrays fit into a cache.
     const PIECE_BYTES: usize = 1 << 20;
+    /// The same size for an array in Fortran order. Its rows are scattered over its file, so longer pieces are faster.
     const FORTRAN_PIECE: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
     let piece_elements = if arrays.iter().any(is_fortran) {

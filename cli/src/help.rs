@@ -59,7 +59,7 @@ const SUBCOMMAND_GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Other programs' names for operations, and how to do the same here.
+/// Other programs' names for operations, each with the arguments of `wgslice` that do the same.
 const SYNONYMS: [(&str, &str); 24] = [
     ("argwhere", "nonzero"),
     ("astype", "convert"),

@@ -40,7 +40,7 @@ enum TableLine {
     Note(String),
 }
 
-/// Returns a file's lines: only the array's, or one for the file and one for each array.
+/// Returns the lines for a file: the lines of its only array, or a line for the file and then the lines of each array.
 fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
     let format = listing.format.name();
     match &listing.arrays[..] {

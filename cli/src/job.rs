@@ -1,6 +1,6 @@
 //! Runs commands that work on whole tensors: they read files, run one operation and write a file.
 //!
-//! Every such command is a [`Job`]. It names the files, and has a function that makes the plan from the files' shapes.
+//! Every such command is a [`Job`]. It names the files and has a function that makes the plan from the files' shapes.
 //! The plan rejects invalid arguments before a device is opened, and then runs on the tensors.
 
 use crate::{
@@ -59,8 +59,8 @@ pub(crate) enum MaskPosition {
 }
 
 impl<'a> Job<'a> {
-    /// Makes a job on these arrays of values. The plan's inputs are the values, and then the indices. A plan in place
-    /// changes a copy of the first array, and its inputs are the others.
+    /// Makes a job on these arrays of values. The plan's inputs are the values and then the indices. An in-place plan
+    /// changes a copy of the first array, which is not one of its inputs.
     pub(crate) fn new(
         values: impl IntoIterator<Item = &'a Source>,
         plan: impl Fn(&InputShapes) -> Result<Plan, Error> + 'a,
@@ -328,7 +328,7 @@ impl Job<'_> {
         }
     }
 
-    /// Returns the text of an error of the library, with the tuple's numbers as they are in the file.
+    /// Returns the text of an error of the library, with the tuple's integers as they are in the file.
     fn text(&self, error: &Error) -> String {
         let text = error.to_string();
         let Error::InvalidIndices(report) = error else {
@@ -354,7 +354,7 @@ impl Job<'_> {
         }
     }
 
-    /// Returns the numbers of the first out-of-range tuple as they are in the files. The library gets uint64 numbers
+    /// Returns the integers of the first out-of-range tuple as they are in the files. The library gets uint64 values
     /// above the maximum of int64 as that maximum.
     fn first_tuple_in_file(
         &self,

@@ -188,7 +188,7 @@ fn parse_number(text: &str) -> Option<Number> {
     }
 }
 
-/// Parses a list at the start of `rest`, and returns its shape.
+/// Parses a list at the start of `rest` and returns its shape.
 fn parse_list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
     /// More dimensions than arrays have in practice. The limit keeps the text from overflowing the stack.
     const MAX_DEPTH: usize = 32;

@@ -294,7 +294,7 @@ fn quote_words(words: &[OsString]) -> String {
     words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Prints the error, and returns its exit code.
+/// Prints the error and returns its exit code.
 fn report(failure: Failure) -> ExitCode {
     // If the reader of standard output has gone, the command ends without a message.
     if !matches!(failure, Failure::ReaderGone) {

@@ -1,4 +1,4 @@
-//! Runs one operation on many files, and writes the results to a folder: `IN… --to DIR`.
+//! Runs one operation on many files and writes the results to a folder: `IN… --to DIR`.
 
 use crate::{
     args::{Global, Invocation},

@@ -21,7 +21,7 @@ pub(crate) struct SlicedArray<'a> {
 pub(crate) struct ElementParts {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
-    /// The slice, which includes all parts of an element.
+    /// The slice, which includes all parts of each element.
     pub(crate) spec: SliceSpec,
 }
 

@@ -109,7 +109,7 @@ struct OutOfRange {
     first: Option<FirstInvalid>,
 }
 
-/// The first out-of-range tuple, with its numbers from the file, which can be uint64.
+/// The first out-of-range tuple, with its integers from the file, which can be uint64.
 #[derive(Debug, Serialize)]
 struct FirstInvalid {
     row: usize,
@@ -151,7 +151,7 @@ impl Run {
         self
     }
 
-    /// Adds the library's report. `index` is the first out-of-range tuple, with its numbers from the file.
+    /// Adds the library's report. `index` is the first out-of-range tuple, with its integers from the file.
     pub(crate) fn with_report(mut self, report: Report, index: Vec<i128>) -> Self {
         self.out_of_range = Some(OutOfRange {
             rows: report.tuples,
@@ -223,8 +223,9 @@ pub(crate) struct Explained {
     element: Element,
     device: String,
     reason: String,
-    /// The bytes of the inputs, and how many of them would be read, if no element is read twice.
+    /// The number of bytes of the inputs.
     input_bytes: usize,
+    /// The number of bytes of the inputs that would be read, if no element is read twice.
     read_bytes: usize,
     written_bytes: usize,
     /// The estimated time of the work on the device in seconds, without reading and writing files.

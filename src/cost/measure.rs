@@ -137,7 +137,8 @@ fn measure_rates(
     };
     let bytes = rate(&reverse_rows(SQUARE)?)?;
     let transposed = rate(&transpose(SQUARE)?)?;
-    // Returns the time of a plan without the time of a tiny slice and of moving bytes, divided by the number of parts.
+    // Subtracts the time of a tiny slice and of moving bytes from the time of a plan, and returns the rest divided by
+    // the number of parts.
     let rest = |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
         let seconds = time(plan, indices)? - least_time - moved(plan) / rate;
         Ok(seconds.max(0.0) / parts as f64)

@@ -19,9 +19,9 @@ use core::{
     ops::{Add, Mul, Sub},
 };
 
-/// While the loop combines a row, it prefetches the slice of the row that comes this many rows later, but at most
-/// [`PREFETCH_BYTES`] bytes of it.
+/// While the loop combines a row, it prefetches the slice of the row that comes this many rows later.
 const PREFETCH_ROWS: usize = 8;
+/// The maximum number of bytes of a slice that are prefetched.
 const PREFETCH_BYTES: usize = 512;
 /// Slices of fewer bytes are not prefetched.
 const PREFETCH_MIN_BYTES: usize = 32;
@@ -31,7 +31,7 @@ const PREFETCH_MIN_BYTES: usize = 32;
 pub(super) struct ThreadShare<'a> {
     /// The size in bytes of a slice, which is also the size of a row.
     pub(super) slice: usize,
-    /// The byte of the destination where `dest` begins.
+    /// The offset in bytes of `dest` in the destination.
     pub(super) first: usize,
     /// The place of each row of the scatter.
     pub(super) places: &'a [usize],
@@ -70,7 +70,7 @@ impl ThreadShare<'_> {
     /// position. Both are passed as bytes. If complex numbers are combined component by component, `a` and `b` are
     /// components.
     ///
-    /// Not inlined: a scatter that adds rows of 16 bytes took 1.08 times as long (Intel Xeon of model 167).
+    /// If this function is inlined, a scatter that adds rows of 16 bytes takes 8 % more time (Intel Xeon, model 167).
     #[inline(never)]
     fn combine_elements<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
         let (updates, bytes) = (self.updates, self.slice);
@@ -104,7 +104,7 @@ impl CopyTask for ThreadShare<'_> {
 }
 
 /// Combines the rows of a thread's share of a scatter. `dtype` is the type of the elements. A combination that is not
-/// defined for the type does not get here, because its plan cannot be made.
+/// defined for the type does not occur here, because no plan can be made with it.
 pub(super) fn combine_rows(combine: Combine, dtype: DType, share: ThreadShare<'_>) {
     match (dtype, combine) {
         (DType::Bool, Combine::Mul | Combine::Min) => share.combine_elements(|[a], [b]| [a & b]),

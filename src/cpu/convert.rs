@@ -44,7 +44,7 @@ const MAX_TABLE_CYCLE: usize = 16;
 /// stay in the cache.
 const CACHED_ELEMENTS: usize = 4096;
 
-/// The number of elements that are converted at a time through an array of a wider type, the stage.
+/// The number of elements of a stage, an array of a wider type through which elements are converted.
 const STAGE_ELEMENTS: usize = 256;
 
 /// Writes the result of a plan that converts. Returns how many tuples are out of range, and the first of them.
@@ -409,8 +409,9 @@ struct BlockAxis {
     size: usize,
     /// The distance between neighbours in the source.
     step: isize,
-    /// The positions `low..high` have a source. The result is zero at the other positions.
+    /// The first position that has a source. The result is zero at positions without a source.
     low: usize,
+    /// The end of the positions that have a source.
     high: usize,
 }
 
@@ -418,11 +419,13 @@ struct ConvertLoops<'a> {
     walk: &'a Walk,
     source: &'a [u8],
     line: LineConverter<'a>,
-    /// The size in bytes of an element of the source (`unit`) and of the result (`bytes`).
+    /// The size in bytes of an element of the source.
     unit: usize,
+    /// The size in bytes of an element of the result.
     bytes: usize,
-    /// The number of dimensions of a block, 1 or 2, and the dimensions themselves, rows and columns.
+    /// The number of dimensions of a block, 1 or 2.
     dims: usize,
+    /// The rows and the columns of a block.
     axes: [BlockAxis; 2],
     /// The number of elements of a block.
     block: usize,

@@ -21,9 +21,8 @@ use core::{iter, ops::Range};
 const WITHOUT_VALUES: Range<usize> = (1 << 10) + 1..32 << 20;
 
 /// The number of bytes that are set to zero at a time. They fit the first-level cache of most processors, which has 32
-/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of
-/// 32 KiB (Intel Xeon of model 207). They take 4.0 µs if all bytes are set to zero first, and 2.0 in initialized
-/// memory.
+/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of 32
+/// KiB (Intel Xeon, model 207). They take 4.0 µs if all bytes are set to zero first, and 2.0 in initialized memory.
 const ZEROED_BLOCK_BYTES: usize = 16 << 10;
 
 /// True if even a small result gets uninitialized memory, which is set to zero in the smallest blocks. Tests set it.
@@ -172,7 +171,7 @@ fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
 mod tests {
     use super::*;
 
-    /// Threads write each byte of new memory once, at any grain.
+    /// Threads write each byte of new memory once, for any grain.
     #[test]
     fn blocks_make_up_the_whole() {
         for (bytes, grain) in [

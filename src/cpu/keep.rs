@@ -88,8 +88,8 @@ fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -
 struct MaskedPieces<'a> {
     source: &'a [u8],
     mask: &'a [u8],
-    /// The first `found` pieces are already written.
     dest: &'a mut [u8],
+    /// The number of pieces that are already written to `dest`.
     found: &'a mut usize,
 }
 

@@ -1,11 +1,11 @@
-//! Reads index tuples and finds the place of each group of a walk in the array that the tuples point into. The place
-//! of a group is the byte of this array at which the group begins. No other file reads tuples, except `mask.rs`.
+//! Reads index tuples and finds the place of each group of a walk in the array that the tuples point into. A group's
+//! place is the offset in bytes of its start in this array. No other file reads tuples, except `mask.rs`.
 //!
 //! A group has all units of the inner dimensions of a walk. The outer dimensions number the groups.
 //! [`Locator::find_groups`] finds the places of many groups at a time. In crops and pastes, the units of a group form a
-//! box, which can extend beyond the array; the function also finds the part of each box that is inside. It counts the
-//! tuples that are out of range. Another loop then moves the groups. Because each loop does one kind of work, the
-//! processor has many reads of scattered memory in flight.
+//! box, which can extend beyond the array; the function also finds the part of each box that is inside the array. It
+//! counts the tuples that are out of range. Another loop then moves the groups. Because each loop does one kind of
+//! work, the processor has many reads of scattered memory in flight.
 
 use super::{
     odometer::Odometer,
@@ -19,7 +19,8 @@ use crate::{
     walk::{BoxExtent, Coordinate, Dim, Side, StartIndex, Walk},
 };
 
-/// The place of a group without any unit inside the array. No group begins at this byte, because no array is this long.
+/// The place of a group that has no unit inside the array. No group begins at this offset, because no array is this
+/// long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
 /// The largest number of places that are kept in memory if several groups share each tuple. These places need 512 KiB.
@@ -40,17 +41,18 @@ pub(super) struct Clip {
 /// The places of some groups. Circular boxes can be in several places. Every other group has one place.
 #[derive(Debug, Default)]
 pub(super) struct Located {
-    /// The byte at which each group begins or, if its first element is outside the array, the byte of the first element
-    /// inside. [`NOWHERE`] if no element is inside.
+    /// For each place, the offset in bytes of the group's first element or, if this element is outside the array, of
+    /// its first element inside the array. [`NOWHERE`] if the group has no element inside the array.
     pub(super) places: Vec<usize>,
-    /// For boxes, there is an entry for each place: the number of the group, and the number of its clips in `clips`.
+    /// For boxes, an entry for each place: the number of the group, and the number of its set of clips in `clips`.
     pub(super) boxes: Vec<(usize, usize)>,
-    /// The different clips of the groups. A group has one [`Clip`] for each cropped dimension.
+    /// Sets of clips. Consecutive places with equal clips share a set. A set has one [`Clip`] for each dimension of
+    /// [`Locator::within`].
     pub(super) clips: Vec<Clip>,
 }
 
 impl Located {
-    /// Returns the number of the last clips in the list. There is one clip for each of `dims` dimensions.
+    /// Returns the number of the last set of clips. A set has one clip for each of `dims` dimensions.
     fn last_clip(&self, dims: usize) -> usize {
         let clips = self.clips.len().checked_div(dims);
         clips.map_or(0, |count| count - 1)
@@ -72,19 +74,21 @@ pub(super) struct Locator<'a, I> {
     walk: &'a Walk,
     policy: Policy,
     indices: &'a [I],
-    /// The byte at which every group would begin if all positions were 0.
+    /// The offset in bytes at which every group would begin if all positions were 0.
     base: usize,
-    /// The dimensions that number groups (`numbering`), split into the innermost dimension (`inner`) and the others
-    /// (`outer`). In a gather, each position of `inner` has its own tuple.
+    /// The innermost dimension of `numbering`. In a gather, each of its positions has its own tuple.
     inner: Dim,
+    /// The other dimensions of `numbering`.
     outer: &'a [Dim],
+    /// The dimensions that number groups, outermost first.
     numbering: &'a [Dim],
     /// True if several groups have the same tuple.
     shares_tuples: bool,
-    /// A tuple selects one position in the dimensions of `plain`. A box extends along the dimensions of `cropped`, and
-    /// `within` has those coordinates of `cropped` that extend along a dimension of a group.
+    /// The coordinates that select a single position in their dimension.
     plain: &'a [Coordinate],
+    /// The coordinates of the dimensions along which a box extends.
     cropped: &'a [Coordinate],
+    /// The coordinates of `cropped` that extend along an inner dimension of the walk, within a group.
     within: &'a [Coordinate],
 }
 
@@ -130,7 +134,8 @@ impl<'a, I: Index> Locator<'a, I> {
         !self.cropped.is_empty()
     }
 
-    /// Returns the distance between neighbours along a dimension, in units, if their tuples are equal.
+    /// Returns the distance in units, in the array that tuples point into, between neighbours along `dim` with equal
+    /// tuples.
     fn stride(&self, dim: &Dim) -> isize {
         dim.stride(self.walk.points)
     }
@@ -269,7 +274,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Returns the place that one tuple points at. Strides can be negative, so a partial sum can be outside the array
-    /// and wrap around. The complete sum is inside.
+    /// and wrap around. The complete sum is inside the array.
     #[inline(always)]
     fn read_tuple<const WRAPS: bool, const CLAMPS: bool>(
         &self,
@@ -311,7 +316,7 @@ impl<'a, I: Index> Locator<'a, I> {
         let all_within = self.within.len() == self.cropped.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
-            // Most boxes are inside, and most groups are whole boxes.
+            // Most boxes are inside the array, and most groups are whole boxes.
             if all_within && let Some(place) = self.place_if_inside(numbers) {
                 if !whole_is_last {
                     found.clips.extend(&whole);
@@ -348,7 +353,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Returns the place of a box if the whole box is inside the array and is neither flipped nor moved by the policy.
-    /// Otherwise returns `None`, even for some boxes that are inside. `numbers` has the integers of the box's tuple.
+    /// Otherwise returns `None`, even for some boxes inside the array. `numbers` has the integers of the box's tuple.
     #[inline(always)]
     fn place_if_inside(&self, numbers: &[I]) -> Option<usize> {
         let mut place = self.base;
@@ -374,7 +379,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Adds the places of a box. A circular box can have several. `numbers` has the integers of the box's tuple.
-    /// Returns whether the whole box is inside.
+    /// Returns whether the whole box is inside the array.
     fn add_box(&self, numbers: &[I], boxed: &mut LocatedBox) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
         for coordinate in self.plain {
@@ -391,8 +396,8 @@ impl<'a, I: Index> Locator<'a, I> {
         self.add_box_parts(numbers, place, boxed)
     }
 
-    /// Adds the parts of a box, one cropped dimension after another: `trail` has the clips of the dimensions before
-    /// the next one. Returns whether the whole box is inside.
+    /// Adds the parts of a box, one cropped dimension after another: `trail` has the clips of the dimensions before the
+    /// next one. Returns whether the whole box is inside the array.
     fn add_box_parts(&self, numbers: &[I], place: usize, boxed: &mut LocatedBox) -> bool {
         let coordinate = self.cropped.get(boxed.trail.len());
         let Some((coordinate, extends)) = coordinate.and_then(|c| Some((c, c.along?))) else {
@@ -451,8 +456,8 @@ impl<'a, I: Index> Locator<'a, I> {
         found.boxes.push((n, found.last_clip(tuple_count)));
     }
 
-    /// Returns the walk of the part of a group that is inside. In the array that tuples point into, unit 0 is the first
-    /// unit of this part. In the other array, unit 0 is the first unit of the whole group.
+    /// Returns the walk of the part of a group that is inside the array. In the array that tuples point into, unit 0 is
+    /// the first unit of this part. In the other array, unit 0 is the first unit of the whole group.
     pub(super) fn clipped_walk(&self, clips: &[Clip]) -> Walk {
         let dims = self.walk.dims[self.numbering.len()..].to_vec();
         let mut walk = Walk::strided(self.walk.unit, 0, 0, dims);
@@ -475,8 +480,9 @@ impl<'a, I: Index> Locator<'a, I> {
         walk
     }
 
-    /// Returns the places of all groups as sums of one offset for each dimension that numbers them. The offsets of the
-    /// innermost dimension are a list. Returns `None` unless the groups share a few tuples that are all in range.
+    /// Returns the offsets along each dimension that numbers groups, as a list for the innermost. A group's place is
+    /// the sum of one offset from each dimension. Returns `None` for boxes, and unless the groups share at most
+    /// [`MAX_KEPT_TUPLES`] tuples, all in range.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
         let repeats = self.shares_tuples && self.outer.iter().all(|dim| dim.tuple == 0);
         if !repeats || self.inner.size > MAX_KEPT_TUPLES || self.is_cropped() {
@@ -492,12 +498,12 @@ impl<'a, I: Index> Locator<'a, I> {
         Some(outer.chain([Chosen::Listed(list)]).collect())
     }
 
-    /// Returns the clips with this number.
+    /// Returns the set of clips with number `clip`.
     pub(super) fn clips_at<'f>(&self, found: &'f Located, clip: usize) -> &'f [Clip] {
         &found.clips[clip * self.within.len()..][..self.within.len()]
     }
 
-    /// Returns the clips of groups that are completely inside.
+    /// Returns the clips of groups that are completely inside the array.
     pub(super) fn whole_clips(&self) -> Vec<Clip> {
         let extends = self.within.iter().filter_map(|c| c.along);
         let whole = extends.map(|along| Clip {
@@ -508,7 +514,7 @@ impl<'a, I: Index> Locator<'a, I> {
         whole.collect()
     }
 
-    /// Returns the minimum and the maximum distance of a group's units from its place, in units, over all places inside
+    /// Returns the lowest and the highest distance of a group's units from its place, in units, for any place inside
     /// the array.
     pub(super) fn distance_range(&self) -> (isize, isize) {
         let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
@@ -544,8 +550,8 @@ fn number_in_tuple<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
     }
 }
 
-/// Returns the part of a box that is inside along one dimension, and the position of the first element of this part.
-/// The dimension has `size` positions, and the box begins at `begin`.
+/// Returns the part of a box that is inside the array along one dimension, and the position of this part's first
+/// element. The dimension has `size` positions, and the box begins at `begin`.
 fn clip_axis(
     along: BoxExtent,
     begin: i64,
@@ -569,7 +575,7 @@ fn clip_axis(
         true => (begin - (end - 1), begin + 1),
         false => (-begin, end - begin),
     };
-    // Most boxes are inside. They need no division.
+    // Most boxes are inside the array. They need no division.
     let elements = |distance: i128| match distance {
         ..=0 => 0,
         _ if distance > box_reach => extent,

@@ -1,6 +1,6 @@
 //! Runs gathers and crops. A group is the units that share an index tuple, such as a gathered row or the box of a crop.
-//! The place of a group is the byte of the source where it begins. For a block of groups, `locate.rs` finds the places.
-//! Then a loop copies the groups in the order of the result.
+//! A group's place is the offset in bytes of its start in the source. For a block of groups, `locate.rs` finds the
+//! places. Then a loop copies the groups in the order of the result.
 
 use super::{
     Dest,
@@ -23,9 +23,10 @@ use crate::{
 /// The number of groups in a block. At the end of a block the processor waits for all reads that it has started. A
 /// block has far more groups than the processor can have unfinished reads, so this wait is a small part of the time.
 const BLOCK_GROUPS: usize = 1024;
-/// While the loop copies a group, it prefetches the group that comes [`PREFETCH_GROUPS`] groups later. If these groups
-/// have more than [`PREFETCH_BYTES`] bytes in all, it prefetches an earlier group.
+/// While the loop copies a group, it prefetches the group that comes this many groups later, unless these groups have
+/// too many bytes.
 const PREFETCH_GROUPS: usize = 16;
+/// If the groups up to the prefetched group would have more bytes than this, an earlier group is prefetched.
 const PREFETCH_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups can be divided, so that
 /// even a few of them keep all threads busy.
@@ -33,8 +34,9 @@ const MAX_UNDIVIDED_BYTES: usize = 4096;
 /// If the pieces of a group are shorter than a cache line and far apart, the groups are copied in the order of their
 /// places. Groups that share cache lines then follow each other. At most this many groups are ordered at a time.
 const MAX_ORDERED_GROUPS: usize = 1 << 16;
-/// The smallest number of groups, and of pieces in a group, for which the order of places is used.
+/// The smallest number of groups for which the order of places is used.
 const MIN_ORDERED_GROUPS: usize = 256;
+/// The smallest number of pieces in a group for which the order of places is used.
 const MIN_ORDERED_PIECES: usize = 16;
 /// The maximum size in bytes of a range of places that is read together.
 const NEAR_BYTES: usize = 4 * LINE;
@@ -306,8 +308,8 @@ impl<'a> GroupShape<'a> {
         }
     }
 
-    /// Writes boxes to `dest`, and zeros where they have no source. If the same part of consecutive boxes is inside,
-    /// the loops for this part are chosen once.
+    /// Writes boxes to `dest`, and zeros where they have no source. If the same part of consecutive boxes is inside the
+    /// source, the loops for this part are chosen once.
     fn write_boxes<I: Index>(
         &self,
         locator: &Locator<'_, I>,

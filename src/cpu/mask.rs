@@ -40,7 +40,7 @@ fn find_as<const N: usize>(
     number: impl Fn(usize) -> [u8; N],
 ) -> usize {
     let (rows, _) = rows.as_chunks_mut::<N>();
-    // With a constant number of columns, the compiler makes the loop twice as fast.
+    // With a constant number of columns, the loop is twice as fast as with a variable number.
     match sizes.len() {
         1 => find_in(1, mask, sizes, rows, number),
         2 => find_in(2, mask, sizes, rows, number),

@@ -12,7 +12,7 @@
 //! | piece | bytes that are contiguous both in the source and in the result; often several units |
 //! | row, block | pieces at a constant distance in the source; rows at a constant distance |
 //! | group | blocks at a constant distance or, with index tuples, all units that share a tuple |
-//! | place | the byte where a group begins, in the array that its index tuple points into |
+//! | place | the offset in bytes of a group's start, in the array that its index tuple points into |
 //! | kernel | a Rust loop that moves rows of pieces |
 //! | part | the bytes of a large result that a thread writes before it takes the next part |
 //! | dense | a dense walk writes a contiguous range of bytes |

@@ -110,10 +110,12 @@ pub(super) fn copy(
     });
 }
 
-/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. They are the
-/// bytes that the next row reads, in ascending order: `step` bytes further for each piece.
+/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. While the
+/// first piece of a row is copied, the lowest place of the next row is prefetched, and for each further piece a place
+/// that is `step` bytes higher.
 #[derive(Clone, Copy)]
 struct Ahead {
+    /// The distance of a row's lowest place from the row's start.
     first: usize,
     step: usize,
 }
@@ -141,7 +143,8 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// The byte of the source where a row begins. For the row after the last, the sum wraps and nothing reads it.
+    /// Returns the offset in bytes of row `number` in the source. For the row after the last, the sum wraps and is not
+    /// used.
     fn row(&self, mut number: usize) -> usize {
         let mut place = self.base;
         for dim in self.outer.iter().rev() {
@@ -239,16 +242,16 @@ pub(crate) fn write(
     with_copy_kernel(bytes, writes);
 }
 
-/// The smallest number of rows for which sorting the places of a row saves more time than it takes. In ascending
-/// order, rows of 2,048 f32 are stored in 0.7 times the time.
+/// The smallest number of rows for which sorting the places of a row saves more time than it takes. Storing rows of
+/// 2,048 f32 in ascending order takes 30 % less time than storing them unsorted.
 const SORTED_ROWS: usize = 16;
 
 /// The pieces that [`write`] writes.
 struct Writes<'a, R> {
     /// The places of the rows.
     rows: R,
-    /// For each piece of a row, the distance of its place from the row's place, and the distance of its value from the
-    /// row's first value.
+    /// For each piece of a row, two distances in bytes: from the row's place to the piece's place, and from the row's
+    /// first value to the piece's value.
     row: &'a [(usize, usize)],
     values: &'a [u8],
     step: usize,

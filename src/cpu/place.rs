@@ -64,8 +64,8 @@ pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8]
 }
 
 /// Splits a part of the destination in the middle of the walk's outermost dimension. Returns the part unchanged if the
-/// walk has a single unit. A part consists of the walk that writes to it, the byte of the destination where it begins,
-/// and its bytes.
+/// walk has a single unit. A part consists of the walk that writes to it, its offset in bytes in the destination, and
+/// its bytes.
 fn split_part((walk, base, dest): (Walk, usize, &mut [u8])) -> Vec<(Walk, usize, &mut [u8])> {
     let Some(d) = walk.dims.iter().position(|dim| dim.size > 1) else {
         return vec![(walk, base, dest)];
@@ -83,6 +83,7 @@ pub(super) struct StoreRows<'a> {
     piece: usize,
     /// The number of pieces of a row, and their distance in the source.
     row: Axis,
+    /// The distance in bytes between neighbouring pieces of a row in the destination.
     pitch: usize,
     /// If several rows are contiguous in the destination, the size in bytes of these rows. Otherwise the size of one
     /// row's pieces.
@@ -216,7 +217,7 @@ impl<'a> StoreRows<'a> {
     }
 
     /// Calls `each` for all positions of the outer dimensions, in ascending order of destinations. The arguments are
-    /// the byte of the source and the byte of the destination where the pieces of this position begin.
+    /// the offsets in bytes of this position's first piece, in the source and in the destination.
     fn for_each_store(&self, from: usize, mut each: impl FnMut(usize, usize)) {
         let Walk { unit, to, .. } = *self.walk;
         for_each_position(self.outer, from, to.cast_unsigned(), &mut |from, to| {

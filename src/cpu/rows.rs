@@ -32,7 +32,7 @@ impl Axis {
 /// bytes of the source.
 pub(super) struct PieceRows<'a> {
     pub(super) source: &'a [u8],
-    /// The byte of the source where the first row begins.
+    /// The offset in bytes of the first row in the source.
     pub(super) at: usize,
     /// The number of pieces of a row, and the distance from one piece to the next.
     pub(super) row: Axis,
@@ -67,7 +67,7 @@ impl<'a> PieceRows<'a> {
         }
     }
 
-    /// Calls `write` for each row, with the byte of the source where the row begins and the `row_bytes` bytes of `dest`
+    /// Calls `write` for each row, with the row's offset in bytes in the source and the `row_bytes` bytes of `dest`
     /// that the row fills.
     #[inline(always)]
     pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {

@@ -1,9 +1,9 @@
 //! Runs scatters. Each row of the updates has an index tuple, which selects a slice of the destination. The row is
 //! combined with the elements of this slice, in ascending order of rows.
 //!
-//! The place of a row is the byte of the destination where its slice begins. The places of all rows are computed
-//! first, so nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of
-//! the destination, goes through all rows, and combines the rows with a slice in this part. So the rows of a slice are
+//! A row's place is the offset in bytes of its slice in the destination. The places of all rows are computed first, so
+//! nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
+//! destination, goes through all rows, and combines the rows with a slice in this part. So the rows of a slice are
 //! combined in order on any number of threads.
 
 use super::{

@@ -54,12 +54,13 @@ pub(super) struct ShortAxes {
     /// The lanes of a tile, in the order of the source: the distance of each lane from lane 0, and its number in the
     /// order of the result.
     lanes: Vec<(isize, usize)>,
-    /// `bands` has the distance of each band of a plane from the first band. `band_of_slice` has the number of the
-    /// band that each slice of a plane belongs to.
+    /// The distance of each band of a plane from the first band.
     bands: Vec<usize>,
+    /// For each slice of a plane, the number of the band that it belongs to.
     band_of_slice: Vec<usize>,
-    /// The dimensions outside of planes (`planes`), and the dimensions of a lane outside of runs (`between`).
+    /// The dimensions outside of planes.
     planes: Vec<Dim>,
+    /// The dimensions of a lane outside of runs.
     between: Vec<Dim>,
     /// A run reads one part of the source at each position of its axes that are not near. These are the distances of
     /// the parts from the first part.
@@ -68,7 +69,7 @@ pub(super) struct ShortAxes {
 
 /// The same range of runs in several lanes.
 struct RunBand<'d> {
-    /// The byte of the source where the first lane begins. The band can begin further along the lane.
+    /// The offset in bytes of the first lane in the source. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first run.
     first: usize,

@@ -32,7 +32,7 @@ const FETCHED_ROW: usize = 4 << 10;
 /// The largest number of source vectors that the bytes of one vector of the result can come from.
 const MAX_VECTORS: usize = 4;
 
-/// Byte shuffles are SSSE3 instructions. All processors with SSE 4.2 have them.
+/// Byte shuffles are SSSE3 instructions. All processors with SSE 4.2 support SSSE3.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod instructions {
     pub(in super::super) type Shuffles = fearless_simd::Sse4_2;
@@ -65,7 +65,7 @@ mod instructions {
 
 /// The byte shuffles of this processor, if it has them.
 pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
-    // With this variable, tests run as on a processor without byte shuffles.
+    // If this variable is set, tests run as on a processor without byte shuffles.
     #[cfg(any(test, feature = "test-seams"))]
     if std::env::var("WGSLICE_TEST_SHUFFLES").is_ok_and(|value| value == "none") {
         return None;
@@ -311,8 +311,8 @@ impl Shuffle {
 }
 
 /// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
-/// The source vectors have `many` rows along `outer`, and the pieces of a row are along `inner`. The lowest row begins
-/// `below` bytes after the first byte of the source vectors.
+/// The source vectors contain `many` rows, at distances given by `outer`. `inner` gives the number and the distance of
+/// a row's pieces. The lowest row begins `below` bytes after the first byte of the source vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
     inner: Axis,
@@ -340,8 +340,8 @@ fn indices<const LOADS: usize, const STORES: usize>(
     indices
 }
 
-/// Writes `STORES` vectors at a time. If `STORES` is 1, they come from the vectors in `near`. Otherwise they come from
-/// one vector of each plane.
+/// Writes `STORES` vectors at a time. Their bytes come from the vectors in `near` if `STORES` is 1, otherwise from one
+/// vector of each plane.
 #[inline(always)]
 fn fill<'d, const LOADS: usize, const STORES: usize>(
     simd: Shuffles,

@@ -34,7 +34,7 @@ const SHORT_AXES_MIN_BYTES: usize = 4 << 10;
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {
     pub(super) unit: usize,
-    /// The byte of the source where the first piece begins.
+    /// The offset in bytes of the first piece in the source.
     offset: usize,
     /// The size of a piece in bytes.
     piece: usize,
@@ -268,8 +268,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Returns a loop that writes a part of a tile's lane. Its arguments are the source, the byte of the source where
-    /// the lane begins, the byte of the lane where the part begins, and the part.
+    /// Returns a loop that writes a part of a tile's lane. Its arguments are the source, the lane's offset in the
+    /// source, the part's offset in the lane (both in bytes), and the part.
     fn lane_loop(&self) -> impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy + use<'a> {
         let Self {
             unit, piece, row, ..

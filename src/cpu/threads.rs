@@ -25,12 +25,11 @@ use std::sync::Mutex;
 const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads
-/// would wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the
-/// processor to prefetch. Two threads would also more often be the first to write to the same page of 2 MiB of a new
-/// result, which the system then clears for both. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer,
-/// and results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC of family 25,
-/// model 17).
+/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
+/// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
+/// to prefetch. Two threads would also more often be the first to write to the same page of 2 MiB of a new result,
+/// which the system then clears for both. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and
+/// results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
 /// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
 /// take fewer parts than the others.
@@ -296,7 +295,7 @@ mod tests {
         });
     }
 
-    /// Every operation of a backend on the CPU uses as many threads as the backend's bound.
+    /// Every operation of a backend on the CPU uses the maximum number of threads that the backend allows.
     #[test]
     fn every_operation_has_the_bound_of_its_backend() {
         with_3_threads(|| (1..=3).for_each(|threads| check_operations(threads).unwrap()));
@@ -351,7 +350,7 @@ mod tests {
 
     const X: [u8; 16] = [7; 16];
 
-    /// Copying an argument to row-major order uses as many threads as the backend's bound.
+    /// Copying an argument to row-major order uses the maximum number of threads that the backend allows.
     #[cfg(feature = "ndarray")]
     #[test]
     fn arguments_in_another_order_have_the_bound() {

@@ -48,7 +48,7 @@ const SPREAD_BYTES: usize = 8 << 10;
 
 /// If there are at most this many lanes, pieces are moved in the order of the source: one piece to each lane, then the
 /// next piece to each lane. With 32 lanes and pieces of 96 and 200 bytes, this order took 14 and 18 % longer than
-/// moving rows (AMD EPYC of family 25).
+/// moving rows (AMD EPYC, family 25).
 const FEW_LANES: usize = 16;
 
 /// Pieces of at least this many bytes need no tiles. A tile keeps cache lines in the cache until all of their pieces
@@ -60,7 +60,7 @@ const MAX_ACROSS_BYTES: usize = 8 * LINE;
 
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct LaneBand<'d> {
-    /// The byte of the source where the first lane begins. The band can begin further along the lane.
+    /// The offset in bytes of the first lane in the source. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
     first: usize,
@@ -91,10 +91,11 @@ impl<'a> Tiles<'a> {
     }
 
     /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one. They are
-    /// faster if they fill registers and the lines of the result stay cached: 32^4 f32 take half as long, and 16^3
-    /// bytes an eighth. In results larger than the second-level cache, squares with sides of 8 pieces take up to 1.35
-    /// times as long (Intel Xeon of model 167). Squares of pieces of 1 or 2 bytes are faster in any result if their
-    /// sides fill a cache line: 64 planes of 64 × 64 bytes take a quarter of the time.
+    /// faster if they fill registers and the lines of the result stay cached: squares need half of the tiles' time for
+    /// 32^4 f32, and an eighth for 16^3 bytes. In results larger than the second-level cache, squares with sides of 8
+    /// pieces take up to 35 % more time than tiles (Intel Xeon, model 167). Squares of pieces of 1 or 2 bytes are
+    /// faster in any result if their sides fill a cache line: for 64 planes of 64 × 64 bytes they need a quarter of the
+    /// tiles' time.
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];
@@ -156,7 +157,7 @@ impl<'a> Tiles<'a> {
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// Returns the bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A
+    /// Returns the offsets in bytes of planes `first`, `first + 1`, … in the source, if plane 0 begins at byte `at`. A
     /// plane has all lanes along the near axis, at one position of the axes outside the near axis.
     fn plane_starts(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;

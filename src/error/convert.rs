@@ -16,7 +16,8 @@ pub(crate) fn complex_dtype(argument: &str, found: DType) -> Error {
     )
 }
 
-/// Returns the error for a plan that cannot convert, because it changes an array or already converts.
+/// Returns the error for a plan that cannot convert: it is not a slice, a view, a gather or a crop, or it already
+/// converts.
 pub(crate) fn unsupported_operation(operation: &str) -> Error {
     argument!(
         ConvertOperation,

@@ -103,8 +103,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the same device, which compiles pipelines for the numbers of each walk, even of a walk with few units.
-    /// Tests with small data then run the pipelines for large data.
+    /// Returns the same device, which compiles pipelines for the numbers of dimensions and coordinates of each walk,
+    /// even of a walk with few units. Tests with small data then run the pipelines for large data.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]

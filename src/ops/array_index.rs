@@ -30,9 +30,9 @@ use alloc::sync::Arc;
 
 /// An array, or a single position next to arrays.
 struct ArrayEntry {
-    /// The number of the entry in the expression. `dim` is the dimension that the entry indexes, in x and in the view;
-    /// a mask without dimensions indexes none.
+    /// The number of the entry in the expression.
     item: usize,
+    /// The dimension that the entry indexes, in x and in the view. `None` for a mask without dimensions.
     dim: Option<[usize; 2]>,
     positions: Vec<i64>,
     shape: Vec<usize>,

@@ -91,10 +91,10 @@ pub(crate) struct PositionTables {
     pub(crate) entries: TableEntries,
 }
 
-/// A factor and a term for each position of an axis of the source, as bits.
+/// The scale and the bias for each position of an axis of the source, each as the bits of an `f32`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PositionScales {
-    /// The distance in elements, as in [`PositionTables`].
+    /// The distance in elements between neighbouring positions of the axis in the source.
     pub(crate) inner: usize,
     pub(crate) positions: usize,
     pub(crate) entries: Arc<[[u32; 2]]>,
@@ -364,8 +364,9 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`ConvertOperation` for a plan that changes an array or already converts, then
-    /// `ConvertDtype`, `ConvertSource`, `Axis` and `ConvertPositions`; `Steps` if several steps write the result).
+    /// [`Error::Argument`] (`ConvertOperation` for a plan that already converts or is not a slice, a view, a gather or
+    /// a crop, then `ConvertDtype`, `ConvertSource`, `Axis` and `ConvertPositions`; `Steps` if several steps write the
+    /// result).
     #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.map("converted", |what| what.converted(conversion))
@@ -461,7 +462,7 @@ impl Move {
     }
 
     /// Returns the number of elements from one position of an axis of the source to the next. Fails unless each list
-    /// has an entry for each position, or one for all.
+    /// has an entry for each position, or a single entry for all positions.
     fn inner_of<const N: usize>(
         &self,
         axis: isize,

@@ -40,10 +40,10 @@ pub struct CropOptions {
     /// The treatment of boxes that extend beyond their item, and of box indices that are out of range. A negative begin
     /// is before the item; it never counts from the end.
     ///
-    /// | policy | elements outside | a box index out of range |
+    /// | policy | elements outside the item | a box index out of range |
     /// |---|---|---|
     /// | [`OutOfRange::Ignore`] | become zeros; the report counts the box | the box becomes zeros; the report counts it |
-    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item is used |
+    /// | [`OutOfRange::Clamp`] | the box is shifted into the item, as in `lax.dynamic_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | [`Error::InvalidIndices`] | [`Error::InvalidIndices`] |
     ///
     /// Under [`OutOfRange::Clamp`], boxes that are larger than the item return [`Error::Argument`].
@@ -76,8 +76,9 @@ impl CropOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes<A, F = A> {
-    /// The begins. If `told` says so, each row also has the box index before its begins and the flips after them.
+    /// The begins, or index tuples: then each row also has the box index before its begins, or the flips after them.
     begins: A,
+    /// The integers that a row of `begins` has in addition to its begins.
     told: TupleColumns,
     box_indices: Option<A>,
     flips: Option<F>,
@@ -217,8 +218,8 @@ impl<'s, I: Element, S> InputList<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
 }
 
 impl Boxes<IndexShape> {
-    /// The number of dimensions for which the begins have numbers. Fails if the shape of the begins fits no such
-    /// number.
+    /// Returns the number of dimensions for which boxes have start indices. Fails if no such number fits the shape of
+    /// the begins.
     pub(super) fn begin_dims(&self) -> Result<usize, Error> {
         let columns_per_dim = 1 + usize::from(self.told.flips);
         match self.begins.shape[..] {

@@ -4,7 +4,7 @@
 //!
 //! 1. [`NegativeIndex::Wrap`] adds the dimension's size once to a negative index.
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
-//! 3. An index that is still outside is out of range, and so is its tuple.
+//! 3. An index that is still outside the dimension is out of range, and so is its tuple.
 
 use crate::prelude::*;
 use crate::{DType, Error, Tensor, error};

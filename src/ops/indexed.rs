@@ -25,22 +25,22 @@ use crate::{
 };
 use core::ops::Range;
 
-/// The batch dimensions `range` of params.
+/// Returns the dimensions `range` of params as batch dimensions, in which each position has its own tuples.
 pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
     sizes_and_strides(params, range).map(|(size, from)| Dim::with_own_tuples(size, from))
 }
 
-/// The dimensions `range` of params, which are neither batch dimensions nor indexed.
+/// Returns the dimensions `range` of params, which are neither batch dimensions nor indexed.
 pub(crate) fn kept_dims(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
     sizes_and_strides(params, range).map(|(size, from)| Dim::shared(size, from))
 }
 
-/// The dimensions of these sizes that the index tensor adds.
+/// Returns dimensions of these sizes, which only the index tensor has.
 pub(crate) fn added_dims(sizes: &[usize]) -> impl Iterator<Item = Dim> {
     sizes.iter().map(|&size| Dim::with_own_tuples(size, 0))
 }
 
-/// The dimensions `range` of params as coordinates, each with a column of the tuples, from column `first` on.
+/// Returns the dimensions `range` of params as coordinates, each with a column of the tuples, from column `first` on.
 pub(crate) fn indexed(
     params: &View,
     range: Range<usize>,

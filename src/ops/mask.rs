@@ -76,9 +76,9 @@ impl Found {
 /// The number of words of the output with the number of true elements.
 pub(crate) const COUNT_WORDS: usize = 8;
 
-/// The number of rows for each workgroup of an indirect dispatch. `INDIRECT_WIDTH` is the largest number of workgroups
-/// along the first dimension.
+/// The number of rows for each workgroup of an indirect dispatch.
 pub(crate) const INDIRECT_WORKGROUP: usize = 64;
+/// The largest number of workgroups along the first dimension of an indirect dispatch.
 pub(crate) const INDIRECT_WIDTH: usize = 65_535;
 
 impl Steps {
@@ -506,8 +506,8 @@ fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
 
 impl Backend {
     /// Returns the positions of the true elements of a mask, in row-major order, with shape `[count, rank]`:
-    /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. As in NumPy, the position in a scalar has no
-    /// numbers. On every backend, the host finds the positions.
+    /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. For a scalar mask `rank` is 0, as in NumPy. On
+    /// every backend, the host finds the positions.
     ///
     /// ```
     /// use wgslice::Backend;

@@ -33,10 +33,10 @@ pub struct PasteOptions {
     pub strides: Vec<isize>,
     /// The treatment of boxes that extend beyond their item, and of box indices that are out of range.
     ///
-    /// | policy | elements outside | a box index out of range |
+    /// | policy | elements outside the item | a box index out of range |
     /// |---|---|---|
     /// | [`OutOfRange::Ignore`] | are not written; the report counts the box | the box is not written; the report counts it |
-    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_update_slice` | the nearest item is used |
+    /// | [`OutOfRange::Clamp`] | the box is shifted into the item, as in `lax.dynamic_update_slice` | the nearest item is used |
     /// | [`OutOfRange::Error`] | nothing is written | nothing is written |
     pub out_of_range: OutOfRange,
     /// True if positions wrap around: a box that extends beyond the end of a dimension continues at its beginning, as

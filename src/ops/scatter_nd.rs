@@ -319,7 +319,8 @@ fn check_shapes(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return Err(error::scatter::updates_rank(indices, updates));
     };
-    // True if indices and updates are both empty, or if neither they nor the output, of size `output`, are empty.
+    // True if indices and updates are both empty, or if indices, updates and the output (of size `output`) all have
+    // elements.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,

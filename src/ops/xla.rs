@@ -38,8 +38,8 @@ pub struct GatherDims {
     /// The dimensions of the result that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither collapsed nor a batching dimension.
     pub offset_dims: Vec<usize>,
-    /// The dimensions of the operand that the result lacks, because windows have one position in them, in ascending
-    /// order.
+    /// In ascending order, the dimensions of the operand that the result lacks because windows have one position in
+    /// them.
     pub collapsed_slice_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `start_indices_batching_dims`.
@@ -60,8 +60,8 @@ pub struct ScatterDims {
     /// The dimensions of the updates that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither inserted nor a batching dimension.
     pub update_window_dims: Vec<usize>,
-    /// The dimensions of the operand that the updates lack, because windows have one position in them, in ascending
-    /// order.
+    /// In ascending order, the dimensions of the operand that the updates lack because windows have one position in
+    /// them.
     pub inserted_window_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `scatter_indices_batching_dims`.
@@ -79,7 +79,7 @@ pub struct ScatterDims {
 pub struct XlaScatterOptions {
     /// The combination of an element of the updates with its element of the operand. `None` is [`Combine::Update`].
     pub combine: Option<Combine>,
-    /// The treatment of windows that extend beyond the operand. A negative index is outside.
+    /// The treatment of windows that extend beyond the operand. A negative index is outside the operand.
     pub out_of_range: OutOfRange,
     /// The same as [`ScatterOptions::any_order`].
     pub any_order: bool,
@@ -186,8 +186,8 @@ struct DimensionNumbers<'a> {
 enum ResultDim {
     /// A dimension of windows, which goes along this dimension of the operand.
     Window(usize),
-    /// A dimension that numbers windows: their number, and the batching dimension of the operand along which they go,
-    /// if there is one.
+    /// A dimension that numbers windows: the number of windows and, if there is one, the batching dimension of the
+    /// operand that corresponds to this dimension.
     Tuples(usize, Option<usize>),
 }
 
@@ -327,7 +327,7 @@ fn check_list(
 impl Plan {
     /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape and
     /// the type of the indices. If the operand is a view, it is not copied first. A window that extends beyond the
-    /// operand is shifted inside under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
+    /// operand is shifted into it under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
     /// becomes zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] it is an error.
     ///
     /// ```
@@ -413,8 +413,8 @@ impl Plan {
     /// Plans XLA's scatter into an operand of this shape, in place. `scatter_indices` is the shape and the type of the
     /// indices. The inputs are the updates and the indices. The elements of the updates take effect in row-major order.
     /// A window that extends beyond the operand is dropped under [`OutOfRange::Ignore`], as in XLA. Under
-    /// [`OutOfRange::Clamp`] it is shifted inside, as in JAX's mode `clip`, and under [`OutOfRange::Error`] it is an
-    /// error.
+    /// [`OutOfRange::Clamp`] it is shifted into the operand, as in JAX's mode `clip`, and under [`OutOfRange::Error`]
+    /// it is an error.
     ///
     /// ```
     /// use wgslice::{options::{Combine, ScatterDims, XlaScatterOptions}, DType, Plan};

@@ -135,7 +135,8 @@ impl<'a> ValuesMut<'a> {
     }
 }
 
-/// Calls `run` with the bytes of the elements of each of `all`.
+/// Calls `run` once, with the bytes of the elements of all these arrays. Bools are copied before the call and written
+/// back after it.
 pub(super) fn with_all_bytes<R>(
     all: &mut [ValuesMut<'_>],
     run: impl FnOnce(Vec<&mut [u8]>) -> Result<R, Error>,

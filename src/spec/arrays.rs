@@ -15,12 +15,12 @@ pub enum IndexItem {
         /// The shape of the array of positions.
         shape: Vec<usize>,
     },
-    /// A mask, which covers as many dimensions as it has. It selects the positions at which it is true, in row-major
-    /// order.
+    /// A mask. It indexes one dimension of the array for each of its own dimensions, and selects the positions where it
+    /// is true, in row-major order.
     Mask {
         /// A value for each position, in row-major order.
         values: Vec<bool>,
-        /// The sizes of the dimensions that the mask covers.
+        /// The sizes of the dimensions that the mask indexes.
         shape: Vec<usize>,
     },
 }
@@ -28,9 +28,9 @@ pub enum IndexItem {
 /// The expression in the brackets of NumPy's `x[…]`, not yet applied to a shape: a slice with array entries.
 ///
 /// As in NumPy, arrays and single indices are broadcast against each other and select elements together. The dimensions
-/// of their selection replace the dimension of the first array or index; if another entry is between two of them, they
-/// come first. An [outer](Self::outer) expression instead selects all combinations of positions, like `numpy.ix_` and
-/// Zarr's `oindex`.
+/// of their selection replace the dimension of the first array or index; if another entry is between two arrays or
+/// indices, these dimensions come first. An [outer](Self::outer) expression instead selects all combinations of
+/// positions, like `numpy.ix_` and Zarr's `oindex`.
 ///
 /// ```
 /// use wgslice::spec::{IndexItem, IndexSpec};

@@ -111,7 +111,7 @@ impl ParsedList {
     }
 }
 
-/// The byte of the text at which an error is, and the message.
+/// The offset in bytes of an error in the text, and the message.
 type ParseProblem = (usize, String);
 
 struct Parser<'a> {
@@ -422,7 +422,7 @@ impl Parser<'_> {
         let digits = self.rest[sign..].find(|c: char| !(c.is_ascii_digit() || c == '_'));
         let length = digits.map_or(self.rest.len(), |digits| sign + digits);
         let (number, rest) = self.rest.split_at(length);
-        // Python's rule: an underscore is between two digits.
+        // Python's rule: an underscore must be between two digits.
         let is_digit = |at: usize| number.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let is_between_digits = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
         if let Some((at, _)) = number
@@ -448,7 +448,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The byte of the text that is read next.
+    /// Returns the offset in bytes of the next character.
     fn at(&self) -> usize {
         self.text.len() - self.rest.len()
     }

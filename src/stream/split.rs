@@ -91,7 +91,8 @@ mod tests {
         dest
     }
 
-    /// The concatenated pieces are the result of the slice. The two slices of a split, run in order, make the piece.
+    /// The concatenated pieces are the result of the slice. If the two slices of a split run in order, they make the
+    /// piece.
     #[test]
     fn splits_make_pieces_and_pieces_the_result() {
         let specs = [

@@ -249,9 +249,9 @@ impl View {
     }
 }
 
-/// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same
-/// element. Each dimension can take up to its number of positions minus one steps in either direction. The first
-/// dimension that takes steps goes forward. `is_first` is true if none has so far. Returns `None` if there are no
+/// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same element.
+/// Each dimension can take up to its number of positions minus one steps in either direction. The first dimension that
+/// takes steps goes forward. `is_first` is true if no dimension has taken steps so far. Returns `None` if there are no
 /// tries left.
 fn sums_to_zero(
     dims: &[(usize, usize)],

@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Splits a command line into one for each input, if an operation on one input is given `--to` and more inputs. The
-/// inputs are the first words that are not part of an option. Returns any other line unchanged.
+/// If an operation on one input is given `--to` and several inputs, splits the command line into a command line for
+/// each input. The inputs are the first words that are not part of an option. Returns any other line unchanged.
 pub(super) fn split_by_input(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
     let line = expand_patterns(definition, line);
     match input_positions(definition, &line) {

@@ -139,7 +139,7 @@ pub(crate) struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// Makes `count` elements. Element i has the formula's value number i * `times`.
+    /// Makes `count` elements. Element i has the value number `i * times` of the formula.
     fn make_elements(values: ValueFormula, count: usize, times: usize) -> Result<Self, Problem> {
         let period = (0..values.modulus as usize).flat_map(|i| values.element(i * times));
         let period: Vec<u8> = period.collect();
@@ -283,7 +283,7 @@ impl<'a> WorkloadData<'a> {
         Ok(Box::new(Bytes(array.data)))
     }
 
-    /// Uploads the tensors, and returns a run that computes a new tensor from them. Not for updates, which change a
+    /// Uploads the tensors and returns a run that computes a new tensor from them. Not for updates, which change a
     /// tensor.
     pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<TimedRun<'_>, Problem> {
         let (dtype, shape) = (self.work.values.dtype, &self.work.shape);

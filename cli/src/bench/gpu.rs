@@ -122,7 +122,7 @@ fn upload_arrays(data: &WorkloadData<'_>, backend: &Backend) -> Result<DeviceArr
     })
 }
 
-/// The last error of a device that no call returned.
+/// The last of a device's errors that no call returned.
 type LastFailure = Arc<Mutex<Option<String>>>;
 
 fn record_failures(device: &wgpu::Device) -> LastFailure {

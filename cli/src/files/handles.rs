@@ -23,7 +23,7 @@ thread_local! {
     static POOLS: RefCell<Vec<ElementPool>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Registers an array of `count` elements of `size` bytes, and returns their handles.
+/// Registers an array of `count` elements of `size` bytes and returns their handles.
 pub(super) fn register_elements(
     bytes: &Arc<Bytes>,
     size: usize,

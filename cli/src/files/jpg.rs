@@ -46,7 +46,7 @@ pub(super) fn describe_jpg(file: File) -> Result<Entry, Problem> {
     })
 }
 
-/// Reads a file up to the end of its headers, and returns the shape of the picture.
+/// Reads a file up to the end of its headers and returns the shape of the picture.
 fn open_jpg(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     let len = file_len(&file);
     if len > MAX_FILE {

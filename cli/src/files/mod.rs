@@ -157,7 +157,7 @@ impl Array {
             let handles = handles::register_elements(&self.bytes, self.element.size(), count);
             let handles =
                 handles.map_err(|problem| FileError::when_reading(&source.path, problem))?;
-            // The cell is empty until here.
+            // `set` cannot fail, because `self.handles` is still empty.
             let _ = self.handles.set(handles);
         }
         Ok(self)
@@ -233,7 +233,7 @@ pub(crate) struct Entry {
     pub(crate) big_endian: bool,
     /// Why the elements cannot be read. `None` if the array is not damaged.
     pub(crate) damaged: Option<String>,
-    /// Why no operation accepts the array. `None` if one does, or if the array is damaged.
+    /// Why no operation accepts the array. `None` if some operation accepts it, or if the array is damaged.
     pub(crate) unsupported: Option<String>,
 }
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Describes the names in a file for an error: the name that is most like `asked`, then all or the first of them.
-/// `kind` is the word for the things with these names.
+/// Describes the names in a file for an error: the name that is most similar to `asked`, then all names or, if there
+/// are many, the first of them. `kind` is the word for the things with these names.
 pub(super) fn describe_names<'a>(
     names: impl IntoIterator<Item = &'a String>,
     asked: Option<&str>,
@@ -34,7 +34,7 @@ pub(super) fn describe_names<'a>(
     }
 }
 
-/// Returns the name that is most like `asked`. `None` if none is similar.
+/// Returns the name that is most similar to `asked`. `None` if none is similar.
 fn most_similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
     const MIN_SIMILARITY: f64 = 0.8;
     let likeness = |name: &str| match name.contains(asked) && !asked.is_empty() {

@@ -136,7 +136,7 @@ pub(super) fn describe_npy(
     })
 }
 
-/// Creates a file, and writes everything before the data.
+/// Creates a `.npy` file and writes its header.
 pub(super) fn create_npy(
     output: impl FnOnce() -> Result<Output, Problem>,
     element: Element,
@@ -149,7 +149,7 @@ pub(super) fn create_npy(
     Ok(output)
 }
 
-/// Returns everything before the data.
+/// Returns the bytes of a `.npy` file's header.
 pub(super) fn header_bytes(
     element: Element,
     shape: &[usize],

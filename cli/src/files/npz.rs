@@ -200,8 +200,7 @@ fn damaged_npz(error: ZipError) -> Problem {
 /// An archive to which one array is being written.
 pub(super) type PackedArray = ZipWriter<StreamWriter<Output>>;
 
-/// Creates an archive and writes everything before the data: first the other members of the existing file, unchanged,
-/// then the array's header.
+/// Creates an archive and writes the other members of the existing file, unchanged, and then the array's header.
 pub(super) fn create_npz(
     output: impl FnOnce() -> Result<Output, Problem>,
     name: &str,

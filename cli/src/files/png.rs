@@ -60,7 +60,7 @@ pub(super) fn read_png(file: File) -> Result<Array, Problem> {
     Ok(array)
 }
 
-/// Reads the header, and returns the number of bytes of the pixels. Fails if that is more than fits into memory or than
+/// Reads the header and returns the number of bytes of the pixels. Fails if that is more than fits into memory or than
 /// the file can hold.
 fn open_png(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     let file_len = file_len(&file);

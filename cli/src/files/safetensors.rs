@@ -118,8 +118,8 @@ impl<'a> NewTensor<'a> {
     }
 }
 
-/// Creates a file and writes everything before the data of the new tensor, which is the last one: the header, and the
-/// other tensors of the existing file.
+/// Creates a file and writes the header and the other tensors of the existing file. The caller then writes the data of
+/// the new tensor, which is the last one.
 pub(super) fn create_safetensors(
     output: impl FnOnce() -> Result<Output, Problem>,
     tensor: NewTensor<'_>,

@@ -24,7 +24,7 @@ impl PrintedElements {
         Self::format_elements(element, bytes, false)
     }
 
-    /// Formats elements. With `alone`, `words` is for the fields of a single element.
+    /// Formats elements. `alone` is true if they are the fields of a single element.
     fn format_elements(element: &Type, bytes: &[u8], alone: bool) -> Self {
         let native = files::in_native_order(bytes, element);
         let element_bytes = || native.chunks_exact(element.size.max(1));

@@ -37,7 +37,7 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// out of range. A line on a device counts as one case, and passes if all of these runs pass.
 ///
 /// --random generates cases of all operations and compares their results with a naive reference.
-/// Each case runs once on each device. A failing case is reduced while it still fails, and is printed as a line for a
+/// Each case runs once on each device. A failing case is reduced while it still fails and is printed as a line for a
 /// file of CASES.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -1,7 +1,7 @@
 //! Writes a WGSL compute shader in every format that wgpu hands to drivers and compilers: SPIR-V, GLSL, HLSL and MSL.
 //!
 //! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So you can try a shader with
-//! compilers other than those of this machine's drivers, without a device.
+//! compilers other than the compilers of this machine's drivers, without a device.
 //!
 //! [`Shader::formula`] writes a function of a shader as a formula, so that a solver can prove its result for all
 //! inputs.

@@ -120,7 +120,7 @@ pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> 
 }
 
 /// Draws up to five steps of a view on an array of this shape. The result of each step has at most `most` elements if
-/// the array has.
+/// the array has at most `most` elements.
 pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
     // The view only tracks the shape, so that most next steps fit.
     let mut view = wgslice::View::new(shape).ok();

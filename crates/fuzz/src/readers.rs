@@ -3,7 +3,8 @@
 use crate::files;
 use std::{fs, path::PathBuf, sync::LazyLock};
 
-/// Reads the bytes as a file with this extension. An array that is read must have as many bytes as its shape requires.
+/// Reads the bytes as a file with this extension. An array that is read must have the number of bytes that its shape
+/// requires.
 ///
 /// If the system has shared memory, the file is there: writing a file for each run would wear out a disk.
 pub fn read(bytes: &[u8], extension: &str) {

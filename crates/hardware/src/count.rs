@@ -92,7 +92,7 @@ impl KernelCounts {
         };
         for binding in &dispatch.bindings {
             let traffic = match (binding.name.as_str(), binding.access) {
-                // The report is written only for invalid indices, and has a few bytes.
+                // The report is written only for invalid indices and has a few bytes.
                 ("report", _) => continue,
                 ("source", _) => &mut counts.read,
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,
@@ -149,7 +149,8 @@ impl BufferTraffic {
 mod tests {
     use super::*;
 
-    /// Each sampled workgroup requests as many sectors as the others, which extrapolates to more than the binding has.
+    /// One of 10 workgroups is sampled and touches 64 sectors. Extrapolated, these are 640 sectors, but a smaller
+    /// binding limits the count to its own sectors (plus one, if it is not aligned).
     #[test]
     fn different_sectors_are_at_most_those_of_the_binding() {
         let binding = |room| BindingCounts {

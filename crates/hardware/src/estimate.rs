@@ -59,10 +59,10 @@ const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
 const LINE_BYTES: f64 = 128.0;
 
-/// The vector instructions for each operation that the interpreter counts. A division counts for
-/// `OPERATIONS_PER_DIVISION` operations in addition to itself. Both numbers fit the kernels without loops: see the
+/// The vector instructions for each operation that the interpreter counts, fitted to the kernels without loops: see the
 /// table.
 pub(crate) const INSTRUCTIONS_PER_OPERATION: f64 = 0.7;
+/// The operations that a division counts for, in addition to itself, fitted in the same way.
 pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
 
 /// The GPUs with estimates.
@@ -82,9 +82,10 @@ pub(crate) struct EstimatedTimes {
 
 /// Returns the number of vector instructions that a lane executes: the larger of the number on the counted path and an
 /// estimate from the operations that the interpreter ran. Each covers what the other misses. The path does not show how
-/// many rounds loops run, nor what lanes execute outside it, such as the ends of rows. The operations show neither what
-/// the compiler adds nor which lanes wait for others. If the compiler has unrolled a rare part with many stores, the
-/// path goes through it, and the number is too large. So no kernel is underestimated, and all follow the same rule.
+/// many rounds loops run, nor what lanes execute outside the path, such as the ends of rows. The operations show
+/// neither what the compiler adds nor which lanes wait for others. If the compiler has unrolled a rare part with many
+/// stores, the path goes through it, and the number is too large. So no kernel is underestimated, and all follow the
+/// same rule.
 pub(crate) fn vector_instructions(path: &CountedPath, counts: &KernelCounts) -> f64 {
     let by_operations = operation_count(counts) * INSTRUCTIONS_PER_OPERATION;
     by_operations.max(path.vector as f64)

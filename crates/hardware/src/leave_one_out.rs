@@ -1,4 +1,5 @@
-//! Measures the value of each copy kernel: runs its cases in the engine without it, so that other kernels take them.
+//! Measures the value of each copy kernel: the program runs the kernel's cases in an engine without this kernel, so
+//! that other kernels take the cases.
 //!
 //! The engine does not use the kernels that [`REFUSE_VARIABLE`] names in the process's environment (`src/gpu/engine/launch.rs`).
 //! So this program starts itself again for each kernel.
@@ -63,9 +64,9 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// Returns the cases that run differently without a kernel, in their order, and how they run then. Prints the reason
-/// and returns `None` if this is impossible, because no other kernel takes the cases, or one that does is wrong on
-/// them.
+/// Returns the cases that run differently without a kernel, in their order, and the runs of all cases without this
+/// kernel. If no other kernel takes its cases, or if another kernel gives wrong results, prints this reason and returns
+/// `None`.
 fn runs_without(kernel: &str, with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
     let run = || {
         let without_kernel = runs_refusing(kernel, "kernels", &[])?;

@@ -13,7 +13,7 @@
 //! # How it works
 //!
 //! A *case* is an operation on a shape. The cases are the benchmark's workloads, further shapes, and the workloads
-//! again in kernels modelled on those of other projects (`cases`). Each is recorded on a device of `strict-gpu` that
+//! again in kernels modelled on other projects' kernels (`cases`). Each is recorded on a device of `strict-gpu` that
 //! poses as a GPU (`device`). The device keeps the requested pipelines, which are:
 //!
 //! - **Counted** (`count`): the device's interpreter runs some workgroups of each dispatch, and counts sectors,
@@ -22,7 +22,8 @@
 //!   code and statistics. The instructions of a lane and its bytes in flight are counted in the code.
 //! - **Estimated** (`estimate`): times on some GPUs, by formulas.
 //!
-//! `table` shows all three, `leave-one-out` shows times without one of the engine's kernels, `check` checks the library's code, and `vectors` that of the pipelines of the golden vectors.
+//! `table` shows all three, and `leave-one-out` shows times without one of the engine's kernels. `check` checks the
+//! code of the library's pipelines, and `vectors` checks the code of the golden vectors' pipelines.
 
 mod amd;
 mod cases;

@@ -3,8 +3,7 @@
 //! This crate is part of the commands and is not published. In your own program, read `.npy` files with `npyz` or
 //! `ndarray-npy`, and pass their values to wgslice. The commands do not use these crates, because both reject headers
 //! that NumPy accepts, such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and
-//! structured types. The rest of this crate, a limit on the header's length and the offset of the elements, is small in
-//! comparison.
+//! structured types. The rest of this crate is small: a limit on the header's length, and the offset of the elements.
 //!
 //! ```
 //! use wgslice::DType;
@@ -208,7 +207,7 @@ fn unsupported_type(element: &Type) -> Error {
     ))
 }
 
-/// Reads the bytes before the elements, and returns the header's text. Before version 3.0, it is in Latin-1.
+/// Reads the bytes before the elements and returns the header's text. Before version 3.0, it is in Latin-1.
 fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     let cut_header = || Error::invalid("the file ends within its header; copy or save it again");
     let unknown_type = || {

@@ -19,7 +19,7 @@ pub struct Counting {
     /// The number of invocations of a subgroup: 32 or 64.
     pub subgroup: u32,
     /// If a dispatch has more workgroups than this, only a sample of them runs, and the result is incomplete. The
-    /// sample has this many workgroups, or up to 15 more, and is always the same. Its first quarter consists of the
+    /// sample has this many workgroups, or up to 15 more. It is always the same. Its first quarter consists of the
     /// first workgroups of the dispatch, the rest of groups of 16 neighbouring workgroups that are spread over the
     /// dispatch.
     pub most_workgroups: u64,

@@ -69,8 +69,8 @@ pub struct Options {
     /// of the bindings and the content of the immediates, so different dispatches have different orders. With
     /// [`Options::counting`], the order is ascending.
     pub shuffle: Option<u64>,
-    /// What to count, if anything. Counting may leave out workgroups, so races and uses of unwritten memory are then
-    /// not reported.
+    /// The accesses and operations that are counted. Counting may leave out workgroups, so races and uses of unwritten
+    /// memory are then not reported.
     pub counting: Option<Counting>,
     /// The change to the WGSL of each shader, if any.
     pub rewrite: Option<Rewrite>,

@@ -4,7 +4,7 @@
 use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
 
-/// Runs a shader with this body in one workgroup of `lanes` invocations. The shader may read `source`, and write to
+/// Runs a shader with this body in one workgroup of `lanes` invocations. The shader may read `source` and write to
 /// `dest`, a buffer of `words` words that are unwritten before. Returns the words of `dest`, and the faults.
 fn run_on(
     options: Options,
@@ -460,7 +460,7 @@ fn only_workgroups_that_ran_are_counted() {
         ..Options::default()
     });
     let (device, queue) = (gpu.device(), gpu.queue());
-    // The third workgroup writes outside.
+    // The third workgroup writes outside the binding.
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
         source: wgpu::ShaderSource::Wgsl(

@@ -110,7 +110,8 @@ fn a_store_in_place_of_a_maximum_is_right_in_ascending_order_only() {
 
 #[test]
 fn a_list_that_must_be_sorted_is_sorted_by_chance_in_ascending_order() {
-    // Each invocation takes the next free position, as if it had counted the smaller keys.
+    // In the wrong shader, each invocation takes the next free position. In ascending order this is the number of
+    // smaller keys, as in a correct sort.
     let right = "atomicAdd(&dest[1023], 1u); atomicStore(&dest[id], id);";
     let bug = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id);";
     only_the_shuffle_shows(1, bug, right);
@@ -119,7 +120,7 @@ fn a_list_that_must_be_sorted_is_sorted_by_chance_in_ascending_order() {
 
 #[test]
 fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
-    // Every invocation reads what another wrote before the barrier, and writes to its own word.
+    // Every invocation reads what another wrote before the barrier and writes to its own word.
     let body = "words[lane] = id * 3u;
                 workgroupBarrier();
                 let other = local.x + 8u * (local.y + 4u * (1u - local.z));

@@ -135,7 +135,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// Returns the combination in the optional argument `name`. Without it, returns an update.
+    /// Returns the combination in the optional argument `name`, or [`Combine::Update`] without this argument.
     pub(crate) fn combination(&self, name: &str) -> Result<Combine, BadLine> {
         let combinations = [
             Combine::Update,

@@ -30,10 +30,10 @@ pub enum Expectation {
         /// The message of TensorFlow, or of the reference for a random case. Empty if the line has none.
         message: String,
         /// The result of the same gather where out-of-range tuples give zeros. `None` for another operation or error,
-        /// or if the line does not have it.
+        /// or if the line lacks this result.
         zero_fill: Option<Tensor>,
         /// The result of the same scatter where the rows of out-of-range tuples are dropped. `None` for another
-        /// operation or error, or if the line does not have it.
+        /// operation or error, or if the line lacks this result.
         ignore: Option<Tensor>,
     },
 }

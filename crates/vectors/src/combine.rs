@@ -38,7 +38,7 @@ pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, n
     }
 }
 
-/// Returns the number with these bits. The bits above those of the type are ignored.
+/// Returns the number with these bits. Bits above the type's size are ignored.
 fn number_of_bits(dtype: DType, bits: i64) -> f64 {
     let [a, b, c, d, ..] = bits.to_le_bytes();
     match dtype {

@@ -60,7 +60,7 @@ pub use ops::*;
 pub use oracle::{Answer, answer, expectation};
 pub use step::{Step, spec_of};
 pub use variant::{Outcome, Started, Variant, run, start, variants};
-// When cargo builds the library's own unit tests, it compiles the library twice. The tests need the copy that runs the
-// cases here.
+// When cargo builds the library's own unit tests, it compiles the library twice. This export is the copy that runs the
+// cases, so that the tests can use its types.
 #[doc(hidden)]
 pub use wgslice;

@@ -10,7 +10,7 @@ use crate::{
 /// The reference's answer to a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// A result. Rows of out-of-range tuples are zeros in a gather, and are left out in a scatter.
+    /// A result. Rows of out-of-range tuples are zeros in a gather and are left out in a scatter.
     Tensor {
         /// The result's shape and values.
         tensor: Tensor,

@@ -61,7 +61,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
             // The library computes with elements of 16 bytes as complex numbers, but the values of cases are encoded as
             // integers.
             DType::Complex128 if computes => false,
-            // Products, minima and maxima of 0 and 1 are the same as those of booleans.
+            // Products, minima and maxima are the same for 0 and 1 as for booleans.
             DType::Bool => {
                 matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && are_within(1)
             }

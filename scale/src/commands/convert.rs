@@ -90,7 +90,7 @@ fn write_npy(args: &Convert) -> Result<Summary, Failure> {
         tokio::select! {
             end = write => end.map_err(Failure::work)?.map_err(Failure::from),
             name = signal() => {
-                // Removing the file is safe: the writing threads have it open, and write to the unlinked file until
+                // Removing the file is safe: the writing threads have it open and write to the unlinked file until
                 // this process ends.
                 let _ = fs::remove_file(&partial);
                 Err(Failure::work(format_args!("ended by {name}; nothing was written")))

@@ -194,7 +194,7 @@ pub(crate) async fn engine(on: &On) -> Result<Engine, Failure> {
     }
 }
 
-/// Waits for SIGINT (Ctrl-C) or SIGTERM, and returns its name.
+/// Waits for SIGINT (Ctrl-C) or SIGTERM and returns its name.
 pub(crate) async fn signal() -> &'static str {
     #[cfg(unix)]
     if let Ok(mut terminate) = unix::signal(unix::SignalKind::terminate()) {

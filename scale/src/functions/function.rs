@@ -48,7 +48,7 @@ pub(super) trait TensorFunction:
         Ok(())
     }
 
-    /// Checks the arguments of a call, and returns the type of its result.
+    /// Checks the arguments of a call and returns the type of its result.
     fn result(call: &Call) -> Result<TensorType>;
 
     /// Writes the result of all rows to `result`, which holds zeros. Returns a problem with the elements of a row, such

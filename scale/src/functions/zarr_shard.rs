@@ -16,7 +16,7 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// Computes the shard with this number, and writes it in one step, unless the job has written it already. The job is an
+/// Computes the shard with this number and writes it in one step, unless the job has written it already. The job is an
 /// [`Order`](crate::job::Order) as JSON. The value is a struct with the fields of an [`Outcome`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct ZarrShard {

@@ -50,7 +50,7 @@ async fn compute_on_cluster(
     begun.finish(record, prepared, &outcomes)
 }
 
-/// Runs the tasks, and returns their outcomes.
+/// Runs the tasks and returns their outcomes.
 async fn query(
     engine: &Engine,
     order: &Order,

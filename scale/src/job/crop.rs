@@ -190,7 +190,7 @@ impl Crop {
                 }
                 _ => {}
             }
-            // If the sum does not fit an `i64`, it becomes the largest `i64`, which is also outside.
+            // If the sum does not fit an `i64`, it becomes the largest `i64`, which is also outside the source.
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();

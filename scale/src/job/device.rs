@@ -117,7 +117,7 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Runs a plan with one input, and returns its result.
+/// Runs a plan with one input and returns its result.
 fn run_with_input(plan: &Plan, x: &Tensor) -> Result<Tensor, Error> {
     Ok(Tensor::run(plan, &[x])?.0.swap_remove(0))
 }

@@ -253,7 +253,7 @@ impl Gather {
         at
     }
 
-    /// Gathers a box of the result, and writes it to the beginning of `shard`, an array with shape `shape`. The slices
+    /// Gathers a box of the result and writes it to the beginning of `shard`, an array with shape `shape`. The slices
     /// of tuples out of range become zeros. Returns the number of these tuples if their slices begin in this box,
     /// otherwise 0.
     pub(super) fn fill(

@@ -72,8 +72,8 @@ pub enum Operation {
         begins_fingerprint: Fingerprint,
         /// The size of a box in each of these dimensions. In the others, a box has all positions.
         sizes: Vec<usize>,
-        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] sets only the elements outside to
-        /// zero, and [`OutOfRange::Clamp`] shifts the boxes inside.
+        /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] sets only the elements outside
+        /// the source to zero, and [`OutOfRange::Clamp`] shifts the boxes into the source.
         out_of_range: OutOfRange,
         /// As in a slice. Zeros for elements outside the source are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Computes a shard, and writes it in one step, unless the job has written it already. Then begins to read the
+    /// Computes a shard and writes it in one step, unless the job has written it already. Then begins to read the
     /// chunks of `next`, the shard that will be computed after it, if they are in remote stores.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ impl<'a> Tiles<'a> {
         numbers.sum()
     }
 
-    /// Writes a box to the beginning of the shard. `fill` gets an array and its shape, which is the shard's, and writes
+    /// Writes a box to the beginning of the shard. `fill` gets an array and its shape, which is the shard's and writes
     /// the box to the beginning of the array. If the shard has several chunks, the array is `rows`, whose content is
     /// overwritten; the box is then copied from it to the chunks.
     pub(super) fn by_rows(

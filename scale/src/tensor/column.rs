@@ -144,7 +144,7 @@ impl Column {
     }
 }
 
-/// Reads `rows` tensors that are stored with permuted dimensions, and returns their elements in row-major order.
+/// Reads `rows` tensors that are stored with permuted dimensions and returns their elements in row-major order.
 fn in_order(
     stored: &ArrayRef,
     tensor: &TensorType,

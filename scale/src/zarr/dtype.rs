@@ -10,8 +10,9 @@ use wgslice::DType;
 /// An 8-bit floating-point format.
 struct Float8 {
     name: &'static str,
-    /// The number of fraction bits, and the exponent of the value 1.
+    /// The number of fraction bits.
     fraction: i32,
+    /// The exponent of the value 1.
     bias: i32,
     special: SpecialPatterns,
 }

@@ -103,7 +103,7 @@ impl NpyFile {
 
     /// Writes the elements of a box to the beginning of `dest`. In `dest`, `to` gives the distance between neighbours
     /// in each dimension, in elements. Returns the number of bytes that were read from the file, which can include
-    /// bytes between those of the box.
+    /// bytes between the elements of the box.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Converts the codecs of the Python package numcodecs: the codecs of Zarr V2, and those of Zarr V3 with names that
+//! Converts the codecs of the Python package numcodecs: the codecs of Zarr V2, and codecs of Zarr V3 with names that
 //! begin with `numcodecs.`. Most correspond to a Zarr V3 codec with another configuration.
 
 use serde_json::{Value, json};

@@ -54,7 +54,8 @@ pub struct Source {
     /// The division of shards into chunks. `None` if the chunks of the grid can only be decoded as a whole.
     sharding: Option<(Sharding, index::Layout)>,
     codec: Codec,
-    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
+    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with another array's
+    /// description.
     stored: Option<Vec<Value>>,
     /// How a part of a chunk can be read.
     part: Part,

@@ -80,7 +80,8 @@ pub struct Target {
     pub(super) array: Array<Store>,
     /// The codecs of a chunk.
     pub(super) codecs: Arc<CodecChain>,
-    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with that of another array.
+    /// A description of how the codecs encode a chunk. `None` if it cannot be compared with another array's
+    /// description.
     stored: Option<Vec<Value>>,
     /// True if a shard has several chunks and an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,

@@ -21,12 +21,12 @@ pub(crate) struct Tuning {
     pub(crate) workgroup: u32,
     /// True if one invocation moves a whole tile in a loop, because starting invocations costs more than loops.
     pub(crate) loops: bool,
-    /// Dispatches of fewer units than this share pipelines, which read the numbers of the walk at run time. Other
-    /// dispatches use pipelines that are compiled for these numbers.
+    /// Dispatches of fewer units than this share pipelines, which read the numbers of dimensions and coordinates at run
+    /// time. Other dispatches use pipelines that are compiled for the numbers of their walk.
     pub(crate) few_units: usize,
-    /// Contiguous rows are moved by buffer copies if there are at most `few_rows` rows, or if each row has at least
-    /// `long_row` bytes.
+    /// At most this many contiguous rows of any length are moved by buffer copies.
     pub(crate) few_rows: usize,
+    /// Contiguous rows of at least this many bytes are moved by buffer copies, whatever their number.
     pub(crate) long_row: usize,
 }
 

@@ -46,7 +46,8 @@ impl OpenDevice {
         Ok(dest)
     }
 
-    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or for as many of them as are in one buffer.
+    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or only for the first of them if they are in
+    /// several buffers.
     fn staging_memory(
         &self,
         dest: &DeviceBytes,

@@ -18,7 +18,7 @@ pub(in crate::gpu) struct Argument<'a> {
     /// True if bind groups of the buffers can be kept: see [`Cache`](super::cache::Cache). False for the buffers of
     /// tensors, for the scratch memory of scatters, and for buffers that no later recording uses.
     pub(in crate::gpu) callers: bool,
-    /// The tensor that owns the buffers, if one does.
+    /// The tensor that owns the buffers. `None` if no tensor owns them.
     pub(in crate::gpu) tensor: Option<&'a DeviceBytes>,
 }
 

@@ -65,9 +65,9 @@ pub(super) fn constant_value(dispatch: &Dispatch, constant: Constant) -> Result<
 /// The sizes of the units in which a kernel counts.
 #[derive(Clone, Copy, Debug)]
 struct KernelUnits {
-    /// `unit` is the number of bytes in a distance of 1, and `element` the number of bytes that the kernel moves at
-    /// each position.
+    /// The number of bytes in a distance of 1.
     unit: i128,
+    /// The number of bytes that the kernel moves at each position.
     element: i128,
     /// The size in bytes of the aligned blocks in which a kernel loads and stores.
     block: i128,

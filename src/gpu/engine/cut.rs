@@ -111,7 +111,7 @@ impl Cutter<'_> {
         let reads_nothing = read.is_empty();
         if reads_nothing {
             // A walk that reads nothing still binds a part of the source, because a binding must not be empty and
-            // shaders load its first unit instead of units outside.
+            // shaders load its first unit instead of units outside the source.
             read = 0..(self.source_bytes.min(VECTOR_BYTES) / of_source).cast_signed();
         }
         let source = self.bind_range(SOURCE, &read, of_source, from_move);
@@ -176,8 +176,7 @@ impl Cutter<'_> {
             .check_whole(tuple_start, tuple_start + bytes)
     }
 
-    /// Returns the binding of a walk's tuples and the word at which they begin in the binding. If the tuples are a
-    /// mask, returns the first byte instead of the word.
+    /// Returns the binding of a walk's tuples and their offset in it, in words or, for a mask, in bytes.
     pub(super) fn bind_tuples(
         &self,
         walk: &Walk,

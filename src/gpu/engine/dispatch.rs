@@ -24,12 +24,12 @@ pub(super) const MAX_DISPATCHES: u64 = 1 << 18;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ArgumentPlaces {
     /// The locations of source, destination and indices, indexed by the number of the argument. All other arguments
-    /// begin at the beginning of their buffer.
+    /// start at offset 0 of their buffer.
     pub(crate) parts: [BufferParts; 3],
 }
 
 impl ArgumentPlaces {
-    /// Each argument begins at the beginning of its buffer.
+    /// Each argument starts at offset 0 of its buffer.
     pub(crate) const AT_BEGIN: Self = Self {
         parts: [BufferParts::ONE_PART; 3],
     };
@@ -63,7 +63,7 @@ pub(crate) struct BoundRange {
 }
 
 impl BoundRange {
-    /// Binds the first `bytes` bytes of an argument that begins at the beginning of its buffer.
+    /// Binds the first `bytes` bytes of an argument that starts at offset 0 of its buffer.
     pub(crate) fn first(argument: usize, bytes: u64) -> Self {
         let span = BindingRange {
             bytes,

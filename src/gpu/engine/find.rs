@@ -28,9 +28,9 @@ use std::ops::Range;
 
 type SearchDispatch = Dispatch<SearchWords>;
 
-/// The size in bytes of the buffer to which a search writes the number of true elements. [`COUNT_ARGUMENT`] is the
-/// number of the argument with this buffer.
+/// The size in bytes of the buffer to which a search writes the number of true elements.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
+/// The number of the argument with this buffer.
 const COUNT_ARGUMENT: usize = INDICES;
 
 /// The number of elements of a chunk for each invocation of a workgroup, in four words.
@@ -65,9 +65,11 @@ struct Searcher<'a> {
     find: Find,
 }
 
-/// The elements of the mask that a dispatch takes, and the numbers of their chunks among all chunks.
+/// The part of the mask that a dispatch takes.
 struct MaskPart {
+    /// The elements of the part, among all elements of the mask.
     elements: Range<usize>,
+    /// The chunks of the part, among all chunks.
     chunks: Range<usize>,
 }
 
@@ -159,8 +161,8 @@ impl Searcher<'_> {
         self.mask.len() * self.find.index.bytes()
     }
 
-    /// Returns the size in bytes of an item of an argument: an element of the mask, a row, the count of a chunk, or the
-    /// whole buffer of the number.
+    /// Returns the size in bytes of one item of an argument: an element of the mask, a row of the result, the whole
+    /// buffer with the number of true elements, or the count of a chunk.
     fn size_of(&self, argument: usize) -> usize {
         match argument {
             SOURCE => 1,
@@ -195,7 +197,7 @@ impl Searcher<'_> {
         (begin + elements.len()).div_ceil(self.chunk_size())
     }
 
-    /// Returns the binding of a range of an argument, and the byte at which the range begins in it.
+    /// Returns the binding of a range of an argument, and the range's offset in it, in bytes.
     fn bind_range(&self, argument: usize, range: &Range<usize>) -> Option<(BoundRange, usize)> {
         let bytes = |number: usize| (number * self.size_of(argument)) as u64;
         let (from, to) = (bytes(range.start), bytes(range.end));

@@ -550,8 +550,9 @@ impl RunWalk {
         Self::from_walk(walk)
     }
 
-    /// Sets `head` and changes the walk's position in the destination to the word at which the first group begins. A
-    /// group has four elements of `element` bytes each and begins at a whole word.
+    /// Sets `head` to the number of elements of the first group that precede the walk, and moves the walk's start in
+    /// the destination to the start of this group, in words. A group has four elements of `element` bytes each and
+    /// begins at a whole word.
     fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
         self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;

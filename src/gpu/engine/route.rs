@@ -1,6 +1,6 @@
 //! Decides which commands are recorded for a move. Recording follows the decision, and `explain` describes it.
 //!
-//! | plan | commands |
+//! | move | commands |
 //! |---|---|
 //! | writes nothing | none |
 //! | moves few or long contiguous rows between word boundaries (`copy`), into an encoder | a buffer copy for each row: it needs no pipeline, and wgpu does not clear a new destination first |
@@ -17,7 +17,7 @@ pub(in crate::gpu) enum Route<'a> {
     Dispatches,
 }
 
-/// Chooses the commands that are recorded into an encoder for a move without indices or without rows. `copyable` is
+/// Chooses the commands that are recorded into an encoder for a move that has no index tuples or no rows. `copyable` is
 /// true if the buffers of the arguments allow copies.
 pub(in crate::gpu) fn choose_route<'a>(
     what: &'a Move,

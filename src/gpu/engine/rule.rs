@@ -2,8 +2,9 @@
 
 use crate::{DType, Error, moves::Effect, moves::Move, ops::scatter_nd::Combine};
 
-/// Values of `NUMBERS` in `combine.wgsl`: `SIGNED` for signed integers, `PARTS` for numbers smaller than a word.
+/// The value of `NUMBERS` in `combine.wgsl` for signed integers: `SIGNED`.
 pub(super) const NUMBERS_SIGNED: u32 = 1;
+/// The value of `NUMBERS` in `combine.wgsl` for numbers smaller than a word: `PARTS`.
 const NUMBERS_PARTS: u32 = 4;
 
 /// The rule by which the shaders combine an element of a slice with an element of a row.
@@ -11,8 +12,9 @@ const NUMBERS_PARTS: u32 = 4;
 pub(super) struct CombineRule {
     /// The size in bytes of the numbers that are combined.
     pub(super) number: usize,
-    /// The values of the constants `COMBINE` and `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
+    /// The value of the constant `COMBINE` of `atomic.wgsl` and `combine.wgsl`.
     pub(super) combine: u32,
+    /// The value of the constant `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
     pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) parts: u32,

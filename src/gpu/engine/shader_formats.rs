@@ -22,7 +22,7 @@ use std::{
 type ConstantValues = Vec<(Constant, u32)>;
 
 struct ShaderText {
-    /// The kernel and the prelude. Its constants are not used.
+    /// The program with the kernel and the prelude. Its constants are not used.
     program: Program,
     space: UniformSpace,
     source: String,

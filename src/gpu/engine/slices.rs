@@ -109,7 +109,7 @@ impl SliceRows {
         Some((d, split_position(dims[d].size)?))
     }
 
-    /// Splits the rows into the first `middle` positions of dimension `d` and the others.
+    /// Splits the rows in two: the first `middle` positions of dimension `d`, and the remaining positions.
     pub(super) fn split_rows(&self, d: usize, middle: usize) -> [Self; 2] {
         self.numbers
             .split(d, middle)

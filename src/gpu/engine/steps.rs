@@ -269,8 +269,9 @@ struct Scatterer<'a> {
     /// The rule by which numbers are combined. Not used for updates.
     rule: CombineRule,
     way: CombineWay,
-    /// The number of bytes in a unit, and the number of units in a row.
+    /// The number of bytes in a unit.
     unit: usize,
+    /// The number of units in a row.
     pitch: usize,
     /// The distance between neighbouring slices, in units.
     apart: usize,

@@ -1,4 +1,4 @@
-//! The index tuples of a walk on the device: their location and the meaning of their numbers. See `tuples.wgsl`.
+//! The index tuples of a walk on the device: their location and the meaning of their integers. See `tuples.wgsl`.
 
 use super::{
     dispatch::INDICES,
@@ -10,7 +10,7 @@ use crate::{
     walk::{Coordinate, StartIndex, Walk},
 };
 
-/// The argument with the tuples of a walk, and the meaning of their numbers.
+/// The argument with the tuples of a walk, and the meaning of their integers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TupleArgument {
     pub(crate) argument: usize,
@@ -18,7 +18,7 @@ pub(crate) struct TupleArgument {
     pub(crate) policy: Policy,
     /// True if units without a source keep their values instead of becoming zeros.
     pub(crate) keeps: bool,
-    /// The number that means position 0, in numbers of one word.
+    /// The integer that means position 0, if integers have one word.
     pub(crate) first_index: u32,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn is_plain(walk: &Walk, of: TupleArgument) -> bool {
     !moves && walk.coordinates.iter().all(is_plain)
 }
 
-/// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on, and the meaning of their numbers.
+/// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on, and the meaning of their integers.
 pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: TupleArgument, begin: usize) {
     let words = of.index.words();
     uniforms.tuples = count_word(begin);

@@ -378,8 +378,8 @@ fn is_exempt((text, of): Variant) -> bool {
         })
 }
 
-/// Returns the reason why this number of cases is wrong, or `None` if it is right. `listed` has all variants, except
-/// that it has only some numbers of dimensions.
+/// Returns the reason why this number of cases is wrong, or `None` if it is right. `listed` has all variants, but only
+/// for some numbers of dimensions.
 fn wrong_count(
     listed: &BTreeMap<Variant, usize>,
     of: Variant,

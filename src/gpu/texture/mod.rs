@@ -263,7 +263,7 @@ impl Texels {
         }
     }
 
-    /// Returns the conversion for writing, if there is one. Fails if the texels convert when they are read.
+    /// Returns the conversion for writing, if there is one. Fails if the texels have a conversion for reading.
     fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, Error> {
         let problem = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
                    Texels::converted_from";

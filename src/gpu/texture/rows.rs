@@ -146,8 +146,8 @@ impl TexelRows {
 
     /// Returns the move that gathers the channels from the rows. If the channels are the innermost dimension and no
     /// slice selects them in their order, neighbouring elements of the tensor belong to different pieces, and one
-    /// gather is faster: on lavapipe, it converts BGRA to RGBA in half the time. If each channel is its own plane, the
-    /// pieces take half the time of a gather.
+    /// gather is faster: on lavapipe, it takes 50 % less time to convert BGRA to RGBA. If each channel is its own
+    /// plane, the pieces take half the time of a gather.
     fn gather_channels(&self, axis: usize) -> Result<Move, Error> {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNEL_DIMENSION], 1);
@@ -194,8 +194,8 @@ impl TexelRows {
         Ok((pieces.into_iter().map(plan).collect(), None))
     }
 
-    /// Splits the selection into parts, each with channels that a slice can select. Returns a view of the rows for each
-    /// part, with its part of `tensor`. `tensor` has the shape of the whole selection.
+    /// Splits the selection into parts, each with channels that a slice can select. For each part, returns a view of
+    /// its rows and the matching view of `tensor`. `tensor` has the shape of the whole selection.
     fn split_by_channels(&self, tensor: &View) -> Vec<(View, View)> {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());

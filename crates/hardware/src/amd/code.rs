@@ -7,9 +7,9 @@
 //! loops are considered exceptions (words that contain several rows) and do not count in this choice. The same holds
 //! for loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
 //!
-//! So the path can be too short, if loops run many times or if lanes also execute code outside it. It can be too long
-//! if the compiler has unrolled an exception: its stores are then outside of loops, and the path goes through all of
-//! them. Therefore `estimate` also uses the operations that the interpreter ran.
+//! So the path can be too short, if loops run many times or if lanes also execute code outside the path. It can be too
+//! long if the compiler has unrolled an exception: its stores are then outside of loops, and the path goes through all
+//! of them. Therefore `estimate` also uses the operations that the interpreter ran.
 //!
 //! The path is one lane's path, in a wave whose other lanes all take it too. If the code has two sides for lanes that
 //! diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from the
@@ -90,7 +90,7 @@ struct PathPosition {
     on: bool,
 }
 
-/// The accesses that a wait for loads counts as in flight: before RDNA, stores too.
+/// The accesses that the hardware's counter of loads in flight counts: loads and, before RDNA, also stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadCounter {
     Loads,

@@ -2,7 +2,7 @@
 //!
 //! RADV, Mesa's Vulkan driver for AMD, compiles for the family of GPUs in `RADV_FORCE_FAMILY` without running
 //! anything, and `RADV_DEBUG` makes it print the code. RADV reads both variables once, when it is loaded, so each
-//! family needs its own process: this program starts itself again ([`compile_here`]), and reads RADV's output.
+//! family needs its own process: this program starts itself again ([`compile_here`]) and reads RADV's output.
 
 mod code;
 mod driver;

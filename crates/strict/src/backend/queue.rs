@@ -281,7 +281,7 @@ impl StrictQueue {
     }
 }
 
-/// Locks the memories of different buffers, and returns them in the order of `buffers`. All threads lock memories in
+/// Locks the memories of different buffers and returns them in the order of `buffers`. All threads lock memories in
 /// the same order, to avoid deadlocks.
 fn in_order<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();

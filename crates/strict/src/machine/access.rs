@@ -327,7 +327,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the memory of a variable, and the number in that memory of the word at byte `at` of the variable.
+    /// Returns the memory of a variable, and the index in that memory of the word at byte `at` of the variable.
     fn memory_of(
         &mut self,
         variable: Handle<GlobalVariable>,

@@ -1,5 +1,5 @@
-//! Which shaders the interpreter can run: compute shaders on buffers, with 32-bit numbers, 64-bit integers, and no
-//! subgroups, textures, matrices or ray tracing.
+//! Checks that the interpreter can run a shader: it runs compute shaders on buffers, with 32-bit numbers, 64-bit
+//! integers, and no subgroups, textures, matrices or ray tracing.
 
 use super::arithmetic::math_function;
 use naga::{

@@ -12,7 +12,7 @@
 //! The last row of the table makes it possible to detect indices that wrapped. Sums, differences, products and left
 //! shifts of 32-bit integers are computed in 64 bits. So a `u32` that represents a negative number, as strides often
 //! do, stays negative, and a result outside the type's range is detected. Other new numbers (a quotient, a result of
-//! bit operations, a loaded word) are built from their 32 bits alone, and are negative from 2^31 on.
+//! bit operations, a loaded word) are built from their 32 bits alone and are negative from 2^31 on.
 
 use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
 use std::{iter::repeat_n, rc::Rc};

@@ -62,8 +62,8 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// Draws the shape of a tensor. In a third of the calls, also draws steps that make a view of it, as an argument.
-/// Returns the tensor's shape, the shape of the params, and the arguments.
+/// Draws the shape of a tensor. In a third of the calls, also draws an argument with steps that make a view of the
+/// tensor. Returns the tensor's shape, the shape of the params, and the arguments.
 pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<String, Value>) {
     let source = draw_shape(rng, 5, 1);
     let mut args = Map::new();

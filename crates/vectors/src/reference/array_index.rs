@@ -162,7 +162,8 @@ pub fn array_index<T: Clone>(
         common_shape = broadcast_shapes(&common_shape, sizes)?;
     }
     let are_adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    // The places in the result of the arrays' dimensions, and of those in `made`.
+    // The first dimension of the result that comes from the broadcast arrays. `own_dims` lists the entries of `made`
+    // for the other dimensions, with their sizes.
     let first_list_dim = made
         .iter()
         .position(|made| matches!(made, ResultDimension::Arrays));

@@ -47,7 +47,7 @@ pub struct Conversion<'a> {
     pub cast: bool,
 }
 
-/// How a number is converted to a type that does not have it.
+/// How a number is converted to a type that cannot represent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConversionRule {
     Nearest,

@@ -22,8 +22,8 @@ pub struct Boxes<'a> {
     /// The distance in positions between neighbouring elements of a box, for each cropped dimension. It must not be 0.
     /// If it is negative, a box extends from its start towards lower positions.
     pub strides: &'a [i64],
-    /// True if a box that extends beyond its item is shifted inside, and an out-of-range box index selects the nearest
-    /// item.
+    /// True if a box that extends beyond its item is shifted into the item, and an out-of-range box index selects the
+    /// nearest item.
     pub clamp: bool,
     /// True if every position of a cropped dimension is taken modulo the size of the dimension, so that a box continues
     /// at the other end. `clamp` then only applies to box indices.
@@ -68,7 +68,7 @@ impl Boxes<'_> {
     }
 
     /// Returns the position in an array of this shape of an element of the boxes. The element's first coordinate is the
-    /// number of its box, and the others are its position in the box. `None` if the position is outside.
+    /// number of its box, and the others are its position in the box. `None` if the position is outside the array.
     fn place_of_element(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
         let (n, dims) = (element[0], self.sizes.len());
         let items = values_shape[0] as i128;
@@ -84,7 +84,7 @@ impl Boxes<'_> {
             let end = values_shape[1 + d] as i128 - 1;
             let mut begin = i128::from(self.begins[n * dims + d]);
             if self.clamp && !self.circular {
-                // Clamps `begin` to the range in which all elements are inside.
+                // Clamps `begin` to the range in which all elements are inside the item.
                 let reach = (size - 1) * stride;
                 begin = begin.clamp(0 - reach.min(0), end - reach.max(0));
             }

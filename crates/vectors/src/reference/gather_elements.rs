@@ -8,8 +8,8 @@ use super::{
 /// Returns the elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in
 /// row-major order.
 ///
-/// The result has the shape of `indices`. Along all axes but `axis`, the element of `params` has the coordinates of its
-/// index, so `indices` must not be longer than `params` along these axes. A negative `axis` counts from the end.
+/// The result has the shape of `indices`. Along all axes except `axis`, the element of `params` has the coordinates of
+/// its index, so `indices` must not be longer than `params` along these axes. A negative `axis` counts from the end.
 /// [`Gathered::bad_rows`] has the row-major numbers of the bad indices, whose elements in the result are
 /// `T::default()`.
 ///

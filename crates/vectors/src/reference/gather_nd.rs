@@ -1,7 +1,8 @@
 //! `gather_nd`: every row of indices selects a slice of params.
 //!
-//! Rows that point outside do not end the operation. Their slices are filled with the default of the element type, and
-//! the rows are listed. So a caller can follow either policy: fail if the list is not empty, or keep the defaults.
+//! Rows that point outside of params do not end the operation. Their slices are filled with the default of the element
+//! type, and the rows are listed. So a caller can follow either policy: fail if the list is not empty, or keep the
+//! defaults.
 
 use super::{
     Indexing, ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at,
@@ -17,8 +18,8 @@ pub struct Gathered<T> {
     pub values: Vec<T>,
     /// The numbers of the rows that point outside of params, ascending. Every element of the slices of these rows is
     /// `T::default()`. Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In `crop`
-    /// a row is a box, and only its elements outside are `T::default()`. In the other gathers a row is a single index,
-    /// numbered through `indices.shape`.
+    /// a row is a box, and only its elements outside of the item are `T::default()`. In the other gathers a row is a
+    /// single index, numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 

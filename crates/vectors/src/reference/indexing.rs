@@ -2,7 +2,7 @@
 
 use super::value_at;
 
-/// What an index outside its dimension means in a gather or a scatter.
+/// The meaning of an index outside its dimension, in a gather or a scatter.
 ///
 /// The default is TensorFlow's: an index outside its dimension is bad, and so is every negative index. The result lists
 /// the rows that have a bad index.
@@ -18,8 +18,8 @@ pub struct Indexing {
     /// True if a negative index counts from the end, as in NumPy and ONNX. The size of the dimension is then added to
     /// it once.
     pub wrap: bool,
-    /// True if an index that is still outside selects the nearest position. A dimension of size 0 has no position, so
-    /// its indices stay bad.
+    /// True if an index that is still outside the dimension selects the nearest position. A dimension of size 0 has no
+    /// position, so its indices stay bad.
     pub clamp: bool,
 }
 

@@ -102,9 +102,9 @@ use std::{error, fmt, iter};
 /// | `batch_shape` | params and indices agree in their batch dimensions |
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
 /// | `index_depth` | a row of indices has no more integers than params has dimensions after the batch |
-/// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
+/// | `elements_shape` | indices have the rank of the array and are no longer than it except along the axis |
 /// | `mask_scalar`, `mask_shape` | a mask has dimensions, and they equal the array's dimensions from the axis on |
-/// | `condition` | the condition of `compress` has one dimension, and is not longer than the axis |
+/// | `condition` | the condition of `compress` has one dimension and is not longer than the axis |
 /// | `mask_values` | each value for a selected slice has the slice's shape |
 /// | `crop_rank` | there is a dimension of items, and one for each size of a box |
 /// | `crop_strides` | there is a stride for each size |

@@ -1,7 +1,7 @@
 //! `scatter_nd` and `tensor_scatter_nd`: every row of indices gives the slice for a slice of updates.
 //!
-//! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed. So a caller
-//! can follow either policy: fail if the list is not empty, or go on without these rows.
+//! Rows that point outside of the array do not end the operation. Their updates are dropped and the rows are listed. So
+//! a caller can follow either policy: fail if the list is not empty, or go on without these rows.
 
 use super::{
     Indexing, ReferenceError, all_coordinates, at_mut, check_length, element_count, value_at,
@@ -13,8 +13,9 @@ use super::{fail_with, format_shape, zeros_of_shape};
 pub struct Scattered<T> {
     /// The elements after all updates, row-major.
     pub values: Vec<T>,
-    /// The numbers of the rows that point outside, in ascending order. The updates of these rows are dropped. Rows are
-    /// numbered row-major through `indices.shape[..-1]`, or through `indices.shape` in `scatter_elements`.
+    /// The numbers of the rows that point outside of the array, in ascending order. The updates of these rows are
+    /// dropped. Rows are numbered row-major through `indices.shape[..-1]`, or through `indices.shape` in
+    /// `scatter_elements`.
     pub bad_rows: Vec<usize>,
 }
 

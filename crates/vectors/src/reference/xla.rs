@@ -1,7 +1,7 @@
 //! `xla_gather`, `xla_scatter`: StableHLO's gather and scatter, by the formulas of its specification.
 //!
 //! Comments give the specification's numbers of the constraints that the functions check. As in XLA, and unlike in
-//! StableHLO's interpreter, a scatter drops a whole window if any of its elements is outside.
+//! StableHLO's interpreter, a scatter drops a whole window if any of its elements is outside the operand.
 
 use super::{
     Gathered, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with, value_at,
@@ -105,7 +105,7 @@ impl Dims<'_> {
     }
 
     /// Returns, for an element of the result or the updates, the number of its tuple and the corresponding element of
-    /// the operand. The element is `None` if its window is not inside.
+    /// the operand. The element is `None` if its window extends beyond the operand.
     fn place_of_element(
         &self,
         element: &[usize],
@@ -157,8 +157,8 @@ impl Dims<'_> {
     }
 }
 
-/// StableHLO's `gather`. Without `clamp`, a window that is not inside is filled with zeros, as in JAX's mode `fill`
-/// with this value, and its tuple is bad.
+/// StableHLO's `gather`. Without `clamp`, a window that extends beyond the operand is filled with zeros, as in JAX's
+/// mode `fill` with this value, and its tuple is bad.
 ///
 /// # Errors
 ///
@@ -218,8 +218,8 @@ pub fn xla_gather<T: Clone + Default>(
     })
 }
 
-/// StableHLO's `scatter`. Updates take effect in row-major order. Without `clamp`, a window that is not inside is
-/// dropped, and its tuple is bad.
+/// StableHLO's `scatter`. Updates take effect in row-major order. Without `clamp`, a window that extends beyond the
+/// operand is dropped, and its tuple is bad.
 ///
 /// # Errors
 ///

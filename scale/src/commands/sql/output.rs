@@ -82,7 +82,7 @@ impl Output {
         })
     }
 
-    /// Writes the result of the query, and gives the file its name. Returns the number of rows, and the size of the
+    /// Writes the result of the query and gives the file its name. Returns the number of rows, and the size of the
     /// file in bytes. `memory` is the limit of the process in bytes, if it has one.
     pub(super) async fn write_all(
         self,
