@@ -172,7 +172,7 @@ impl CostModel {
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
-            let of = |work: &Move| {
+            let seconds_of_move = |work: &Move| {
                 let row = if work.is_far() {
                     costs.far_row
                 } else {
@@ -184,7 +184,7 @@ impl CostModel {
                 };
                 work.moved() / rate + pieces as f64 * costs.piece + starts(work) * row
             };
-            plan.steps().map(|(what, _)| of(what)).sum()
+            plan.steps().map(|(what, _)| seconds_of_move(what)).sum()
         };
         let mut cpu = of_steps(self.cpu, Move::starts_on_cpu) + self.call;
         let mut device = of_steps(self.device, Move::starts) + self.submission;
@@ -194,14 +194,14 @@ impl CostModel {
             cpu += 2.0 * result / self.cpu.bytes;
         }
         // A smaller result reuses memory that the process already has.
-        let new = if result < NEW_FROM_BYTES {
+        let new_memory_seconds = if result < NEW_FROM_BYTES {
             0.0
         } else {
             result / self.new_memory
         };
         Estimate {
-            cpu: cpu + new,
-            device: device + new,
+            cpu: cpu + new_memory_seconds,
+            device: device + new_memory_seconds,
         }
     }
 }
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn transposes_have_their_own_rates() {
-        let seconds = |shape: &[usize], axes: &[usize]| {
+        let estimate_seconds = |shape: &[usize], axes: &[usize]| {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
             let plan = Plan::contiguous(view, DType::F32).unwrap();
             let moved = 2.0 * plan.result_bytes() as f64;
@@ -298,14 +298,17 @@ mod tests {
                 "{found:?} {expected:?}"
             );
         };
-        close(seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
+        close(estimate_seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
         // The order of rows of 512 bytes changes.
-        close(seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
+        close(estimate_seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
         // The pieces of a pixel are near each other.
-        close(seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
+        close(estimate_seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
         // Each piece of 4 bytes takes 2 ns, and 8 bytes are moved for it.
         let reversed: Vec<usize> = (0..18).rev().collect();
-        close(seconds(&[2; 18], &reversed), [2.0 + 2.0 / 8.0, 0.2]);
+        close(
+            estimate_seconds(&[2; 18], &reversed),
+            [2.0 + 2.0 / 8.0, 0.2],
+        );
     }
 
     #[test]
@@ -362,12 +365,12 @@ mod tests {
                 ..ROUND
             };
             let [slow, fast] = [costs, ROUND].map(|costs| costs.estimate(&plan));
-            let more = if new {
+            let memory_seconds = if new {
                 bytes as f64 / ROUND.new_memory
             } else {
                 0.0
             };
-            let close = |found: f64| (found - more).abs() < 1e-9;
+            let close = |found: f64| (found - memory_seconds).abs() < 1e-9;
             assert!(close(slow.cpu - fast.cpu), "{bytes}");
             assert!(close(slow.device - fast.device), "{bytes}");
         }

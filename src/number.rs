@@ -125,7 +125,7 @@ mod tests {
     /// same sign.
     fn compare_with_half(single: u32) {
         let number = f32::from_bits(single);
-        let same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
+        let is_same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
             true => got & 0x7fff > infinity && got & 0x8000 == expected & 0x8000,
             false => got == expected,
         };
@@ -133,9 +133,12 @@ mod tests {
             half::f16::from_f32(number).to_bits(),
             half::bf16::from_f32(number).to_bits(),
         );
-        assert!(same(f16_of_f32(number), f16, 0x7c00), "f16 of {single:#x}");
         assert!(
-            same(bf16_of_f32(number), bf16, 0x7f80),
+            is_same(f16_of_f32(number), f16, 0x7c00),
+            "f16 of {single:#x}"
+        );
+        assert!(
+            is_same(bf16_of_f32(number), bf16, 0x7f80),
             "bf16 of {single:#x}"
         );
     }

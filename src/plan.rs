@@ -522,13 +522,13 @@ impl Plan {
                 let (Some((what, _)), None) = (last_step.next(), last_step.next()) else {
                     return Err(error::value::steps(done, self.name()));
                 };
-                let named = || Move {
+                let renamed_move = || Move {
                     operation: plan.operation,
                     ..what.clone()
                 };
                 // If the step has another name than the plan, the change is tried again with the plan's name, for the
                 // error message.
-                *what = change(what).or_else(|_| change(&named()))?;
+                *what = change(what).or_else(|_| change(&renamed_move()))?;
                 plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
                 plan.in_place = what.is_in_place();
                 plan.shortcut = None;

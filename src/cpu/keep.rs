@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn kept_pieces_are_those_where_the_mask_is_true() {
         let mut random = 1u32;
-        let mut next = || {
+        let mut next_random = || {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             random >> 24
         };
@@ -158,7 +158,7 @@ mod tests {
                 for share in [0, 10, 128, 246, 256] {
                     let mask: Vec<u8> = (0..length)
                         .map(|_| {
-                            if next() < share {
+                            if next_random() < share {
                                 [1, 128, 255][length % 3]
                             } else {
                                 0

@@ -484,25 +484,25 @@ mod tests {
             let view = View::new(shape).unwrap().slice(&spec.parse().unwrap());
             let view = view.unwrap().transpose(order).unwrap();
             for &dtype in dtypes {
-                let plan = Move::from_view(view.clone(), dtype);
-                check_parts(&plan, (1..40).chain([63, 100, 181, 500]));
+                let slice_move = Move::from_view(view.clone(), dtype);
+                check_parts(&slice_move, (1..40).chain([63, 100, 181, 500]));
             }
         }
     }
 
     const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::Complex128];
 
-    fn check_parts(plan: &Move, lengths: impl IntoIterator<Item = usize>) {
-        let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
-        let mut whole = vec![0; plan.result_bytes()];
-        plan.run_cpu(&source, None, &mut whole).unwrap();
-        let unit = plan.walk().unwrap().unit;
+    fn check_parts(slice_move: &Move, lengths: impl IntoIterator<Item = usize>) {
+        let source: Vec<u8> = (0..=255).cycle().take(slice_move.source_bytes()).collect();
+        let mut whole = vec![0; slice_move.result_bytes()];
+        slice_move.run_cpu(&source, None, &mut whole).unwrap();
+        let unit = slice_move.walk().unwrap().unit;
         for piece in lengths.into_iter().map(|units| units * unit) {
             let mut pieces = vec![0; whole.len()];
             for (i, dest) in pieces.chunks_mut(piece).enumerate() {
-                plan.run_part(&source, i * piece, dest).unwrap();
+                slice_move.run_part(&source, i * piece, dest).unwrap();
             }
-            assert_eq!(pieces, whole, "{plan} in pieces of {piece} bytes");
+            assert_eq!(pieces, whole, "{slice_move} in pieces of {piece} bytes");
         }
     }
 }

@@ -108,18 +108,21 @@ impl ShortAxes {
         let mut order: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
         order.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
-        let page = match piece * sizes.product::<usize>() {
+        let max_tile_bytes = match piece * sizes.product::<usize>() {
             ..SMALL_RESULT => NEAR_BYTES,
             _ => PAGE,
         };
         let (mut near, mut reach, mut lanes) = (Vec::new(), piece, 1);
         for n in order {
             let axis_distance = axes[n].from.unsigned_abs();
-            let more = if n < first { axes[n].size } else { 1 };
-            if reach >= page || axis_distance >= LINE.max(reach + 1) || lanes * more > LANES {
+            let axis_lanes = if n < first { axes[n].size } else { 1 };
+            if reach >= max_tile_bytes
+                || axis_distance >= LINE.max(reach + 1)
+                || lanes * axis_lanes > LANES
+            {
                 break;
             }
-            lanes *= more;
+            lanes *= axis_lanes;
             reach += axis_distance.saturating_mul(axes[n].size - 1);
             near.push(n);
         }
@@ -146,14 +149,14 @@ impl ShortAxes {
         };
         // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
         // the same.
-        let mut apart = 1;
+        let mut number_stride = 1;
         let mut numbers: Vec<Dim> = (from..to)
             .rev()
             .map(|n| match is_lane(&n) {
                 true => Dim::shared(axes[n].size, 0),
                 false => {
-                    let numbered_dim = Dim::shared(axes[n].size, apart);
-                    apart *= axes[n].size.cast_signed();
+                    let numbered_dim = Dim::shared(axes[n].size, number_stride);
+                    number_stride *= axes[n].size.cast_signed();
                     numbered_dim
                 }
             })

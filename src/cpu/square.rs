@@ -107,7 +107,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         rows: &mut [[u8; WIDTH]],
     ) {
         let width = near.size * N;
-        let together = near.stride == N.cast_signed();
+        let is_contiguous = near.stride == N.cast_signed();
         let below = along(0, pitch, R);
         let reach = near.size * near.stride.unsigned_abs();
         // The distance between pieces. It is less than `N` if they overlap.
@@ -119,7 +119,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             for line in (0..reach.min(2 * WIDTH)).step_by(LINE) {
                 memory::prefetch(source, next.wrapping_add(line));
             }
-            if !together {
+            if !is_contiguous {
                 kernel.rows(source, at, near, 0, &mut row[..width]);
             } else if width == WIDTH {
                 let from = source[at..].first_chunk();

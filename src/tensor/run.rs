@@ -61,21 +61,21 @@ impl Tensor {
                     .allocate_array(&output.shape, output.dtype.size())?;
                 Ok((buffers, true))
             };
-            let made = outputs.iter().map(allocate);
-            let made = made.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
-            let (made, report) = Self::submit_plan(gpu, plan, &inputs, &made, 0)?;
+            let allocated = outputs.iter().map(allocate);
+            let allocated = allocated.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
+            let (written, report) = Self::submit_plan(gpu, plan, &inputs, &allocated, 0)?;
             if waits {
                 report.wait()?;
             }
-            let made = outputs.iter().zip(made).map(|(output, made)| {
+            let tensors = outputs.iter().zip(written).map(|(output, bytes)| {
                 Self::new(
                     backend,
                     output.dtype,
                     &output.shape[..],
-                    TensorStorage::Device(made),
+                    TensorStorage::Device(bytes),
                 )
             });
-            return Ok((made.collect(), report));
+            return Ok((tensors.collect(), report));
         }
         // On the CPU the plan writes the first values of new memory.
         let outputs = plan.outputs();

@@ -136,11 +136,11 @@ fn render_bars(
         }
         html += "</div></div>\n";
     }
-    let percent_label = |(step, percent_label): (usize, &String)| {
+    let label_html = |(step, label): (usize, &String)| {
         let left_percent = 100.0 * step as f64 / steps as f64;
-        format!("<span style=\"left: {left_percent:.1}%\">{percent_label}</span>")
+        format!("<span style=\"left: {left_percent:.1}%\">{label}</span>")
     };
-    let labels: String = scale.labels.iter().enumerate().map(percent_label).collect();
+    let labels: String = scale.labels.iter().enumerate().map(label_html).collect();
     html + &format!(
         "<div class=\"row\"><div></div><div class=\"scale\">{labels}</div></div>\n</div>\n"
     )

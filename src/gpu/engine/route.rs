@@ -1,6 +1,6 @@
 //! Decides which commands are recorded for a move. Recording follows the decision, and `explain` describes it.
 //!
-//! | plan | commands |
+//! | move | commands |
 //! |---|---|
 //! | writes nothing | none |
 //! | moves few or long contiguous rows between word boundaries (`copy`), into an encoder | a buffer copy for each row: it needs no pipeline, and wgpu does not clear a new destination first |

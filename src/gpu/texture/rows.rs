@@ -190,8 +190,8 @@ impl TexelRows {
                 gather_plan(tensor.clone(), axis, texel_channels, self.dtype)?.written_to(&dest)?;
             return Ok((plan.into_only().into_iter().collect(), Some(channels)));
         }
-        let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
-        Ok((pieces.into_iter().map(plan).collect(), None))
+        let to_move = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
+        Ok((pieces.into_iter().map(to_move).collect(), None))
     }
 
     /// Splits the selection into parts, each with channels that a slice can select. Returns a view of the rows for each

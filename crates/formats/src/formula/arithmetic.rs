@@ -45,8 +45,8 @@ impl FormulaMachine<'_> {
             Operator::Divide if !signed => self.make_quotient(a, b),
             Operator::Modulo if !signed => {
                 let quotient = self.make_quotient(a, b);
-                let whole = self.pool.word_function("bvmul", &[quotient, b]);
-                self.pool.word_function("bvsub", &[a, whole])
+                let multiple = self.pool.word_function("bvmul", &[quotient, b]);
+                self.pool.word_function("bvsub", &[a, multiple])
             }
             // Shift counts are modulo 32.
             Operator::ShiftLeft | Operator::ShiftRight => {
