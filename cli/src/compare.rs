@@ -128,13 +128,13 @@ fn compare_pieces(
                 })
             };
             let bytes = [read(a, &args.a)?, read(b, &args.b)?];
-            let same_type = elements[0] == elements[1];
-            if !(same_type && bytes[0] == bytes[1]) {
+            let is_same_type = elements[0] == elements[1];
+            if !(is_same_type && bytes[0] == bytes[1]) {
                 let numbered = bytes[0]
                     .chunks_exact(a_size)
                     .zip(bytes[1].chunks_exact(b_size));
                 for (at, (a, b)) in numbered.enumerate() {
-                    if !(same_type && a == b) {
+                    if !(is_same_type && a == b) {
                         found.add(begin + at, [a, b], elements, args.tolerance);
                     }
                 }

@@ -128,7 +128,7 @@ fn measure_rates(
     let time =
         |plan: &Plan, indices: &[i32]| time(plan, &ones[..plan.inputs()[0].bytes() / 4], indices);
     let least_time = time(&reverse_rows(&[1, 64])?, &[])?;
-    let moved = |plan: &Plan| plan.only().map_or(0.0, Move::moved);
+    let moved = |plan: &Plan| plan.single_move().map_or(0.0, Move::moved);
     // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
     // the large slice's time counts as moving bytes; otherwise the device could seem infinitely fast.
     let rate = |plan: &Plan| -> Result<f64, Error> {

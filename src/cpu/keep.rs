@@ -179,8 +179,8 @@ mod tests {
                         found_count,
                         found_count + 9,
                     ] {
-                        for many in [1, 3] {
-                            let mut threads = Threads::at_most(many);
+                        for thread_count in [1, 3] {
+                            let mut threads = Threads::at_most(thread_count);
                             threads.for_any_work = true;
                             let mut dest = vec![7; capacity * piece];
                             let counted = run(piece, &source, &mask, Dest::Old(&mut dest), threads);
@@ -188,7 +188,7 @@ mod tests {
                             expected.resize(capacity * piece, 0);
                             assert!(
                                 counted == found_count && dest == expected,
-                                "{piece} {length} {share} {capacity} {many}"
+                                "{piece} {length} {share} {capacity} {thread_count}"
                             );
                         }
                     }

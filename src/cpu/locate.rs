@@ -247,10 +247,11 @@ impl<'a, I: Index> Locator<'a, I> {
             [a] => self.read_tuples_of::<1, WRAPS, CLAMPS>([a], tuples, places),
             [a, b] => self.read_tuples_of::<2, WRAPS, CLAMPS>([a, b], tuples, places),
             [a, b, c] => self.read_tuples_of::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
-            many => {
+            coordinates => {
                 for (i, place) in places.iter_mut().enumerate() {
-                    let axes = many.iter().map(|axis| self.indexed_axis(axis));
-                    *place = self.read_tuple::<WRAPS, CLAMPS>(axes, &tuples[i * many.len()..]);
+                    let axes = coordinates.iter().map(|axis| self.indexed_axis(axis));
+                    *place =
+                        self.read_tuple::<WRAPS, CLAMPS>(axes, &tuples[i * coordinates.len()..]);
                 }
             }
         }
@@ -308,17 +309,17 @@ impl<'a, I: Index> Locator<'a, I> {
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
         let (mut now, mut last) = (LocatedBox::default(), usize::MAX);
-        let (whole, mut whole_is_last) = (self.whole_clips(), false);
-        let all_within = self.within.len() == self.cropped.len();
+        let (whole_clips, mut whole_is_last) = (self.whole_clips(), false);
+        let are_all_within = self.within.len() == self.cropped.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
             // Most boxes are inside, and most groups are whole boxes.
-            if all_within && let Some(place) = self.place_if_inside(numbers) {
+            if are_all_within && let Some(place) = self.place_if_inside(numbers) {
                 if !whole_is_last {
-                    found.clips.extend(&whole);
+                    found.clips.extend(&whole_clips);
                     whole_is_last = true;
                 }
-                let clip = found.last_clip(whole.len());
+                let clip = found.last_clip(whole_clips.len());
                 found.places.push(place.wrapping_add(begin));
                 found.boxes.push((n, clip));
                 continue;

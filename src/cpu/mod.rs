@@ -387,14 +387,14 @@ mod tests {
             let source = bytemuck::cast_slice(&matrix);
             let outside = indices.iter().filter(|&&at| at.cast_unsigned() >= columns);
             let outside = outside.count();
-            for many in 1..=3 {
-                let mut threads = Threads::at_most(many);
+            for thread_count in 1..=3 {
+                let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
                 let (values, report) = fill_values(Vec::<u32>::new(), expected.len(), |dest| {
                     gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();
-                assert!(values == expected, "{rows} {columns} {step} {many}");
+                assert!(values == expected, "{rows} {columns} {step} {thread_count}");
                 assert_eq!(report.out_of_range, outside);
             }
         }
@@ -430,22 +430,22 @@ mod tests {
                     _ => vec![0; row],
                 });
             let gathered: Vec<u8> = rows.collect();
-            for many in 1..=3 {
-                let mut threads = Threads::at_most(many);
+            for thread_count in 1..=3 {
+                let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
                 let (values, ()) = fill_values(Vec::<u8>::new(), view.len(), |dest| {
                     view.copy(DType::U8, &source, dest, threads);
                     Ok(())
                 })
                 .unwrap();
-                assert!(values == expected, "{spec} on {many} threads");
+                assert!(values == expected, "{spec} on {thread_count} threads");
                 let (values, report) = fill_values(Vec::<u8>::new(), gathered.len(), |dest| {
                     gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();
                 assert!(
                     values == gathered,
-                    "{indices:?} of {shape:?} on {many} threads"
+                    "{indices:?} of {shape:?} on {thread_count} threads"
                 );
                 let inside = |&index: &i32| usize::try_from(index).is_ok_and(|n| n < shape[0]);
                 assert_eq!(

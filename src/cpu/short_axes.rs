@@ -215,13 +215,13 @@ impl ShortAxes {
             let plane_parts = dest.chunks_mut((planes * plane).min(dest.len()));
             threads::share(plane_parts.enumerate(), threads, |(number, plane_parts)| {
                 for band in self.bands(at, number * planes, plane_parts, self.runs()) {
-                    self.band(source, band);
+                    self.copy_band(source, band);
                 }
             });
         } else {
             let runs = part / (self.lanes.len() * self.run_bytes());
             let bands = self.bands(at, 0, dest, runs.max(1));
-            threads::share(bands, threads, |band| self.band(source, band));
+            threads::share(bands, threads, |band| self.copy_band(source, band));
         }
     }
 
@@ -258,7 +258,7 @@ impl ShortAxes {
         })
     }
 
-    fn band(&self, source: &[u8], band: RunBand<'_>) {
+    fn copy_band(&self, source: &[u8], band: RunBand<'_>) {
         let axes = self;
         with_copy_kernel(self.piece, RunTiles { axes, source, band });
     }

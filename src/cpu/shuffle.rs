@@ -513,8 +513,9 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
         let zeros = u8x16::from_slice(simd, block).simd_eq(u8x16::splat(simd, 0));
         let ones = !zeros.to_bitmask();
         for group in 0..VECTOR / group_bits {
-            let room = dest.get_mut(kept * N..);
-            let Some(to) = room.and_then(|room| room.first_chunk_mut::<VECTOR>()) else {
+            let dest_left = dest.get_mut(kept * N..);
+            let Some(to) = dest_left.and_then(|dest_left| dest_left.first_chunk_mut::<VECTOR>())
+            else {
                 return [looked, kept];
             };
             let bits = (ones >> (group * group_bits)) % CHOICES as u64;

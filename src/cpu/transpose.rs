@@ -284,15 +284,23 @@ impl<'a> Tiles<'a> {
         }
         let kernel = Kernel::of(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
-        let cached = self.stays_cached();
+        let is_cached = self.stays_cached();
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
-            (1, Some(it)) => {
-                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it, cached));
+            (1, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(shuffles, is_cached));
             }
-            (2, Some(it)) => self.for_each_tile(source, band, squares::<2, 8, 32, 128>(it, cached)),
-            (4, Some(it)) => self.for_each_tile(source, band, squares::<4, 4, 16, 64>(it, cached)),
-            (8, Some(it)) => self.for_each_tile(source, band, squares::<8, 2, 8, 32>(it, cached)),
-            (16, Some(it)) => self.for_each_tile(source, band, squares::<16, 1, 4, 16>(it, cached)),
+            (2, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<2, 8, 32, 128>(shuffles, is_cached))
+            }
+            (4, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<4, 4, 16, 64>(shuffles, is_cached))
+            }
+            (8, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<8, 2, 8, 32>(shuffles, is_cached))
+            }
+            (16, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<16, 1, 4, 16>(shuffles, is_cached))
+            }
             (piece, _) if is_far && self.goes_across() => {
                 self.for_each_tile(source, band, |tile, _| with_copy_kernel(piece, tile));
             }

@@ -384,7 +384,8 @@ impl Outer {
                 axis: Some(at.cast_signed()),
                 ..GatherOptions::default()
             };
-            let Some(gather) = Plan::gather(&view, &[positions.len()], options, dtype)?.into_only()
+            let Some(gather) =
+                Plan::gather(&view, &[positions.len()], options, dtype)?.into_single_move()
             else {
                 return Err(error::value::steps("an index", "gather"));
             };

@@ -303,7 +303,7 @@ impl Boxes<IndexShape> {
             inputs.push(ArraySpec::mask("flips", &[count, dims]));
             Operand::Input(inputs.len() - 1)
         });
-        let Some(what) = plan.into_only() else {
+        let Some(what) = plan.into_single_move() else {
             return Err(error::value::steps("joined", "a crop"));
         };
         let mut steps = Steps::new(what.operation, inputs, output);

@@ -109,7 +109,7 @@ impl Plan {
             };
             let shape = [elements / slice, slice];
             let scatter = Self::tensor_scatter_nd(&shape, &[count, 1], &rows, options, dtype)?;
-            let Some(scatter) = scatter.into_only() else {
+            let Some(scatter) = scatter.into_single_move() else {
                 return Err(error::value::steps("an update", "scatter"));
             };
             let index = slices.index;

@@ -68,7 +68,9 @@ impl Plan {
         let mut plan = Steps::new(Operation::Named("roll"), vec![input], output);
         // An empty array has no pieces, whichever dimension is empty.
         if !x.is_empty() {
-            let runs = runs.map(|runs| runs.into_iter().filter(|run| run.count > 0).collect());
+            let runs = runs.map(|dim_runs: Vec<PositionRun>| {
+                dim_runs.into_iter().filter(|run| run.count > 0).collect()
+            });
             plan.put_runs(&x, &runs.collect::<Vec<_>>())?;
         }
         Ok(plan.plan())

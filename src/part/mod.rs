@@ -74,7 +74,7 @@ impl Plan {
         indices: Option<Values<'_>>,
     ) -> Result<Part, Error> {
         let only_move = self
-            .only()
+            .single_move()
             .ok_or_else(|| error::view::no_parts(self.name()))?;
         let Some(indices) = indices.filter(|_| only_move.tuples().is_some()) else {
             return only_move.part(result, None);
@@ -93,7 +93,7 @@ impl Plan {
     /// [`Error::Argument`] if the ranges are not in the result, or for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         let only_move = self
-            .only()
+            .single_move()
             .ok_or_else(|| error::view::no_parts(self.name()))?;
         only_move.part_of_indices(result)
     }

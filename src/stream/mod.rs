@@ -142,8 +142,8 @@ impl Backend {
 
 impl Stream<'_> {
     /// Returns the only step of the plan.
-    fn work(&self) -> Option<&Move> {
-        self.plan.only()
+    fn single_move(&self) -> Option<&Move> {
+        self.plan.single_move()
     }
 
     /// Returns the size of the result in bytes. The shape of the result is `spec.view(shape)?.shape()`.
@@ -204,7 +204,7 @@ impl Stream<'_> {
 
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
-        cut_into_pieces(self.work(), move |piece| {
+        cut_into_pieces(self.single_move(), move |piece| {
             let result = piece.result_bytes();
             result <= CPU_PIECE_BYTES && result.saturating_add(piece.page_bytes()) <= memory
         })
@@ -214,7 +214,7 @@ impl Stream<'_> {
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let longest = gpu.device().limits().max_buffer_size;
-        cut_into_pieces(self.work(), move |piece| {
+        cut_into_pieces(self.single_move(), move |piece| {
             let result = piece.result_bytes();
             let packed_bytes = piece.split().host.result_bytes();
             let held_bytes =

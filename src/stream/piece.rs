@@ -32,7 +32,7 @@ impl Piece {
 
     fn from_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result, None).ok()?;
-        let piece_move = plan.into_only()?;
+        let piece_move = plan.into_single_move()?;
         let needs = source.into_iter().next()?;
         Some(Self {
             whole,

@@ -194,8 +194,8 @@ impl View {
                 }
             }
             let group = &old_dims[at..from_end];
-            let joins = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
-            if !group.windows(2).all(joins) {
+            let are_joined = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
+            if !group.windows(2).all(are_joined) {
                 return Err(error::view::reshape_strides(
                     &self.shape,
                     &self.strides,

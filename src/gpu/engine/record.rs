@@ -68,7 +68,7 @@ impl Engine {
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
         let ready = |step| self.ready_works(plan.works(), step);
-        if plan.only().is_none() {
+        if plan.single_move().is_none() {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.allocate_temps(plan)?;

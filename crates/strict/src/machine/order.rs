@@ -40,9 +40,9 @@ impl Random {
         self.next() & 1 == 1
     }
 
-    pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
-        for last in (1..all.len()).rev() {
-            all.swap(last, self.number_below(last + 1));
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.number_below(last + 1));
         }
     }
 }

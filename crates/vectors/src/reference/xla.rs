@@ -175,11 +175,11 @@ pub fn xla_gather<T: Clone + Default>(
     check_length("operand", operand.len(), shape)?;
     check_length("start_indices", indices.len(), indices_shape)?;
     dims.check_dims(shape, indices_shape)?;
-    let at_most_one = |d: &usize| slice_sizes[*d] <= 1;
+    let is_at_most_one = |d: &usize| slice_sizes[*d] <= 1;
     let are_sizes_valid = slice_sizes.len() == shape.len() // C20
         && slice_sizes.iter().zip(shape).all(|(size, all)| size <= all) // C21
-        && dims.dropped.iter().all(at_most_one) // C9
-        && dims.batching.iter().all(at_most_one); // C12
+        && dims.dropped.iter().all(is_at_most_one) // C9
+        && dims.batching.iter().all(is_at_most_one); // C12
     let wrong_shape = || {
         format!(
             "slice_sizes {} of {}",
