@@ -149,8 +149,8 @@ impl<T: Clone> Pending<T> {
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) if a tuple was out of range.
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let poll_now = || self.advance(&mut Context::from_waker(POLLING_WAKER));
-        // The first `poll_now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy
-        // that is done.
+        // The first `poll_now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a
+        // copy that is done.
         #[cfg(feature = "gpu")]
         if let Source::Made {
             device: Some(device),

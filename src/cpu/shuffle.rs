@@ -311,8 +311,8 @@ impl Shuffle {
 }
 
 /// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
-/// The source vectors have `row_count` rows along `outer`, and the pieces of a row are along `inner`. The lowest row begins
-/// `below` bytes after the first byte of the source vectors.
+/// The source vectors have `row_count` rows along `outer`, and the pieces of a row are along `inner`. The lowest row
+/// begins `below` bytes after the first byte of the source vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
     inner: Axis,

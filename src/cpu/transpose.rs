@@ -290,16 +290,16 @@ impl<'a> Tiles<'a> {
                 self.for_each_tile(source, band, squares::<1, 16, 64, 256>(shuffles, is_cached));
             }
             (2, Some(shuffles)) => {
-                self.for_each_tile(source, band, squares::<2, 8, 32, 128>(shuffles, is_cached))
+                self.for_each_tile(source, band, squares::<2, 8, 32, 128>(shuffles, is_cached));
             }
             (4, Some(shuffles)) => {
-                self.for_each_tile(source, band, squares::<4, 4, 16, 64>(shuffles, is_cached))
+                self.for_each_tile(source, band, squares::<4, 4, 16, 64>(shuffles, is_cached));
             }
             (8, Some(shuffles)) => {
-                self.for_each_tile(source, band, squares::<8, 2, 8, 32>(shuffles, is_cached))
+                self.for_each_tile(source, band, squares::<8, 2, 8, 32>(shuffles, is_cached));
             }
             (16, Some(shuffles)) => {
-                self.for_each_tile(source, band, squares::<16, 1, 4, 16>(shuffles, is_cached))
+                self.for_each_tile(source, band, squares::<16, 1, 4, 16>(shuffles, is_cached));
             }
             (piece, _) if is_far && self.goes_across() => {
                 self.for_each_tile(source, band, |tile, _| with_copy_kernel(piece, tile));

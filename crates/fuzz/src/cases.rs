@@ -62,7 +62,7 @@ fn encoded_steps(steps: &[Step]) -> Value {
         Step::Transpose(permutation) => json!({ "transpose": permutation }),
         Step::Broadcast(shape) => json!({ "broadcast_to": shape }),
     };
-    encode_steps.iter().map(step).collect()
+    steps.iter().map(encode_step).collect()
 }
 
 /// Draws, in most cases, the shape that `spec` selects from an array of shape `shape`, otherwise another small shape.

@@ -83,12 +83,12 @@ impl std::str::FromStr for Sizes {
         if text.trim().is_empty() {
             return Ok(Self(Vec::new()));
         }
-        let parse_size = |part: &str| {
+        let size = |part: &str| {
             let part = part.trim();
             part.parse().map_err(|_| format!("{part:?} is no size"))
         };
         text.split(',')
-            .map(parse_size)
+            .map(size)
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -200,10 +200,10 @@ impl From<Policy> for job::OutOfRange {
 
 impl From<&FormArgs> for Form {
     fn from(args: &FormArgs) -> Self {
-        let clone_sizes = |sizes: &Option<Sizes>| sizes.as_ref().map(|Sizes(sizes)| sizes.clone());
+        let sizes = |sizes: &Option<Sizes>| sizes.as_ref().map(|Sizes(sizes)| sizes.clone());
         Self {
-            shard: clone_sizes(&args.shard),
-            chunk: clone_sizes(&args.chunk),
+            shard: sizes(&args.shard),
+            chunk: sizes(&args.chunk),
             codec: args.codec.map(|codec| match codec {
                 Codec::None => zarr::Codec::None,
                 Codec::Gzip => zarr::Codec::Gzip,

@@ -219,7 +219,7 @@ fn evaluate<F: TensorFunction>(
         }
     }
     let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-    let make_columns = |arrays: &[ArrayRef]| {
+    let columns = |arrays: &[ArrayRef]| {
         let columns = arrays.iter().zip(&call.tensors).zip(&repeats);
         let columns = columns.map(|((array, tensor), &repeats)| {
             let column = Column::of(array, tensor.clone())?;
@@ -229,7 +229,7 @@ fn evaluate<F: TensorFunction>(
             .collect::<Result<Vec<_>>>()
             .map_err(call::naming_function(F::USAGE.name))
     };
-    let whole = make_columns(&arrays)?;
+    let whole = columns(&arrays)?;
     let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
         // The function accepts every value, so no rows are removed before it runs.
         let nulls =
@@ -256,7 +256,7 @@ fn evaluate<F: TensorFunction>(
     }
     let batch = Batch {
         rows: present.true_count(),
-        columns: make_columns(&arrays)?,
+        columns: columns(&arrays)?,
     };
     let number = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
     let bytes = run::<F>(call, result, &batch, |row| name(names, number(row)))?;

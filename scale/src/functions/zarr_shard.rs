@@ -101,7 +101,7 @@ fn outcome_fields() -> Fields {
 }
 
 fn column(outcomes: &[Outcome]) -> ArrayRef {
-    let counts = |count: fn(&Outcome) -> u64| -> ArrayRef {
+    let count = |count: fn(&Outcome) -> u64| -> ArrayRef {
         Arc::new(UInt64Array::from_iter_values(outcomes.iter().map(count)))
     };
     let computed: Vec<bool> = outcomes.iter().map(|outcome| outcome.computed).collect();
@@ -109,11 +109,11 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
         outcome_fields(),
         vec![
             Arc::new(BooleanArray::from(computed)),
-            counts(|outcome| outcome.chunks_read),
-            counts(|outcome| outcome.chunks_copied),
-            counts(|outcome| outcome.bytes_read),
-            counts(|outcome| outcome.bytes_written),
-            counts(|outcome| outcome.out_of_range),
+            count(|outcome| outcome.chunks_read),
+            count(|outcome| outcome.chunks_copied),
+            count(|outcome| outcome.bytes_read),
+            count(|outcome| outcome.bytes_written),
+            count(|outcome| outcome.out_of_range),
         ],
         None,
     ))

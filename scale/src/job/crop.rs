@@ -275,9 +275,9 @@ impl Crop {
                 None => chunk.as_ref(),
                 Some((conversion, _)) => {
                     for (dim, part) in part.iter_mut().enumerate() {
-                        let met_ranges = || group.iter().map(|&(_, number)| met(number, dim));
-                        let begin = met_ranges().map(|met| met.start).min().unwrap_or(part.start);
-                        let end = met_ranges().map(|met| met.end).max().unwrap_or(part.end);
+                        let met = || group.iter().map(|&(_, number)| met(number, dim));
+                        let begin = met().map(|met| met.start).min().unwrap_or(part.start);
+                        let end = met().map(|met| met.end).max().unwrap_or(part.end);
                         *part = begin..end;
                     }
                     let items = part.iter().zip(source.chunk()).map(|(part, size)| {

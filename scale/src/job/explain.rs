@@ -58,7 +58,7 @@ impl Explanation {
         };
         let is_convert = matches!(prepared.kind, Kind::Convert(_));
         let sum = |of: fn(&ReadCounts) -> u64| counts.iter().map(|(counts, _)| of(counts)).sum();
-        let sum_bytes = |of: fn(&ReadCounts) -> u64| {
+        let bytes = |of: fn(&ReadCounts) -> u64| {
             if is_convert {
                 return written;
             }
@@ -83,8 +83,8 @@ impl Explanation {
                 .map(|(counts, _)| counts.most)
                 .max()
                 .unwrap_or(0),
-            bytes_demanded: sum_bytes(|counts| counts.distinct),
-            bytes_planned: sum_bytes(|counts| counts.reads),
+            bytes_demanded: bytes(|counts| counts.distinct),
+            bytes_planned: bytes(|counts| counts.reads),
             bytes_written: written,
             task_bytes: prepared.task_bytes() as u64,
         })

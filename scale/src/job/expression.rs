@@ -179,7 +179,7 @@ fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<
             values.len()
         ))),
         IndexItem::Positions { values, .. } => {
-            let counted_position = |&value: &i64| {
+            let position = |&value: &i64| {
                 // This cannot overflow, because a dimension has fewer than 2^63 positions.
                 let counted = if value < 0 {
                     value + size as i64
@@ -196,7 +196,7 @@ fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<
             };
             values
                 .iter()
-                .map(counted_position)
+                .map(position)
                 .collect::<Result<_, _>>()
                 .map(Some)
         }

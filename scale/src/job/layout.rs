@@ -22,13 +22,13 @@ pub(super) fn choose(
     chunks: &[Option<usize>],
     form: &Form,
 ) -> Result<(Vec<usize>, Vec<usize>), Error> {
-    let byte_count = |sizes: &[usize]| {
+    let bytes = |sizes: &[usize]| {
         let bytes = sizes
             .iter()
             .try_fold(element, |n, &size| n.checked_mul(size.max(1)));
         bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
     };
-    if byte_count(shape).is_none() {
+    if bytes(shape).is_none() {
         return Err(Error::usage(format_args!(
             "the result would have shape {shape:?}, which is larger than a machine can count: make it smaller"
         )));
@@ -45,7 +45,7 @@ pub(super) fn choose(
             );
             return Err(unfit(&rule));
         }
-        if sizes.contains(&0) || byte_count(sizes).is_none() {
+        if sizes.contains(&0) || bytes(sizes).is_none() {
             return Err(unfit(
                 &"sizes of 1 or more, of no more bytes than a machine can address",
             ));

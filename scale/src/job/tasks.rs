@@ -15,13 +15,13 @@ use datafusion::{
 use std::sync::Arc;
 
 /// Returns the name and the bytes of a file for each of the [`lists`] of `shards`.
-pub(super) fn files(shards: &[u64], file_count: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
+pub(super) fn files(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",
         DataType::Int64,
         false,
     )]));
-    let make_file = |(number, dealt): (usize, &[u64])| {
+    let file = |(number, dealt): (usize, &[u64])| {
         let dealt = dealt.iter().map(|shard| shard.cast_signed());
         let column = Arc::new(Int64Array::from_iter_values(dealt));
         let rows = RecordBatch::try_new(schema.clone(), vec![column])?;
@@ -29,6 +29,6 @@ pub(super) fn files(shards: &[u64], file_count: usize) -> Result<Vec<(String, Ve
         writer.write(&rows)?;
         Ok::<_, ParquetError>((format!("{number:04}.parquet"), writer.into_inner()?))
     };
-    let files: Result<_, _> = lists(shards, file_count).enumerate().map(make_file).collect();
+    let files: Result<_, _> = lists(shards, files).enumerate().map(file).collect();
     files.map_err(|error| Error::data(format_args!("cannot make a list of tasks: {error}")))
 }

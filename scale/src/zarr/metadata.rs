@@ -231,7 +231,7 @@ fn fill_value(value: Value, data_type: &str) -> Value {
     else {
         return value;
     };
-    let to_number = |value: &Value| -> Option<Value> {
+    let number = |value: &Value| -> Option<Value> {
         match value {
             Value::Null => Some(json!(0)),
             Value::Number(_) => Some(value.clone()),
@@ -249,23 +249,23 @@ fn fill_value(value: Value, data_type: &str) -> Value {
     let found = match dtype {
         DType::Bool => match &value {
             Value::Bool(_) => None,
-            value => to_number(value).and_then(|number| match number.as_f64() {
+            value => number(value).and_then(|number| match number.as_f64() {
                 Some(0.0) => Some(json!(false)),
                 Some(1.0) => Some(json!(true)),
                 _ => None,
             }),
         },
-        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => to_number(&value),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => number(&value),
         DType::Complex64 | DType::Complex128 => match &value {
             Value::Array(parts) => {
                 let parts = parts
                     .iter()
-                    .map(|part| to_number(part).unwrap_or(part.clone()));
+                    .map(|part| number(part).unwrap_or(part.clone()));
                 Some(parts.collect())
             }
-            value => to_number(value).map(|real| json!([real, 0])),
+            value => number(value).map(|real| json!([real, 0])),
         },
-        _ => to_number(&value).and_then(|number| integer(&number)),
+        _ => number(&value).and_then(|number| integer(&number)),
     };
     found.unwrap_or(value)
 }

@@ -28,20 +28,20 @@ pub(super) struct Opened {
 
 /// Opens an array.
 pub(super) fn open(path: &Path) -> Result<Opened, Error> {
-    let usage_error = |problem: &dyn Display| {
+    let problem = |problem: &dyn Display| {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))
     };
     let store = Arc::new(Store::new(place(path)?));
     if let Some(missing) = store.place().missing() {
-        return Err(usage_error(&missing));
+        return Err(problem(&missing));
     }
     let failed = |failure| Error::io(format_args!("cannot open {}", path.display()), &failure);
     let unread = |error: StorageError| match store.take_failure() {
         Some(failure) => failed(failure),
-        None => usage_error(&error),
+        None => problem(&error),
     };
     let read = |key: &str| {
-        let key = StoreKey::new(key).map_err(|error| usage_error(&error))?;
+        let key = StoreKey::new(key).map_err(|error| problem(&error))?;
         store.get(&key).map_err(unread)
     };
     store.bring(&METADATA_KEYS).map_err(unread)?;
@@ -56,7 +56,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     }
     let json = |key: &str, text: &[u8]| {
         metadata::json(text)
-            .map_err(|error| usage_error(&format_args!("its {key} is not JSON: {error}")))
+            .map_err(|error| problem(&format_args!("its {key} is not JSON: {error}")))
     };
     let metadata = match &found[..] {
         [Some(text), ..] => metadata::v3(json(METADATA_KEYS[0], text)?),
@@ -70,7 +70,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
         }
         _ => {
             let is_there = |key| Ok::<_, Error>(read(key)?.is_some());
-            return Err(usage_error(&if is_there(JOB_RECORD)? {
+            return Err(problem(&if is_there(JOB_RECORD)? {
                 "it is the unfinished result of a job; finish it by running the same command again"
             } else if is_there(".zgroup")? {
                 metadata::GROUP
@@ -79,15 +79,15 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
             }));
         }
     };
-    let mut metadata = metadata.map_err(|error| usage_error(&error))?;
+    let mut metadata = metadata.map_err(|error| problem(&error))?;
     let fill = metadata["fill_value"].clone();
-    let data_type = metadata::moved(&mut metadata).map_err(|error| usage_error(&error))?;
+    let data_type = metadata::moved(&mut metadata).map_err(|error| problem(&error))?;
     let dtype = dtype::of_name(&data_type, path)?;
     let metadata: ArrayMetadataV3 =
-        serde_json::from_value(metadata).map_err(|error| usage_error(&error))?;
+        serde_json::from_value(metadata).map_err(|error| problem(&error))?;
     for (name, field) in &metadata.additional_fields {
         if field.must_understand() {
-            return Err(usage_error(&format_args!(
+            return Err(problem(&format_args!(
                 "its metadata has {name}, which is not known here but says that it must be: write the array anew \
                  without it"
             )));

@@ -101,25 +101,25 @@ impl Source {
             )));
         }
         let too_large = || unfit(&"its shape or its chunks are larger than this machine can count");
-        let to_sizes = |sizes: &mut dyn Iterator<Item = u64>| {
+        let sizes = |sizes: &mut dyn Iterator<Item = u64>| {
             let sizes: Option<Vec<usize>> = sizes.map(|size| size.try_into().ok()).collect();
             sizes.ok_or_else(too_large)
         };
-        let shape = to_sizes(&mut array.shape().iter().copied())?;
+        let shape = sizes(&mut array.shape().iter().copied())?;
         // All chunks of a regular grid have the same shape.
         let origin = vec![0; shape.len()];
         let outer = array.chunk_shape(&origin).map_err(|error| unfit(&error))?;
         let sharding = codec::sharding(&array).zip(array.effective_subchunk_shape());
         let chunk = sharding.as_ref().map_or(&outer, |(_, chunk)| chunk);
-        let chunk = to_sizes(&mut chunk.iter().map(|size| size.get()))?;
-        let outer = to_sizes(&mut outer.iter().map(|size| size.get()))?;
-        let byte_count = |shape: &[usize]| {
+        let chunk = sizes(&mut chunk.iter().map(|size| size.get()))?;
+        let outer = sizes(&mut outer.iter().map(|size| size.get()))?;
+        let bytes = |shape: &[usize]| {
             let bytes = shape
                 .iter()
                 .try_fold(16_usize, |n, &size| n.checked_mul(size.max(1)));
             bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
         };
-        byte_count(&shape).and(byte_count(&outer)).ok_or_else(too_large)?;
+        bytes(&shape).and(bytes(&outer)).ok_or_else(too_large)?;
         let sharding = match sharding {
             Some((sharding, _)) => {
                 let mut sizes = outer.iter().zip(&chunk);

@@ -73,13 +73,13 @@ impl FromStr for Ndsel {
 /// Prints the canonical form as JSON.
 impl Display for Ndsel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bounds_json = |bounds: &[Bound]| bounds.iter().map(|bound| bound.json()).collect::<Vec<_>>();
+        let bounds = |bounds: &[Bound]| bounds.iter().map(|bound| bound.json()).collect::<Vec<_>>();
         let rules: Vec<_> = self.rules.iter().map(Rule::json).collect();
         let message = json!({
             "kind": "transform",
             "input_rank": self.begin.len(),
-            "input_inclusive_min": bounds_json(&self.begin),
-            "input_exclusive_max": bounds_json(&self.end),
+            "input_inclusive_min": bounds(&self.begin),
+            "input_exclusive_max": bounds(&self.end),
             "input_labels": self.labels,
             "output": rules,
         });
@@ -218,8 +218,8 @@ impl Ndsel {
     }
 
     fn points(message: &Message) -> Result<Self, Error> {
-        let parse_row = |row: &Value| row.as_array()?.iter().map(Value::as_i64).collect();
-        let rows: Option<Vec<Vec<i64>>> = list(message, "coords", parse_row, "lists of 64-bit integers")?;
+        let row = |row: &Value| row.as_array()?.iter().map(Value::as_i64).collect();
+        let rows: Option<Vec<Vec<i64>>> = list(message, "coords", row, "lists of 64-bit integers")?;
         let Some(rows) = rows else {
             return refused("invalid_json", "coords is missing");
         };

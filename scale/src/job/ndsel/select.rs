@@ -119,7 +119,7 @@ impl Ndsel {
             -1 => Some([first(size - 1), first(-1)]),
             _ => None,
         };
-        let bound_position = |bound: Bound, side: usize| match (bound.number, inside) {
+        let bound = |bound: Bound, side: usize| match (bound.number, inside) {
             (Number::At(number), Some(inside)) if bound.implicit => {
                 Ok(i128::from(number).clamp(inside[0].min(inside[1]), inside[1]))
             }
@@ -131,7 +131,7 @@ impl Ndsel {
                 "NDSel: the array does not say where dimension {dim} ends: give finite bounds"
             ))),
         };
-        Ok([bound_position(begin, 0)?, bound_position(end, 1)?])
+        Ok([bound(begin, 0)?, bound(end, 1)?])
     }
 
     /// Returns the numbers of an index array, and the dimension along which they differ. `None` if all are equal.

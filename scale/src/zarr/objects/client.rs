@@ -106,13 +106,13 @@ fn retry_config() -> RetryConfig {
 pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: KnownStores = Mutex::new(None);
     let connector = || Ok(SpawnedReqwestConnector::new(runtime()?.handle().clone()));
-    store_of_url(url, &KNOWN, connector)
+    known(url, &KNOWN, connector)
 }
 
 /// Returns the object store of a URL for requests of [`start`], and the path in it.
 pub(super) fn connect_here(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: KnownStores = Mutex::new(None);
-    store_of_url(url, &KNOWN, || Ok(ReqwestConnector::default()))
+    known(url, &KNOWN, || Ok(ReqwestConnector::default()))
 }
 
 /// The connected stores, by their URLs.
@@ -120,9 +120,9 @@ type KnownStores = Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>>;
 
 /// Returns the object store of a URL, and the path in it. The store's settings come from environment variables with the
 /// names that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
-fn store_of_url<C: HttpConnector>(
+fn known<C: HttpConnector>(
     url: &Url,
-    known_stores: &KnownStores,
+    known: &KnownStores,
     connector: impl FnOnce() -> io::Result<C>,
 ) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let unfit = |problem: &dyn error::Error| {
@@ -135,9 +135,9 @@ fn store_of_url<C: HttpConnector>(
     // Arrays in the same bucket share connections.
     let place = url.as_str().trim_end_matches('/');
     let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
-    let mut known_stores = known_stores.lock().unwrap_or_else(PoisonError::into_inner);
-    let known_stores = known_stores.get_or_insert_default();
-    if let Some(store) = known_stores.get(place) {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(store) = known.get(place) {
         return Ok((store.clone(), path));
     }
     let connector = connector().map_err(|error| unfit(&error))?;
@@ -176,7 +176,7 @@ fn store_of_url<C: HttpConnector>(
             "{error}: set the variables of the environment that it needs, which begin with AWS_, GOOGLE_ or AZURE_"
         ))
     })?;
-    known_stores.insert(place.to_owned(), store.clone());
+    known.insert(place.to_owned(), store.clone());
     Ok((store, path))
 }
 
