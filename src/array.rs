@@ -169,8 +169,8 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         if view.is_whole() {
             return Ok((memory, view.shape.into()));
         }
-        let plan = crate::moves::Move::from_view(view.clone(), T::DTYPE);
-        let copy = |dest: Dest<'_>| backend.run_slice(&plan, T::as_bytes(&memory), dest);
+        let slice_move = crate::moves::Move::from_view(view.clone(), T::DTYPE);
+        let copy = |dest: Dest<'_>| backend.run_slice(&slice_move, T::as_bytes(&memory), dest);
         let (Array { data, .. }, ()) = Array::collect(&view.shape, copy)?;
         Ok((data.into(), view.shape.into()))
     }

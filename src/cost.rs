@@ -173,19 +173,19 @@ impl CostModel {
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
         let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
-            let of = |work: &Move| {
-                let row = if work.is_far() {
+            let seconds_of_move = |step_move: &Move| {
+                let row = if step_move.is_far() {
                     costs.far_row
                 } else {
                     costs.row
                 };
-                let (rate, pieces) = match work.transposed() {
+                let (rate, pieces) = match step_move.transposed() {
                     Some(pieces) => (costs.transposed, pieces),
                     None => (costs.bytes, 0),
                 };
-                work.moved() / rate + pieces as f64 * costs.piece + starts(work) * row
+                step_move.moved() / rate + pieces as f64 * costs.piece + starts(step_move) * row
             };
-            plan.steps().map(|(what, _)| of(what)).sum()
+            plan.steps().map(|(what, _)| seconds_of_move(what)).sum()
         };
         let mut cpu = of_steps(self.cpu, Move::starts_on_cpu) + self.call;
         let mut device = of_steps(self.device, Move::starts) + self.submission;
@@ -195,14 +195,14 @@ impl CostModel {
             cpu += 2.0 * result / self.cpu.bytes;
         }
         // A smaller result reuses memory that the process already has.
-        let new = if result < NEW_FROM_BYTES {
+        let new_memory_seconds = if result < NEW_FROM_BYTES {
             0.0
         } else {
             result / self.new_memory
         };
         Estimate {
-            cpu: cpu + new,
-            device: device + new,
+            cpu: cpu + new_memory_seconds,
+            device: device + new_memory_seconds,
         }
     }
 }
@@ -271,15 +271,18 @@ mod tests {
         let crop = plan(&[1000, 2000], ":, 500:1500");
         let (cpu, device) = (2e-3 + 1e-6 + 1e-6, 0.2e-3 + 1e-3);
         let estimate = ROUND.estimate(&crop);
-        let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
-        assert!(close(estimate.cpu, cpu), "{estimate:?}");
+        let is_close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+        assert!(is_close(estimate.cpu, cpu), "{estimate:?}");
         let transferred = 0.5e-3 + 2e-3;
-        assert!(close(estimate.device, device + transferred), "{estimate:?}");
+        assert!(
+            is_close(estimate.device, device + transferred),
+            "{estimate:?}"
+        );
     }
 
     #[test]
     fn transposes_have_their_own_rates() {
-        let seconds = |shape: &[usize], axes: &[usize]| {
+        let estimate_seconds = |shape: &[usize], axes: &[usize]| {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
             let plan = Plan::contiguous(view, DType::F32).unwrap();
             let moved = 2.0 * plan.result_bytes() as f64;
@@ -290,7 +293,7 @@ mod tests {
             let cpu = cpu - rows - 1e-6;
             [cpu, device - transferred - 1e-3].map(|seconds| seconds / moved * 1e9)
         };
-        let close = |found: [f64; 2], expected: [f64; 2]| {
+        let is_close = |found: [f64; 2], expected: [f64; 2]| {
             let pairs = found.into_iter().zip(expected);
             assert!(
                 pairs
@@ -299,19 +302,22 @@ mod tests {
                 "{found:?} {expected:?}"
             );
         };
-        close(seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
+        is_close(estimate_seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
         // The order of rows of 512 bytes changes.
-        close(seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
+        is_close(estimate_seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
         // The pieces of a pixel are near each other.
-        close(seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
+        is_close(estimate_seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
         // Each piece of 4 bytes takes 2 ns, and 8 bytes are moved for it.
         let reversed: Vec<usize> = (0..18).rev().collect();
-        close(seconds(&[2; 18], &reversed), [2.0 + 2.0 / 8.0, 0.2]);
+        is_close(
+            estimate_seconds(&[2; 18], &reversed),
+            [2.0 + 2.0 / 8.0, 0.2],
+        );
     }
 
     #[test]
     fn far_rows_and_the_lines_of_crops_have_their_own_times() {
-        let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+        let is_close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         let difference = |rows: [usize; 2]| {
             let [near, far] = rows.map(|rows| {
                 let options = GatherNdOptions::default();
@@ -321,7 +327,7 @@ mod tests {
             far - near
         };
         // The difference is 1000 rows that take 3 ns each instead of 1 ns.
-        assert!(close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
+        assert!(is_close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
         let boxes = Boxes::new(&[5, 2]);
         let sizes = vec![20, 30];
         let options = CropOptions {
@@ -363,14 +369,14 @@ mod tests {
                 ..ROUND
             };
             let [slow, fast] = [costs, ROUND].map(|costs| costs.estimate(&plan));
-            let more = if new {
+            let memory_seconds = if new {
                 bytes as f64 / ROUND.new_memory
             } else {
                 0.0
             };
-            let close = |found: f64| (found - more).abs() < 1e-9;
-            assert!(close(slow.cpu - fast.cpu), "{bytes}");
-            assert!(close(slow.device - fast.device), "{bytes}");
+            let is_close = |found: f64| (found - memory_seconds).abs() < 1e-9;
+            assert!(is_close(slow.cpu - fast.cpu), "{bytes}");
+            assert!(is_close(slow.device - fast.device), "{bytes}");
         }
     }
 

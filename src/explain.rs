@@ -37,7 +37,7 @@ impl Plan {
 
     /// Explains each step. If there are several, numbers them.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
-        if let Some(what) = self.only() {
+        if let Some(what) = self.single_move() {
             return explain(what);
         }
         let lines = self.steps().enumerate();

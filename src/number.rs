@@ -71,9 +71,9 @@ fn round_ties_even(value: f32) -> f32 {
 }
 
 /// Converts the bits of an f16 value to `f32`, without rounding, because `f32` can represent every f16 value.
-pub(crate) fn f32_of_f16(half: u16) -> f32 {
-    let half = u32::from(half);
-    let (sign, rest) = ((half & 0x8000) << 16, half & 0x7fff);
+pub(crate) fn f32_of_f16(half_bits: u16) -> f32 {
+    let half_bits = u32::from(half_bits);
+    let (sign, rest) = ((half_bits & 0x8000) << 16, half_bits & 0x7fff);
     let bits = match rest {
         // A subnormal f16 value is `rest` times 2^-24, which f32 represents exactly.
         0..0x0400 => (rest as f32 / 16_777_216.0).to_bits(),
@@ -87,7 +87,7 @@ pub(crate) fn f32_of_f16(half: u16) -> f32 {
 pub(crate) fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
-    let half = match rest {
+    let half_bits = match rest {
         // The result is n · 2^-24 for n up to 1024, zero and subnormal values included, and its bits are n. Values of
         // `f32` from 0.5 to 1 are 2^-24 apart too, so adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum
         // are the bits of 0.5 plus n.
@@ -101,11 +101,11 @@ pub(crate) fn f16_of_f32(single: f32) -> u16 {
         0x7f80_0000 => 0x7c00,
         _ => 0x7e00,
     };
-    (sign | half) as u16
+    (sign | half_bits) as u16
 }
 
-pub(crate) fn f32_of_bf16(half: u16) -> f32 {
-    f32::from_bits(u32::from(half) << 16)
+pub(crate) fn f32_of_bf16(half_bits: u16) -> f32 {
+    f32::from_bits(u32::from(half_bits) << 16)
 }
 
 /// Converts `single` to the bits of the nearest bfloat16 value. A tie goes to the value whose last bit is 0.
@@ -125,7 +125,7 @@ mod tests {
     /// same sign.
     fn compare_with_half(single: u32) {
         let number = f32::from_bits(single);
-        let same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
+        let is_same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
             true => got & 0x7fff > infinity && got & 0x8000 == expected & 0x8000,
             false => got == expected,
         };
@@ -133,9 +133,12 @@ mod tests {
             half::f16::from_f32(number).to_bits(),
             half::bf16::from_f32(number).to_bits(),
         );
-        assert!(same(f16_of_f32(number), f16, 0x7c00), "f16 of {single:#x}");
         assert!(
-            same(bf16_of_f32(number), bf16, 0x7f80),
+            is_same(f16_of_f32(number), f16, 0x7c00),
+            "f16 of {single:#x}"
+        );
+        assert!(
+            is_same(bf16_of_f32(number), bf16, 0x7f80),
             "bf16 of {single:#x}"
         );
     }

@@ -105,13 +105,13 @@ impl<T: Clone> Pending<T> {
         let state = {
             type AwaitedResult<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
             let shared_result = Arc::new(AwaitedResult::default());
-            let done = Arc::clone(&shared_result);
+            let own_result = Arc::clone(&shared_result);
             let run = move || {
                 // Every thread that asks for the value gets the panic. Otherwise these threads would wait forever.
                 let outcome = panic::catch_unwind(AssertUnwindSafe(work));
-                let mut done = lock(&done);
-                done.0 = Some(outcome);
-                done.1.drain(..).for_each(Waker::wake);
+                let mut own_result = lock(&own_result);
+                own_result.0 = Some(outcome);
+                own_result.1.drain(..).for_each(Waker::wake);
             };
             if let Err(run) = spawn_thread(run) {
                 run();
@@ -148,19 +148,19 @@ impl<T: Clone> Pending<T> {
     /// An error of the device; [`Error::InvalidIndices`] for a report under
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) if a tuple was out of range.
     pub fn poll(&self) -> Result<Option<T>, Error> {
-        let now = || self.advance(&mut Context::from_waker(POLLING_WAKER));
-        // The first `now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a copy
-        // that is done.
+        let poll_now = || self.advance(&mut Context::from_waker(POLLING_WAKER));
+        // The first `poll_now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a
+        // copy that is done.
         #[cfg(feature = "gpu")]
         if let Source::Made {
             device: Some(device),
             ..
         } = &self.0
-            && now().is_pending()
+            && poll_now().is_pending()
         {
             device.poll_callbacks()?;
         }
-        match now() {
+        match poll_now() {
             Poll::Ready(value) => value.map(Some),
             Poll::Pending => Ok(None),
         }

@@ -485,7 +485,7 @@ impl Plan {
     }
 
     /// Returns the step of a plan that was made from a single move.
-    pub(crate) fn only(&self) -> Option<&Move> {
+    pub(crate) fn single_move(&self) -> Option<&Move> {
         match &self.form {
             Form::One { what, .. } => Some(what),
             Form::Many(_) => None,
@@ -494,10 +494,10 @@ impl Plan {
 
     #[cfg(test)]
     pub(crate) fn only_move(self) -> Move {
-        self.into_only().expect("a plan of one step")
+        self.into_single_move().expect("a plan of one step")
     }
 
-    pub(crate) fn into_only(self) -> Option<Move> {
+    pub(crate) fn into_single_move(self) -> Option<Move> {
         match self.form {
             Form::One { what, .. } => Some(what),
             Form::Many(_) => None,
@@ -522,13 +522,13 @@ impl Plan {
                 let (Some((what, _)), None) = (last_step.next(), last_step.next()) else {
                     return Err(error::value::steps(done, self.name()));
                 };
-                let named = || Move {
+                let renamed_move = || Move {
                     operation: plan.operation,
                     ..what.clone()
                 };
                 // If the step has another name than the plan, the change is tried again with the plan's name, for the
                 // error message.
-                *what = change(what).or_else(|_| change(&named()))?;
+                *what = change(what).or_else(|_| change(&renamed_move()))?;
                 plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
                 plan.in_place = what.is_in_place();
                 plan.shortcut = None;
@@ -630,7 +630,7 @@ impl Plan {
     /// Returns whether the plan is a slice or a view that moves bytes unchanged.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn is_slice(&self) -> bool {
-        self.only().is_some_and(Move::is_slice)
+        self.single_move().is_some_and(Move::is_slice)
     }
 
     /// The policy of the caller's tuples.
@@ -996,7 +996,7 @@ impl Plan {
 
     /// Makes the report of a plan if no tuple is out of range and no mask was searched.
     pub(crate) fn nothing(&self) -> Result<Report, Error> {
-        match self.only() {
+        match self.single_move() {
             Some(what) => what.report(Missing::default(), |_| Vec::new()),
             None => Ok(self.report(None, None)),
         }

@@ -468,9 +468,9 @@ impl Walk {
         let mut inner_dims = self.dims.iter().rev();
         self.points == Side::Source
             && inner_dims.all(|dim| {
-                let fits = dim.size == 1 || dim.to == filled;
+                let is_contiguous = dim.size == 1 || dim.to == filled;
                 filled *= dim.size.cast_signed();
-                fits
+                is_contiguous
             })
     }
 
@@ -585,14 +585,14 @@ impl Walk {
 
     /// Calls `each` with all distances of the walk, except those within the contiguous units.
     fn each_distance(&self, mut each: impl FnMut(usize)) {
-        let mut each = |distance: isize| each(distance.unsigned_abs());
+        let mut each_signed = |distance: isize| each(distance.unsigned_abs());
         for dim in self.outer().iter().filter(|dim| dim.size > 1) {
-            each(dim.from);
-            each(dim.to);
+            each_signed(dim.from);
+            each_signed(dim.to);
         }
-        self.coordinates.iter().for_each(|c| each(c.stride));
-        each(self.from);
-        each(self.to);
+        self.coordinates.iter().for_each(|c| each_signed(c.stride));
+        each_signed(self.from);
+        each_signed(self.to);
     }
 
     /// Joins contiguous units into wider ones of at most `most` bytes.
@@ -708,27 +708,20 @@ impl Walk {
     /// Splits the walk in two: the first `middle` positions of dimension `d`, and the remaining positions.
     pub(crate) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         let dim = self.dims[d];
-        let part_of_walk = |first: usize, size: usize| {
-            let mut part_of_walk = self.clone();
-            part_of_walk.dims[d].size = size;
-            part_of_walk.from += dim.from * first.cast_signed();
-            part_of_walk.to += dim.to * first.cast_signed();
-            part_of_walk.tuple += first * dim.tuple;
+        let cut_part = |first: usize, size: usize| {
+            let mut part = self.clone();
+            part.dims[d].size = size;
+            part.from += dim.from * first.cast_signed();
+            part.to += dim.to * first.cast_signed();
+            part.tuple += first * dim.tuple;
             // If both parts share their tuples, only the first part has the first units of these tuples.
-            part_of_walk.counts &= first == 0 || dim.tuple > 0;
-            for along in part_of_walk
-                .coordinates
-                .iter_mut()
-                .filter_map(|c| c.along.as_mut())
-            {
+            part.counts &= first == 0 || dim.tuple > 0;
+            for along in part.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
                 along.first += if along.dim == d { first } else { 0 };
             }
-            part_of_walk
+            part
         };
-        [
-            part_of_walk(0, middle),
-            part_of_walk(middle, dim.size - middle),
-        ]
+        [cut_part(0, middle), cut_part(middle, dim.size - middle)]
     }
 
     /// Splits the walk in two: the first `middle` positions of the window of coordinate `c`, and the remaining
@@ -736,18 +729,18 @@ impl Walk {
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn split_window(&self, c: usize, middle: usize) -> [Self; 2] {
         let PositionWindow { first, count } = self.coordinates[c].window;
-        let part = |window: PositionWindow| {
+        let cut_part = |window: PositionWindow| {
             let mut part = self.clone();
             part.coordinates[c].window = window;
             part.counts &= window.first == first;
             part
         };
         [
-            part(PositionWindow {
+            cut_part(PositionWindow {
                 first,
                 count: middle,
             }),
-            part(PositionWindow {
+            cut_part(PositionWindow {
                 first: first + middle,
                 count: count - middle,
             }),

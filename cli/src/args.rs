@@ -252,9 +252,11 @@ impl To {
             path.set_file_name(name);
         }
         let extension = path.extension().unwrap_or_default().to_string_lossy();
-        let present = Format::with_name(&extension.to_lowercase());
-        let format = self.chosen_format().or(present.map(Format::for_results));
-        if let Some(format) = format.filter(|_| format != present) {
+        let named_format = Format::with_name(&extension.to_lowercase());
+        let format = self
+            .chosen_format()
+            .or(named_format.map(Format::for_results));
+        if let Some(format) = format.filter(|_| format != named_format) {
             path.set_extension(format.name());
         }
         self.output = Some(path);
@@ -347,10 +349,10 @@ mod tests {
             .get_subcommands()
             .filter(|command| !has_output(command));
         let names: Vec<&str> = without_output.map(clap::Command::get_name).collect();
-        let listed = |name: &&str| cfg!(feature = "verify") || *name != "verify";
+        let is_compiled = |name: &&str| cfg!(feature = "verify") || *name != "verify";
         assert_eq!(
             names.len(),
-            MAKE_NONE.iter().filter(|name| listed(name)).count(),
+            MAKE_NONE.iter().filter(|name| is_compiled(name)).count(),
             "{names:?}"
         );
     }

@@ -108,15 +108,15 @@ fn compare_pieces(
         PIECE_BYTES
     };
     let elements = [0, 1].map(|at| arrays[at].element());
-    let [wide, other] = elements.map(Element::size);
+    let [a_size, b_size] = elements.map(Element::size);
     // Without bytes, no elements can differ.
-    if wide == 0 || other == 0 {
+    if a_size == 0 || b_size == 0 {
         return Ok(());
     }
     let count: usize = a.shape().iter().product();
     // Each piece has the same number of elements of both arrays.
-    let pieces = a.cut_into_pieces((piece_elements / wide.max(other)).max(1) * wide);
-    progress::with_byte_bar(count * wide, |progress| {
+    let pieces = a.cut_into_pieces((piece_elements / a_size.max(b_size)).max(1) * a_size);
+    progress::with_byte_bar(count * a_size, |progress| {
         let mut begin = 0;
         for piece in &pieces {
             let read = |sliced: &SlicedArray<'_>, source: &Source| {
@@ -128,18 +128,18 @@ fn compare_pieces(
                 })
             };
             let bytes = [read(a, &args.a)?, read(b, &args.b)?];
-            let same_type = elements[0] == elements[1];
-            if !(same_type && bytes[0] == bytes[1]) {
+            let is_same_type = elements[0] == elements[1];
+            if !(is_same_type && bytes[0] == bytes[1]) {
                 let numbered = bytes[0]
-                    .chunks_exact(wide)
-                    .zip(bytes[1].chunks_exact(other));
+                    .chunks_exact(a_size)
+                    .zip(bytes[1].chunks_exact(b_size));
                 for (at, (a, b)) in numbered.enumerate() {
-                    if !(same_type && a == b) {
+                    if !(is_same_type && a == b) {
                         found.add(begin + at, [a, b], elements, args.tolerance);
                     }
                 }
             }
-            begin += bytes[0].len() / wide;
+            begin += bytes[0].len() / a_size;
             progress.advance_by(bytes[0].len());
         }
         Ok(())
@@ -292,18 +292,18 @@ impl Compared<'_> {
         if !self.comparable {
             return report;
         }
-        let pair = |pair: &ElementPair| {
+        let pair_json = |pair: &ElementPair| {
             let values = [0, 1].map(|of| element_json(elements[of], &pair.bytes[of]));
             json!({"position": position_of_element(pair.at, shapes[0]), "values": values})
         };
         report["elements"] = shapes[0].iter().product::<usize>().into();
         report["different"] = found.different.into();
-        report["first"] = found.first.as_ref().map_or(Value::Null, pair);
+        report["first"] = found.first.as_ref().map_or(Value::Null, pair_json);
         report["largest"] = found
             .largest
             .as_ref()
             .map_or(Value::Null, |(difference, of)| {
-                let mut largest = pair(of);
+                let mut largest = pair_json(of);
                 // JSON has no infinity, so it is written as a string.
                 largest["difference"] = match difference.is_finite() {
                     true => (*difference).into(),
@@ -356,9 +356,9 @@ impl Number {
         ) -> Option<Number> {
             Some(Number::Int(number(bytes.try_into().ok()?).into()))
         }
-        let float = |bytes: &[u8]| Some(f64::from(f32::from_ne_bytes(bytes.try_into().ok()?)));
-        let double = |bytes: &[u8]| Some(f64::from_ne_bytes(bytes.try_into().ok()?));
-        let half = |bytes: &[u8]| Some(u16::from_ne_bytes(bytes.try_into().ok()?));
+        let to_float = |bytes: &[u8]| Some(f64::from(f32::from_ne_bytes(bytes.try_into().ok()?)));
+        let to_double = |bytes: &[u8]| Some(f64::from_ne_bytes(bytes.try_into().ok()?));
+        let to_half_bits = |bytes: &[u8]| Some(u16::from_ne_bytes(bytes.try_into().ok()?));
         match element.bits_of {
             Some(ForeignType::Safetensors(name)) => {
                 return Some(Self::Float(values::eight_bits(name, *bytes.first()?)));
@@ -376,12 +376,18 @@ impl Number {
             DType::U32 => as_int(bytes, u32::from_ne_bytes),
             DType::I64 => as_int(bytes, i64::from_ne_bytes),
             DType::U64 => as_int(bytes, u64::from_ne_bytes),
-            DType::F16 => Some(Self::Float(f16::from_bits(half(bytes)?).to_f64())),
-            DType::BF16 => Some(Self::Float(bf16::from_bits(half(bytes)?).to_f64())),
-            DType::F32 => float(bytes).map(Self::Float),
-            DType::F64 => double(bytes).map(Self::Float),
-            DType::Complex64 => Some(Self::Complex([float(&bytes[..4])?, float(&bytes[4..])?])),
-            DType::Complex128 => Some(Self::Complex([double(&bytes[..8])?, double(&bytes[8..])?])),
+            DType::F16 => Some(Self::Float(f16::from_bits(to_half_bits(bytes)?).to_f64())),
+            DType::BF16 => Some(Self::Float(bf16::from_bits(to_half_bits(bytes)?).to_f64())),
+            DType::F32 => to_float(bytes).map(Self::Float),
+            DType::F64 => to_double(bytes).map(Self::Float),
+            DType::Complex64 => Some(Self::Complex([
+                to_float(&bytes[..4])?,
+                to_float(&bytes[4..])?,
+            ])),
+            DType::Complex128 => Some(Self::Complex([
+                to_double(&bytes[..8])?,
+                to_double(&bytes[8..])?,
+            ])),
             _ => None,
         }
     }

@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn the_short_forms_name_all_options() {
         let options_help = [OUTPUT_OPTIONS, GLOBAL_OPTIONS].concat();
-        let full = To::augment_args(Global::augment_args(Command::new("")));
-        for option in full.get_arguments() {
+        let full_help = To::augment_args(Global::augment_args(Command::new("")));
+        for option in full_help.get_arguments() {
             let name = format!("--{}", option.get_long().unwrap());
             assert!(options_help.contains(&name), "{name}");
         }

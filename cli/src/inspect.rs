@@ -61,13 +61,13 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
             );
             let total = format!("{count}: {bytes} {}", format.to_uppercase());
             let head_line = TableLine::Head(to_printable(&source.to_string()), total);
-            let entry = |entry: &files::Entry| {
+            let to_lines = |entry: &files::Entry| {
                 let name = entry.name.as_deref().unwrap_or_default();
                 array_lines(format!("  {}", to_printable(name)), entry, "")
             };
             let damaged = listing.damaged.as_ref();
             let note = damaged.map(|why| TableLine::Note(format!("damaged: {why}")));
-            let rows = arrays.iter().flat_map(entry);
+            let rows = arrays.iter().flat_map(to_lines);
             [head_line].into_iter().chain(note).chain(rows).collect()
         }
     }
@@ -163,7 +163,7 @@ fn wrap_text(text: &str) -> Vec<String> {
 }
 
 fn json_object(source: &Source, listing: &files::Listing) -> Value {
-    let array = |entry: &files::Entry| {
+    let array_json = |entry: &files::Entry| {
         let mut array = json!({
             "name": entry.name,
             "shape": entry.shape,
@@ -182,7 +182,7 @@ fn json_object(source: &Source, listing: &files::Listing) -> Value {
         }
         array
     };
-    let arrays: Vec<Value> = listing.arrays.iter().map(array).collect();
+    let arrays: Vec<Value> = listing.arrays.iter().map(array_json).collect();
     let mut file = json!({
         "path": source.to_string(),
         "format": listing.format.name(),

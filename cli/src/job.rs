@@ -194,13 +194,13 @@ impl JobTensors {
     /// Runs a plan. A plan in place changes a copy of the first tensor.
     pub(crate) fn run(&self, plan: &Plan) -> Result<MadeResult, Error> {
         let (changed, values) = self.values.split_at(plan.is_in_place().into());
-        let mask = |place| {
+        let mask_at = |place| {
             let mask = self.mask.as_ref().filter(|mask| mask.1 == place);
             mask.map(|(mask, _)| mask)
         };
-        let inputs = mask(MaskPosition::Before).into_iter().chain(values);
+        let inputs = mask_at(MaskPosition::Before).into_iter().chain(values);
         let inputs = inputs
-            .chain(mask(MaskPosition::Behind))
+            .chain(mask_at(MaskPosition::Behind))
             .chain(&self.indices);
         let inputs: Vec<&Tensor> = inputs.collect();
         if let [x] = changed {
@@ -494,9 +494,9 @@ impl Job<'_> {
             Ok::<_, TaskError>(tensors)
         })?;
         let (tensor, report) = times.measure(Stage::Dispatch, || {
-            let made = (self.work)(&tensors, plan)?;
+            let result = (self.work)(&tensors, plan)?;
             backend.wait()?;
-            Ok::<_, TaskError>(made)
+            Ok::<_, TaskError>(result)
         })?;
         let (bytes, report) = times.measure(Stage::Readback, || {
             let report = report.wait()?;

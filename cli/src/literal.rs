@@ -141,10 +141,10 @@ impl Literal {
         if let Some(dtype) = self.dtype {
             return dtype;
         }
-        let is = |kind: fn(&Number) -> bool| self.numbers.iter().any(kind);
-        if is(|number| matches!(number, Number::Float(_))) || self.numbers.is_empty() {
+        let has_any = |kind: fn(&Number) -> bool| self.numbers.iter().any(kind);
+        if has_any(|number| matches!(number, Number::Float(_))) || self.numbers.is_empty() {
             DType::F64
-        } else if is(|number| matches!(number, Number::Int(_))) {
+        } else if has_any(|number| matches!(number, Number::Int(_))) {
             DType::I64
         } else {
             DType::Bool

@@ -163,16 +163,16 @@ impl Command {
 
 fn main() -> ExitCode {
     quiet_without_a_display();
-    let runs = match Args::parse_invocations() {
-        Ok(runs) => runs,
+    let invocations = match Args::parse_invocations() {
+        Ok(invocations) => invocations,
         Err(error) => return print_refusal(error),
     };
-    let global = &runs[0].global;
+    let global = &invocations[0].global;
     print::set_verbosity(global.quiet, global.verbose);
     files::watch_for_signals();
-    let outcome = match &runs[..] {
+    let outcome = match &invocations[..] {
         [run] => run.command.run(&run.global, &run.to),
-        runs => many::run_all(runs),
+        invocations => many::run_all(invocations),
     };
     let code = outcome.unwrap_or_else(report);
     match print::all_written() {
@@ -283,7 +283,7 @@ fn print_refusal(mut error: clap::Error) -> ExitCode {
 
 /// Quotes words for a shell.
 fn quote_words(words: &[OsString]) -> String {
-    let word = |word: &OsString| {
+    let quote_word = |word: &OsString| {
         let word = word.to_string_lossy();
         let is_plain = |c: char| c.is_alphanumeric() || "-_./#=+".contains(c);
         match !word.is_empty() && word.chars().all(is_plain) {
@@ -291,7 +291,7 @@ fn quote_words(words: &[OsString]) -> String {
             false => format!("'{}'", word.replace('\'', "'\\''")),
         }
     };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
+    words.iter().map(quote_word).collect::<Vec<_>>().join(" ")
 }
 
 /// Prints the error and returns its exit code.

@@ -706,13 +706,16 @@ impl Operation {
                 conversion,
             } => {
                 // A single item becomes a batch of one item.
-                let wanted = conversion.wanted_after_hidden_dims(begins.is_none().into());
+                let wanted_conversion =
+                    conversion.wanted_after_hidden_dims(begins.is_none().into());
                 let options = described.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => crop_job(input, begins, described, options, wanted, false)?,
+                    Ok(begins) => {
+                        crop_job(input, begins, described, options, wanted_conversion, false)?
+                    }
                     Err(Some(at)) => {
-                        let job = crop_job(input, at, described, options, wanted, true)?;
+                        let job = crop_job(input, at, described, options, wanted_conversion, true)?;
                         with_only_box(job.with_one_input(), input)
                     }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
@@ -909,16 +912,16 @@ fn axis_order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
     let Some(Integers(axes)) = axes else {
         return (0..rank).rev().collect();
     };
-    let axis = |&axis: &i64| {
-        let from_begin = if axis < 0 {
+    let axis_from_begin = |&axis: &i64| {
+        let counted = if axis < 0 {
             axis.saturating_add_unsigned(rank as u64)
         } else {
             axis
         };
         // An axis that is still negative is out of range, like an axis after the last one.
-        usize::try_from(from_begin).unwrap_or(NO_AXIS)
+        usize::try_from(counted).unwrap_or(NO_AXIS)
     };
-    axes.iter().map(axis).collect()
+    axes.iter().map(axis_from_begin).collect()
 }
 
 /// Words the errors of a job whose indices are single numbers instead of tuples.
@@ -932,10 +935,10 @@ impl GatherArguments {
         &'a self,
         plan: impl Fn(&[usize], &[usize], DType) -> Result<Plan, Error> + 'a,
     ) -> Job<'a> {
-        let wanted = self.conversion.wanted_conversion();
+        let wanted_conversion = self.conversion.wanted_conversion();
         let job = Job::new([&self.input], move |s| {
             let plan = plan(&s[0], &s.indices, s.dtype)?;
-            convert_plan(plan, wanted, s.dtype)
+            convert_plan(plan, wanted_conversion, s.dtype)
         });
         let job = job.with_indices(
             &self.indices,
@@ -945,7 +948,7 @@ impl GatherArguments {
             Some(name) => job.with_argument_name("the array", name),
             None => job,
         };
-        convert_job(job, wanted)
+        convert_job(job, wanted_conversion)
     }
 }
 
@@ -980,26 +983,27 @@ impl Arrays {
         joined: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
     ) -> Job<'_> {
         let axis = self.along.axis;
-        let wanted = self.conversion.wanted_conversion();
-        let alone =
-            move |view: View, dtype| convert_plan(Plan::contiguous(view, dtype)?, wanted, dtype);
+        let wanted_conversion = self.conversion.wanted_conversion();
+        let convert_alone = move |view: View, dtype| {
+            convert_plan(Plan::contiguous(view, dtype)?, wanted_conversion, dtype)
+        };
         let job = Job::new(&self.inputs, move |s| {
             let views = s.make_views()?;
-            let Some(wanted) = wanted else {
+            let Some(wanted_conversion) = wanted_conversion else {
                 return plan(&views, axis, s.dtype);
             };
             for (view, &dtype) in views.iter().zip(&s.dtypes) {
-                alone(view.clone(), dtype)?;
+                convert_alone(view.clone(), dtype)?;
             }
-            plan(&views, axis, wanted.result)
+            plan(&views, axis, wanted_conversion.result)
         });
         let job = job.with_work(move |t, plan| {
-            if wanted.is_none() {
+            if wanted_conversion.is_none() {
                 return t.run(plan);
             }
             let convert = |x: &Tensor| {
                 let (mut made, report) =
-                    Tensor::run(&alone(View::new(x.shape())?, x.dtype())?, &[x])?;
+                    Tensor::run(&convert_alone(View::new(x.shape())?, x.dtype())?, &[x])?;
                 Ok((made.swap_remove(0), report))
             };
             let uploaded = t
@@ -1012,18 +1016,18 @@ impl Arrays {
             // A job has at least one array, and a conversion has an empty report.
             Ok((joined, reports.swap_remove(0)))
         });
-        let job = match wanted {
+        let job = match wanted_conversion {
             Some(_) if self.inputs.len() > 1 => job.with_argument_name("x", "one of the arrays"),
             _ => job,
         };
-        let job = convert_job(job, wanted);
+        let job = convert_job(job, wanted_conversion);
         let names = self.inputs.iter().map(job::source_name).enumerate();
         names.fold(job, |job, (at, name)| match (at, name) {
             (_, None) => job,
             (0, Some(name)) => {
-                let is = format!("{name} is");
+                let name_and_verb = format!("{name} is");
                 job.with_argument_name("the first", name)
-                    .with_argument_name("the first has", is)
+                    .with_argument_name("the first has", name_and_verb)
             }
             (at, Some(name)) => job.with_argument_name(&format!("array {at}"), name),
         })

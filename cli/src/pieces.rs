@@ -33,8 +33,8 @@ impl ElementParts {
             return Self { dtype, shape, spec };
         }
         let parts = [DType::Complex128, DType::U64, DType::U32, DType::U16];
-        let fits = |dtype: &DType| size.is_multiple_of(dtype.size());
-        let dtype = parts.into_iter().find(fits).unwrap_or(DType::U8);
+        let divides_element = |dtype: &DType| size.is_multiple_of(dtype.size());
+        let dtype = parts.into_iter().find(divides_element).unwrap_or(DType::U8);
         shape.push(size / dtype.size());
         if !spec.items().contains(&SliceItem::Ellipsis) {
             spec = spec.with(SliceItem::Ellipsis);
@@ -134,7 +134,7 @@ pub(crate) struct Piece {
 
 impl Piece {
     fn piece_spec(&self) -> SliceSpec {
-        let to_i64 = |to_i64: usize| i64::try_from(to_i64).unwrap_or(i64::MAX);
+        let to_i64 = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         let index = |&at: &usize| SliceItem::Index {
             index: to_i64(at),
             stride: 1,

@@ -112,7 +112,7 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
 /// input.
 pub(crate) fn shorten_lines(message: &str) -> String {
     const SHOWN_END: usize = 200;
-    let line = |line: &str| {
+    let shorten_line = |line: &str| {
         let long = line.char_indices().nth(2 * SHOWN_END).is_some();
         let begin = line.char_indices().nth(SHOWN_END);
         let end = line.char_indices().nth_back(SHOWN_END - 1);
@@ -123,7 +123,11 @@ pub(crate) fn shorten_lines(message: &str) -> String {
             _ => line.to_owned(),
         }
     };
-    message.lines().map(line).collect::<Vec<_>>().join("\n")
+    message
+        .lines()
+        .map(shorten_line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Prints a value as one line of JSON on standard output.

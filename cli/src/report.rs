@@ -263,7 +263,7 @@ impl Explained {
     ) -> Self {
         let written_bytes = shape.iter().product::<usize>() * element.size();
         let is_in_place = plans.iter().any(|plan| plan.is_in_place());
-        let plan = |plan: &&Plan| backend.explain(plan);
+        let explain = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
             output: Described::output(to, element, shape),
@@ -277,7 +277,7 @@ impl Explained {
             },
             written_bytes,
             estimated_seconds: plans.iter().map(|plan| estimate(backend, plan)).sum(),
-            plans: plans.iter().map(plan).collect(),
+            plans: plans.iter().map(explain).collect(),
         }
     }
 

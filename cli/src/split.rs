@@ -78,9 +78,9 @@ impl Split {
             let mut items = vec![whole_range; axis];
             items.push(range);
             let spec = SliceSpec::new(items);
-            let numbered = |path: &PathBuf| numbered_path(path, at, sizes.len());
+            let to_part_path = |path: &PathBuf| numbered_path(path, at, sizes.len());
             let mut part_target = to.clone();
-            part_target.output = to.output.as_ref().map(numbered);
+            part_target.output = to.output.as_ref().map(to_part_path);
             let part = (&self.input, &array);
             let outcome =
                 slice::in_pieces(global, &part_target, part, &spec, None, Times::default())?;

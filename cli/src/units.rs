@@ -28,7 +28,7 @@ pub(crate) fn format_seconds(seconds: f64) -> String {
 
 /// Adds a space before the units of times in a text of the library, which writes them as in `18.8µs`.
 pub(crate) fn space_units(text: &str) -> String {
-    let word = |word: &str| {
+    let space_word = |word: &str| {
         let begin = word.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, rest) = word.split_at(begin.unwrap_or(word.len()));
         let unit = rest.trim_end_matches([',', '.', ':', ')']);
@@ -37,7 +37,10 @@ pub(crate) fn space_units(text: &str) -> String {
             false => word.to_owned(),
         }
     };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    text.split(' ')
+        .map(space_word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn three_digits(number: f64) -> String {

@@ -157,8 +157,8 @@ fn arrange_words(
             if at > 0 {
                 line.push(' ');
             }
-            let long = line.chars().count() + word.chars().count() > width - 1;
-            if long && line.len() > indent.len() {
+            let is_too_long = line.chars().count() + word.chars().count() > width - 1;
+            if is_too_long && line.len() > indent.len() {
                 lines += line.trim_end();
                 lines.push('\n');
                 indent.clone_into(&mut line);
@@ -259,9 +259,9 @@ impl ShortFloat {
     /// Makes a number of a short type from its exact value. `rounded` rounds to that type.
     fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
         const MAX_DIGITS: usize = 9;
-        let digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
+        let with_digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
         let short = (0..MAX_DIGITS)
-            .map(digits)
+            .map(with_digits)
             .find(|&short| rounded(short) == exact);
         let short = short.unwrap_or(exact);
         Self { exact, short }
@@ -492,12 +492,12 @@ impl Elements {
                 .map(|value| value.format_alone(*dtype))
                 .collect(),
             Self::Complex(values, dtype) => {
-                let text = |number: &ShortFloat| {
+                let part_text = |number: &ShortFloat| {
                     let text = number.format_alone(*dtype);
                     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
                 };
                 let word = |[real, imaginary]: &[ShortFloat; 2]| {
-                    let (re, im) = (text(real), text(imaginary));
+                    let (re, im) = (part_text(real), part_text(imaginary));
                     match real.exact == 0.0 && real.exact.is_sign_positive() {
                         true => format!("{im}j"),
                         false if im.starts_with('-') => format!("({re}{im}j)"),

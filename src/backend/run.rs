@@ -207,7 +207,7 @@ impl Backend {
         if let Some(changed) = arguments.changed {
             result = result.filled_from(changed.bytes, self.threads).into();
         }
-        let mut other_outputs = match plan.only() {
+        let mut other_outputs = match plan.single_move() {
             Some(_) => Vec::new(),
             None => plan.outputs()[1..]
                 .iter()

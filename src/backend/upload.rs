@@ -72,17 +72,17 @@ impl Backend {
         values: &[T],
         view: &View,
     ) -> Result<Tensor, Error> {
-        let plan = Move::from_view(view.clone(), T::DTYPE);
+        let slice_move = Move::from_view(view.clone(), T::DTYPE);
         check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
             Device::Cpu => {
-                let run = |dest: Dest<'_>| self.run_slice(&plan, bytes, dest);
-                self.host_storage(plan.result_bytes(), run)?.0
+                let run = |dest: Dest<'_>| self.run_slice(&slice_move, bytes, dest);
+                self.host_storage(slice_move.result_bytes(), run)?.0
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes)?)
+                TensorStorage::Device(gpu.open_device().upload_slice_of(&slice_move, bytes)?)
             }
         };
         Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
@@ -105,8 +105,8 @@ impl Backend {
                 .0
             }
             Device::Gpu(gpu) => {
-                let plan = Move::from_view(View::whole(shape), dtype);
-                TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes)?)
+                let slice_move = Move::from_view(View::whole(shape), dtype);
+                TensorStorage::Device(gpu.open_device().upload_slice_of(&slice_move, bytes)?)
             }
         };
         Ok(Tensor::new(self, dtype, shape, storage))
@@ -154,8 +154,11 @@ impl Tensor {
             Device::Cpu => TensorStorage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                let plan = Move::from_view(View::whole(shape), dtype);
-                TensorStorage::Device(gpu.open_device().upload_slice_of(&plan, bytes.as_ref())?)
+                let slice_move = Move::from_view(View::whole(shape), dtype);
+                TensorStorage::Device(
+                    gpu.open_device()
+                        .upload_slice_of(&slice_move, bytes.as_ref())?,
+                )
             }
         };
         Ok(Self::new(backend, dtype, shape, storage))

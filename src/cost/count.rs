@@ -25,7 +25,7 @@ impl Plan {
     /// selection; for other plans it is all inputs and the array that is changed in place. Indices count as 64-bit
     /// integers.
     pub(super) fn sent(&self) -> f64 {
-        if let Some(what) = self.only() {
+        if let Some(what) = self.single_move() {
             return what.sent();
         }
         let inputs: usize = self.inputs().iter().map(ArraySpec::bytes).sum();

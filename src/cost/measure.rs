@@ -90,8 +90,8 @@ impl CostModel {
             let repeated_time = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
             // The first results get pages that the CPU has not touched for a long time, or never. Later results get the
             // pages of earlier results, as in a program that makes results repeatedly.
-            let new = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
-            new_memory += (new - repeated_time).max(new / 10.0) / 2.0;
+            let new_memory_time = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
+            new_memory += (new_memory_time - repeated_time).max(new_memory_time / 10.0) / 2.0;
         }
         Ok(Self {
             cpu: rates,
@@ -128,26 +128,27 @@ fn measure_rates(
     let time =
         |plan: &Plan, indices: &[i32]| time(plan, &ones[..plan.inputs()[0].bytes() / 4], indices);
     let least_time = time(&reverse_rows(&[1, 64])?, &[])?;
-    let moved = |plan: &Plan| plan.only().map_or(0.0, Move::moved);
+    let moved = |plan: &Plan| plan.single_move().map_or(0.0, Move::moved);
     // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
     // the large slice's time counts as moving bytes; otherwise the device could seem infinitely fast.
     let rate = |plan: &Plan| -> Result<f64, Error> {
-        let whole = time(plan, &[])?;
-        Ok(moved(plan) / (whole - least_time).max(whole / 10.0))
+        let slice_time = time(plan, &[])?;
+        Ok(moved(plan) / (slice_time - least_time).max(slice_time / 10.0))
     };
     let bytes = rate(&reverse_rows(SQUARE)?)?;
     let transposed = rate(&transpose(SQUARE)?)?;
     // Subtracts the time of a tiny slice and of moving bytes from the time of a plan, and returns the rest divided by
     // the number of parts.
-    let rest = |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
-        let seconds = time(plan, indices)? - least_time - moved(plan) / rate;
-        Ok(seconds.max(0.0) / parts as f64)
-    };
+    let seconds_per_part =
+        |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
+            let seconds = time(plan, indices)? - least_time - moved(plan) / rate;
+            Ok(seconds.max(0.0) / parts as f64)
+        };
     let pieces = COPIED_BYTES / 4;
-    let piece = rest(&transpose(SHORT_AXES)?, &[], transposed, pieces)?;
+    let piece = seconds_per_part(&transpose(SHORT_AXES)?, &[], transposed, pieces)?;
     let scalar = |table: usize| {
         let (plan, indices) = plan_gather(table)?;
-        rest(&plan, &indices, bytes, GATHERED_SCALARS)
+        seconds_per_part(&plan, &indices, bytes, GATHERED_SCALARS)
     };
     let (row, far_row) = (scalar(COPIED_BYTES)?, scalar(FAR_BYTES)?);
     let rates = Throughput {

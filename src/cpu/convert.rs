@@ -49,7 +49,7 @@ const STAGE_ELEMENTS: usize = 256;
 
 /// Writes the result of a plan that converts. Returns how many tuples are out of range, and the first of them.
 pub(super) fn run<I: Index>(
-    plan: &Move,
+    step_move: &Move,
     walk: &Walk,
     conversion: &PlanConversion,
     source: &[u8],
@@ -57,9 +57,9 @@ pub(super) fn run<I: Index>(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Missing {
-    let loops = ConvertLoops::new(plan, walk, conversion, source);
+    let loops = ConvertLoops::new(step_move, walk, conversion, source);
     let outer = walk.dims.len() - loops.dims;
-    let locator = Locator::new(walk, plan.policy(), indices, outer);
+    let locator = Locator::new(walk, step_move.policy(), indices, outer);
     let threads = threads.worth(dest.len(), walk.units());
     // If blocks have one dimension, a thread's part of the result can begin within a block.
     let [rows, _] = loops.axes;
@@ -79,13 +79,17 @@ pub(super) fn run<I: Index>(
     )
 }
 
-pub(super) fn explain(plan: &Move, threads: Threads) -> String {
-    let units = plan.walk().map_or(0, Walk::units);
-    let description = match plan.conversion.as_ref().map(|conversion| &conversion.table) {
+pub(super) fn explain(step_move: &Move, threads: Threads) -> String {
+    let units = step_move.walk().map_or(0, Walk::units);
+    let description = match step_move
+        .conversion
+        .as_ref()
+        .map(|conversion| &conversion.table)
+    {
         Some(Some(_)) => "converted by tables",
         _ => "converted one by one",
     };
-    threads::explain(threads.worth(plan.result_bytes(), units), description)
+    threads::explain(threads.worth(step_move.result_bytes(), units), description)
 }
 
 /// A line of `count` elements. They begin at element `from` of the source, at a distance of `step` elements there and
@@ -432,7 +436,12 @@ struct ConvertLoops<'a> {
 }
 
 impl<'a> ConvertLoops<'a> {
-    fn new(plan: &Move, walk: &'a Walk, conversion: &'a PlanConversion, source: &'a [u8]) -> Self {
+    fn new(
+        step_move: &Move,
+        walk: &'a Walk,
+        conversion: &'a PlanConversion,
+        source: &'a [u8],
+    ) -> Self {
         let mut axes = [BlockAxis {
             size: 1,
             step: 0,
@@ -456,9 +465,9 @@ impl<'a> ConvertLoops<'a> {
         Self {
             walk,
             source,
-            line: line_converter(conversion, plan.dtype()),
+            line: line_converter(conversion, step_move.dtype()),
             unit: walk.unit,
-            bytes: plan.dtype().size(),
+            bytes: step_move.dtype().size(),
             dims,
             axes,
             block,
@@ -474,13 +483,13 @@ impl<'a> ConvertLoops<'a> {
     ) -> Missing {
         let mut missing = Missing::default();
         let (mut number, mut begin) = (first / self.block, first % self.block);
-        let counted = first.div_ceil(self.block);
+        let first_counted = first.div_ceil(self.block);
         let mut located = Located::default();
         while !dest.is_empty() {
             let count = (begin + dest.len() / self.bytes)
                 .div_ceil(self.block)
                 .min(CACHED_ELEMENTS / 4);
-            locator.find_groups((number, count), counted, &mut located, &mut missing);
+            locator.find_groups((number, count), first_counted, &mut located, &mut missing);
             for (n, &place) in located.places.iter().enumerate() {
                 let count = (self.block - begin).min(dest.len() / self.bytes);
                 let part;

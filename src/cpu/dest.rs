@@ -181,9 +181,9 @@ mod tests {
             (5 * ZEROED_BLOCK_BYTES + 1, 1),
             (70_001, 7),
         ] {
-            for many in [1, 2, 5] {
+            for thread_count in [1, 2, 5] {
                 let fill = |dest: Dest<'_>| {
-                    threads::spread(dest, grain, many, |first, part| {
+                    threads::spread(dest, grain, thread_count, |first, part| {
                         assert!(first.is_multiple_of(grain));
                         for (at, byte) in (first..).zip(part) {
                             *byte += u8::try_from(at % 251).unwrap() + 1;
@@ -193,7 +193,10 @@ mod tests {
                 };
                 let (values, ()) = fill_values::<u8, ()>(Vec::new(), bytes, fill).unwrap();
                 let expected = (0..bytes).map(|at| u8::try_from(at % 251).unwrap() + 1);
-                assert!(values.into_iter().eq(expected), "{bytes} {grain} {many}");
+                assert!(
+                    values.into_iter().eq(expected),
+                    "{bytes} {grain} {thread_count}"
+                );
             }
         }
     }

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn kept_pieces_are_those_where_the_mask_is_true() {
         let mut random = 1u32;
-        let mut next = || {
+        let mut next_random = || {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             random >> 24
         };
@@ -158,7 +158,7 @@ mod tests {
                 for share in [0, 10, 128, 246, 256] {
                     let mask: Vec<u8> = (0..length)
                         .map(|_| {
-                            if next() < share {
+                            if next_random() < share {
                                 [1, 128, 255][length % 3]
                             } else {
                                 0
@@ -179,8 +179,8 @@ mod tests {
                         found_count,
                         found_count + 9,
                     ] {
-                        for many in [1, 3] {
-                            let mut threads = Threads::at_most(many);
+                        for thread_count in [1, 3] {
+                            let mut threads = Threads::at_most(thread_count);
                             threads.for_any_work = true;
                             let mut dest = vec![7; capacity * piece];
                             let counted = run(piece, &source, &mask, Dest::Old(&mut dest), threads);
@@ -188,7 +188,7 @@ mod tests {
                             expected.resize(capacity * piece, 0);
                             assert!(
                                 counted == found_count && dest == expected,
-                                "{piece} {length} {share} {capacity} {many}"
+                                "{piece} {length} {share} {capacity} {thread_count}"
                             );
                         }
                     }

@@ -70,9 +70,9 @@ fn copy_every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
     rows.each(bytes, |at, dest| {
         let (pairs, rest) = source[at..].as_chunks::<TWO>();
         let (dest, _) = dest.as_chunks_mut::<N>();
-        let whole = dest.len() - usize::from(pairs.len() < dest.len());
-        let (dest, last) = dest.split_at_mut(whole);
-        for (to, from) in dest.iter_mut().zip(&pairs[..whole]) {
+        let whole_pairs = dest.len() - usize::from(pairs.len() < dest.len());
+        let (dest, last) = dest.split_at_mut(whole_pairs);
+        for (to, from) in dest.iter_mut().zip(&pairs[..whole_pairs]) {
             *to = *from.first_chunk().expect("half a pair");
         }
         if let [to] = last {

@@ -106,7 +106,7 @@ impl<'a, I: Index> Locator<'a, I> {
             Some((&inner, outer)) => (inner, outer),
             None => (Dim::shared(1, 0), numbering),
         };
-        let first = match walk.points {
+        let first_place = match walk.points {
             Side::Source => walk.from,
             Side::Dest => walk.to,
         };
@@ -119,7 +119,7 @@ impl<'a, I: Index> Locator<'a, I> {
             walk,
             policy,
             indices,
-            base: first.cast_unsigned() * walk.unit,
+            base: first_place.cast_unsigned() * walk.unit,
             inner,
             outer,
             numbering,
@@ -141,33 +141,34 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Finds the places of `count` groups from number `first` on. Adds tuples that are out of range to `missing`.
-    /// Tuples of groups before number `counted` are not added, nor are tuples that an earlier group has.
+    /// Tuples of groups before number `first_counted` are not added, nor are tuples that an earlier group has.
     pub(super) fn find_groups(
         &self,
         (first, count): (usize, usize),
-        counted: usize,
+        first_counted: usize,
         found: &mut Located,
         missing: &mut Missing,
     ) {
         if !self.cropped.is_empty() {
-            return self.find_boxes((first, count), counted, found, missing);
+            return self.find_boxes((first, count), first_counted, found, missing);
         }
         found.places.resize(count, NOWHERE);
-        self.find_points(first, &mut found.places);
-        self.count_missing(first, counted, &found.places, missing);
+        self.find_group_places(first, &mut found.places);
+        self.count_missing(first, first_counted, &found.places, missing);
     }
 
     /// Adds the tuples that are out of range to `missing`. `places` has the places of groups `first`, `first + 1`, …
     pub(super) fn count_missing(
         &self,
         first: usize,
-        counted: usize,
+        first_counted: usize,
         places: &[usize],
         missing: &mut Missing,
     ) {
         if places.contains(&NOWHERE) {
             let lost_groups = (first..).zip(places);
-            let lost_groups = lost_groups.filter(|&(n, &place)| place == NOWHERE && n >= counted);
+            let lost_groups =
+                lost_groups.filter(|&(n, &place)| place == NOWHERE && n >= first_counted);
             lost_groups
                 .filter_map(|(n, _)| self.tuple_of_group(n))
                 .for_each(|tuple| missing.add(tuple));
@@ -175,7 +176,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Writes the places of groups `first`, `first + 1`, … of a walk without boxes.
-    pub(super) fn find_points(&self, first: usize, places: &mut [usize]) {
+    pub(super) fn find_group_places(&self, first: usize, places: &mut [usize]) {
         let is_unmoved = |dim: &Dim| self.stride(dim) == 0;
         if !self.shares_tuples {
             self.read_tuples(first, places);
@@ -251,10 +252,11 @@ impl<'a, I: Index> Locator<'a, I> {
             [a] => self.read_tuples_of::<1, WRAPS, CLAMPS>([a], tuples, places),
             [a, b] => self.read_tuples_of::<2, WRAPS, CLAMPS>([a, b], tuples, places),
             [a, b, c] => self.read_tuples_of::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
-            many => {
+            coordinates => {
                 for (i, place) in places.iter_mut().enumerate() {
-                    let axes = many.iter().map(|axis| self.indexed_axis(axis));
-                    *place = self.read_tuple::<WRAPS, CLAMPS>(axes, &tuples[i * many.len()..]);
+                    let axes = coordinates.iter().map(|axis| self.indexed_axis(axis));
+                    *place =
+                        self.read_tuple::<WRAPS, CLAMPS>(axes, &tuples[i * coordinates.len()..]);
                 }
             }
         }
@@ -301,7 +303,7 @@ impl<'a, I: Index> Locator<'a, I> {
     pub(super) fn find_boxes(
         &self,
         (first, count): (usize, usize),
-        counted: usize,
+        first_counted: usize,
         found: &mut Located,
         missing: &mut Missing,
     ) {
@@ -312,17 +314,17 @@ impl<'a, I: Index> Locator<'a, I> {
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
         let (mut now, mut last) = (LocatedBox::default(), usize::MAX);
-        let (whole, mut whole_is_last) = (self.whole_clips(), false);
-        let all_within = self.within.len() == self.cropped.len();
+        let (whole_clips, mut whole_is_last) = (self.whole_clips(), false);
+        let are_all_within = self.within.len() == self.cropped.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
             // Most boxes are inside the array, and most groups are whole boxes.
-            if all_within && let Some(place) = self.place_if_inside(numbers) {
+            if are_all_within && let Some(place) = self.place_if_inside(numbers) {
                 if !whole_is_last {
-                    found.clips.extend(&whole);
+                    found.clips.extend(&whole_clips);
                     whole_is_last = true;
                 }
-                let clip = found.last_clip(whole.len());
+                let clip = found.last_clip(whole_clips.len());
                 found.places.push(place.wrapping_add(begin));
                 found.boxes.push((n, clip));
                 continue;
@@ -335,7 +337,7 @@ impl<'a, I: Index> Locator<'a, I> {
                 last = tuple;
             }
             if !now.is_whole
-                && n >= counted
+                && n >= first_counted
                 && let Some(tuple) = self.tuple_of_group(n)
             {
                 missing.add(tuple);
@@ -414,9 +416,9 @@ impl<'a, I: Index> Locator<'a, I> {
                 return false;
             }
             boxed.trail.push(clip);
-            let whole = self.add_box_parts(numbers, along(place, stride, position), boxed);
+            let is_whole = self.add_box_parts(numbers, along(place, stride, position), boxed);
             boxed.trail.pop();
-            whole && clip.to - clip.from == extends.extent
+            is_whole && clip.to - clip.from == extends.extent
         };
         if !self.policy.circular {
             return clip_one(begin, self.policy.clamps());
@@ -489,7 +491,7 @@ impl<'a, I: Index> Locator<'a, I> {
             return None;
         }
         let mut list = vec![0; self.inner.size];
-        self.find_points(0, &mut list);
+        self.find_group_places(0, &mut list);
         if list.contains(&NOWHERE) {
             return None;
         }
@@ -506,12 +508,12 @@ impl<'a, I: Index> Locator<'a, I> {
     /// Returns the clips of groups that are completely inside the array.
     pub(super) fn whole_clips(&self) -> Vec<Clip> {
         let extends = self.within.iter().filter_map(|c| c.along);
-        let whole = extends.map(|along| Clip {
+        let clips = extends.map(|along| Clip {
             from: 0,
             to: along.extent,
             is_flipped: false,
         });
-        whole.collect()
+        clips.collect()
     }
 
     /// Returns the lowest and the highest distance of a group's units from its place, in units, for any place inside

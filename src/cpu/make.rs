@@ -109,11 +109,11 @@ impl<'a> GroupShape<'a> {
     fn from_walk(walk: &'a Walk, threads: Threads) -> Self {
         let mut outer = numbering_dims(walk);
         let is_cropped = walk.coordinates.iter().any(|c| c.along.is_some());
-        let size = |dims: &[Dim]| dims.iter().map(|dim| dim.size).product::<usize>();
+        let unit_count = |dims: &[Dim]| dims.iter().map(|dim| dim.size).product::<usize>();
         if is_cropped {
             // If there are only a few boxes, a group is a part of a box, so that all threads have work.
             let thread_count = threads.worth(walk.bytes(), walk.bytes() / LINE);
-            while size(&walk.dims[..outer]) < threads::min_parts(thread_count)
+            while unit_count(&walk.dims[..outer]) < threads::min_parts(thread_count)
                 && outer + 1 < walk.dims.len()
             {
                 outer += 1;
@@ -125,7 +125,7 @@ impl<'a> GroupShape<'a> {
             [] | [Dim { from: 1, .. }] => GroupLoop::Copy,
             dims => GroupLoop::Slice(LoopNest::over_dims(walk.unit, dims)),
         };
-        let bytes = size(dims) * walk.unit;
+        let bytes = unit_count(dims) * walk.unit;
         Self { bytes, dims, mover }
     }
 
@@ -182,7 +182,7 @@ impl<'a> GroupShape<'a> {
             _ => (first / self.bytes, first % self.bytes),
         };
         // A group that begins in an earlier part of the result is counted there.
-        let counted = group + usize::from(skip > 0);
+        let first_counted = group + usize::from(skip > 0);
         let is_ordered = skip == 0 && self.is_ordered(dest.len());
         let groups_each = match is_ordered {
             true => MAX_ORDERED_GROUPS,
@@ -198,12 +198,12 @@ impl<'a> GroupShape<'a> {
                     if count <= FEW_PLACES && !locator.is_cropped() =>
                 {
                     let places = &mut few_places[..count];
-                    locator.find_points(group, places);
-                    locator.count_missing(group, counted, places, &mut missing);
+                    locator.find_group_places(group, places);
+                    locator.count_missing(group, first_counted, places, &mut missing);
                     self.copy_groups(source, places, skip, &mut dest);
                 }
                 mover => {
-                    locator.find_groups((group, count), counted, &mut located, &mut missing);
+                    locator.find_groups((group, count), first_counted, &mut located, &mut missing);
                     match mover {
                         GroupLoop::Boxes => self.write_boxes(locator, source, &located, &mut dest),
                         GroupLoop::Slice(slice) if is_ordered => {

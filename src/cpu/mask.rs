@@ -97,15 +97,15 @@ fn find_in<const N: usize>(
 /// mask.
 pub(super) fn update(walk: &Walk, source: &[u8], mask: &[u8], dest: &mut [u8], threads: Threads) {
     match walk.unit {
-        2 => update_as::<2>(walk, source, mask, dest, threads),
-        4 => update_as::<4>(walk, source, mask, dest, threads),
-        8 => update_as::<8>(walk, source, mask, dest, threads),
-        16 => update_as::<16>(walk, source, mask, dest, threads),
-        _ => update_as::<1>(&walk.in_units_of(1), source, mask, dest, threads),
+        2 => update_units::<2>(walk, source, mask, dest, threads),
+        4 => update_units::<4>(walk, source, mask, dest, threads),
+        8 => update_units::<8>(walk, source, mask, dest, threads),
+        16 => update_units::<16>(walk, source, mask, dest, threads),
+        _ => update_units::<1>(&walk.in_units_of(1), source, mask, dest, threads),
     }
 }
 
-fn update_as<const N: usize>(
+fn update_units<const N: usize>(
     walk: &Walk,
     source: &[u8],
     mask: &[u8],

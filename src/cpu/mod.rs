@@ -387,14 +387,14 @@ mod tests {
             let source = bytemuck::cast_slice(&matrix);
             let outside = indices.iter().filter(|&&at| at.cast_unsigned() >= columns);
             let outside = outside.count();
-            for many in 1..=3 {
-                let mut threads = Threads::at_most(many);
+            for thread_count in 1..=3 {
+                let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
                 let (values, report) = fill_values(Vec::<u32>::new(), expected.len(), |dest| {
                     gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();
-                assert!(values == expected, "{rows} {columns} {step} {many}");
+                assert!(values == expected, "{rows} {columns} {step} {thread_count}");
                 assert_eq!(report.out_of_range, outside);
             }
         }
@@ -430,22 +430,22 @@ mod tests {
                     _ => vec![0; row],
                 });
             let gathered: Vec<u8> = rows.collect();
-            for many in 1..=3 {
-                let mut threads = Threads::at_most(many);
+            for thread_count in 1..=3 {
+                let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
                 let (values, ()) = fill_values(Vec::<u8>::new(), view.len(), |dest| {
                     view.copy(DType::U8, &source, dest, threads);
                     Ok(())
                 })
                 .unwrap();
-                assert!(values == expected, "{spec} on {many} threads");
+                assert!(values == expected, "{spec} on {thread_count} threads");
                 let (values, report) = fill_values(Vec::<u8>::new(), gathered.len(), |dest| {
                     gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
                 })
                 .unwrap();
                 assert!(
                     values == gathered,
-                    "{indices:?} of {shape:?} on {many} threads"
+                    "{indices:?} of {shape:?} on {thread_count} threads"
                 );
                 let inside = |&index: &i32| usize::try_from(index).is_ok_and(|n| n < shape[0]);
                 assert_eq!(
@@ -484,25 +484,25 @@ mod tests {
             let view = View::new(shape).unwrap().slice(&spec.parse().unwrap());
             let view = view.unwrap().transpose(order).unwrap();
             for &dtype in dtypes {
-                let plan = Move::from_view(view.clone(), dtype);
-                check_parts(&plan, (1..40).chain([63, 100, 181, 500]));
+                let slice_move = Move::from_view(view.clone(), dtype);
+                check_parts(&slice_move, (1..40).chain([63, 100, 181, 500]));
             }
         }
     }
 
     const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::Complex128];
 
-    fn check_parts(plan: &Move, lengths: impl IntoIterator<Item = usize>) {
-        let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
-        let mut whole = vec![0; plan.result_bytes()];
-        plan.run_cpu(&source, None, &mut whole).unwrap();
-        let unit = plan.walk().unwrap().unit;
+    fn check_parts(slice_move: &Move, lengths: impl IntoIterator<Item = usize>) {
+        let source: Vec<u8> = (0..=255).cycle().take(slice_move.source_bytes()).collect();
+        let mut whole = vec![0; slice_move.result_bytes()];
+        slice_move.run_cpu(&source, None, &mut whole).unwrap();
+        let unit = slice_move.walk().unwrap().unit;
         for piece in lengths.into_iter().map(|units| units * unit) {
             let mut pieces = vec![0; whole.len()];
             for (i, dest) in pieces.chunks_mut(piece).enumerate() {
-                plan.run_part(&source, i * piece, dest).unwrap();
+                slice_move.run_part(&source, i * piece, dest).unwrap();
             }
-            assert_eq!(pieces, whole, "{plan} in pieces of {piece} bytes");
+            assert_eq!(pieces, whole, "{slice_move} in pieces of {piece} bytes");
         }
     }
 }

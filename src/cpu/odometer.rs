@@ -19,13 +19,13 @@ impl<'a, F: Fn(&Dim) -> isize> Odometer<'a, F> {
     /// Starts at the position with number `first`. The sum at position 0 is 0.
     pub(super) fn at(dims: &'a [Dim], stride: F, mut first: usize) -> Self {
         let mut sum = 0;
-        let digit = |dim: &Dim| {
+        let next_digit = |dim: &Dim| {
             let digit = first % dim.size;
             first /= dim.size;
             sum = along(sum, stride(dim), digit);
             digit
         };
-        let digits = dims.iter().rev().map(digit).collect();
+        let digits = dims.iter().rev().map(next_digit).collect();
         Self {
             dims,
             stride,

@@ -215,16 +215,16 @@ pub(crate) fn write(
     let Some((inner, outer)) = dims.split_last() else {
         return;
     };
-    let rows: usize = outer.iter().map(Vec::len).product();
-    let numbered = inner.iter().enumerate();
-    let mut row: Vec<_> = numbered
+    let row_count: usize = outer.iter().map(Vec::len).product();
+    let numbered_distances = inner.iter().enumerate();
+    let mut row: Vec<_> = numbered_distances
         .map(|(n, &distance)| (distance, n * step))
         .collect();
-    if rows >= SORTED_ROWS {
+    if row_count >= SORTED_ROWS {
         // The sort is stable: pieces with the same place keep their order.
         row.sort_by_key(|(distance, _)| distance.cast_signed());
     }
-    let rows = (0..rows).map(|mut number| {
+    let rows = (0..row_count).map(|mut number| {
         let mut place = base;
         for distances in outer.iter().rev() {
             place = place.wrapping_add(distances[number % distances.len()]);

@@ -47,7 +47,7 @@ pub(super) fn run<I: Index>(
     let part = places.len().div_ceil(threads);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
-        rows.find_points(number * part, places);
+        rows.find_group_places(number * part, places);
     });
     let mut missing = Missing::default();
     rows.count_missing(0, 0, &places, &mut missing);
@@ -99,7 +99,7 @@ impl<'a> ScatterRows<'a> {
         let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
         // The slices are scattered in the destination, so each row takes about 4 nanoseconds more than if the slices
         // were contiguous.
-        let split = Self {
+        let scatter_rows = Self {
             row: run.size,
             numbering,
             windows,
@@ -110,16 +110,16 @@ impl<'a> ScatterRows<'a> {
             // The rows of a window are contiguous in both arrays, so they are combined as one row. Only one thread
             // runs, because a thread's part of the destination could end within such a row.
             Some((inner, windows))
-                if [inner.from, inner.to] == [row; 2] && inner.size > split.threads =>
+                if [inner.from, inner.to] == [row; 2] && inner.size > scatter_rows.threads =>
             {
                 Self {
-                    row: split.row * inner.size,
+                    row: scatter_rows.row * inner.size,
                     windows,
                     threads: 1,
-                    ..split
+                    ..scatter_rows
                 }
             }
-            _ => split,
+            _ => scatter_rows,
         }
     }
 }
@@ -140,9 +140,9 @@ fn row_places(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
 }
 
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
-    let split = ScatterRows::from_walk(walk, threads);
-    let threads = counted(split.threads, "thread", "threads");
-    let bytes = split.row * walk.unit;
+    let scatter_rows = ScatterRows::from_walk(walk, threads);
+    let threads = counted(scatter_rows.threads, "thread", "threads");
+    let bytes = scatter_rows.row * walk.unit;
     let description = match effect.options.combine {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", effect.dtype),

@@ -109,18 +109,21 @@ impl ShortAxes {
         let mut order: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
         order.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
-        let page = match piece * sizes.product::<usize>() {
+        let max_tile_bytes = match piece * sizes.product::<usize>() {
             ..SMALL_RESULT => NEAR_BYTES,
             _ => PAGE,
         };
         let (mut near, mut reach, mut lanes) = (Vec::new(), piece, 1);
         for n in order {
             let axis_distance = axes[n].from.unsigned_abs();
-            let more = if n < first { axes[n].size } else { 1 };
-            if reach >= page || axis_distance >= LINE.max(reach + 1) || lanes * more > LANES {
+            let axis_lanes = if n < first { axes[n].size } else { 1 };
+            if reach >= max_tile_bytes
+                || axis_distance >= LINE.max(reach + 1)
+                || lanes * axis_lanes > LANES
+            {
                 break;
             }
-            lanes *= more;
+            lanes *= axis_lanes;
             reach += axis_distance.saturating_mul(axes[n].size - 1);
             near.push(n);
         }
@@ -147,14 +150,14 @@ impl ShortAxes {
         };
         // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
         // the same.
-        let mut apart = 1;
+        let mut number_stride = 1;
         let mut numbers: Vec<Dim> = (from..to)
             .rev()
             .map(|n| match is_lane(&n) {
                 true => Dim::shared(axes[n].size, 0),
                 false => {
-                    let numbered_dim = Dim::shared(axes[n].size, apart);
-                    apart *= axes[n].size.cast_signed();
+                    let numbered_dim = Dim::shared(axes[n].size, number_stride);
+                    number_stride *= axes[n].size.cast_signed();
                     numbered_dim
                 }
             })
@@ -213,13 +216,13 @@ impl ShortAxes {
             let plane_parts = dest.chunks_mut((planes * plane).min(dest.len()));
             threads::share(plane_parts.enumerate(), threads, |(number, plane_parts)| {
                 for band in self.bands(at, number * planes, plane_parts, self.runs()) {
-                    self.band(source, band);
+                    self.copy_band(source, band);
                 }
             });
         } else {
             let runs = part / (self.lanes.len() * self.run_bytes());
             let bands = self.bands(at, 0, dest, runs.max(1));
-            threads::share(bands, threads, |band| self.band(source, band));
+            threads::share(bands, threads, |band| self.copy_band(source, band));
         }
     }
 
@@ -256,7 +259,7 @@ impl ShortAxes {
         })
     }
 
-    fn band(&self, source: &[u8], band: RunBand<'_>) {
+    fn copy_band(&self, source: &[u8], band: RunBand<'_>) {
         let axes = self;
         with_copy_kernel(self.piece, RunTiles { axes, source, band });
     }

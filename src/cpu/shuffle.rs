@@ -96,7 +96,7 @@ pub(super) struct Shuffle {
     along_block: bool,
     /// The number of rows, or of pieces of a long row, that fit a vector of the result. For planes, the number of rows
     /// that fit as many vectors as there are planes.
-    many: usize,
+    rows_per_step: usize,
     /// The number of source vectors that these rows or pieces come from.
     loads: usize,
     /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 unless its pieces descend.
@@ -131,7 +131,7 @@ impl Shuffle {
                 stride: row.stride,
                 planes: row.size,
                 along_block: true,
-                many: VECTOR / piece,
+                rows_per_step: VECTOR / piece,
                 loads: row.size,
                 below: 0,
                 indices: [[NO_BYTE; VECTOR]; MAX_VECTORS],
@@ -163,7 +163,7 @@ impl Shuffle {
             stride: if along_block { inner } else { outer }.stride,
             planes: 1,
             along_block,
-            many: row_count,
+            rows_per_step: row_count,
             loads: span.div_ceil(VECTOR),
             below: bytes_below,
             indices,
@@ -205,7 +205,7 @@ impl Shuffle {
         let Self {
             shuffles: simd,
             piece,
-            many,
+            rows_per_step,
             below,
             ..
         } = *self;
@@ -223,20 +223,20 @@ impl Shuffle {
                     stride: VECTOR.cast_signed(),
                 };
                 let block = Axis {
-                    size: many,
+                    size: rows_per_step,
                     stride: pitch,
                 };
-                indices(piece, planes, block, many, 0)
+                indices(piece, planes, block, rows_per_step, 0)
             }
         };
         let indices = indices.map(|of| of.map(|indices| u8x16::from_slice(simd, &indices)));
         let filled = match STORES {
-            1 => many * unit,
+            1 => rows_per_step * unit,
             _ => STORES * VECTOR,
         };
-        let step = many * pitch.unsigned_abs();
+        let step = rows_per_step * pitch.unsigned_abs();
         // True if each vector of the source, or of the planes, is used exactly once.
-        let tiles = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
+        let are_bytes_used_once = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
         // Vectors are read in ascending order, because processors prefetch memory in this order. A vector that would
         // extend beyond the source is not read: the last pieces are copied one by one.
         rows.each(
@@ -254,7 +254,7 @@ impl Shuffle {
                     }
                     from = along(at, pitch, bytes / unit - 1) - below;
                 }
-                if tiles {
+                if are_bytes_used_once {
                     let room = dest.len() / (STORES * VECTOR);
                     let (near, _) = source[from..].as_chunks().0.as_chunks::<LOADS>();
                     let done = match STORES {
@@ -311,18 +311,18 @@ impl Shuffle {
 }
 
 /// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
-/// The source vectors contain `many` rows, at distances given by `outer`. `inner` gives the number and the distance of
+/// The source vectors contain `row_count` rows, at distances given by `outer`. `inner` gives the number and the distance of
 /// a row's pieces. The lowest row begins `below` bytes after the first byte of the source vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
     inner: Axis,
     outer: Axis,
-    many: usize,
+    row_count: usize,
     below: usize,
 ) -> [[ByteNumbers; LOADS]; STORES] {
     let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
-    for row in 0..many {
+    for row in 0..row_count {
         // If the rows have descending addresses in the source, they fill the vectors from the end.
         let to = match outer.stride < 0 {
             true => STORES * VECTOR - (row + 1) * row_bytes,
@@ -513,8 +513,9 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
         let zeros = u8x16::from_slice(simd, block).simd_eq(u8x16::splat(simd, 0));
         let ones = !zeros.to_bitmask();
         for group in 0..VECTOR / group_bits {
-            let room = dest.get_mut(kept * N..);
-            let Some(to) = room.and_then(|room| room.first_chunk_mut::<VECTOR>()) else {
+            let dest_left = dest.get_mut(kept * N..);
+            let Some(to) = dest_left.and_then(|dest_left| dest_left.first_chunk_mut::<VECTOR>())
+            else {
                 return [looked, kept];
             };
             let bits = (ones >> (group * group_bits)) % CHOICES as u64;

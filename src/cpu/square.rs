@@ -107,7 +107,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         rows: &mut [[u8; WIDTH]],
     ) {
         let width = near.size * N;
-        let together = near.stride == N.cast_signed();
+        let is_contiguous = near.stride == N.cast_signed();
         let below = along(0, pitch, R);
         let reach = near.size * near.stride.unsigned_abs();
         // The distance between pieces. It is less than `N` if they overlap.
@@ -119,7 +119,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             for line in (0..reach.min(2 * WIDTH)).step_by(LINE) {
                 memory::prefetch(source, next.wrapping_add(line));
             }
-            if !together {
+            if !is_contiguous {
                 kernel.rows(source, at, near, 0, &mut row[..width]);
             } else if width == WIDTH {
                 let from = source[at..].first_chunk();
@@ -192,14 +192,14 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let (near, row) = (tile.near, tile.row);
         // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source
         // rows, so that the next one begins at a cache line.
-        let ahead = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
-        let ahead = if ahead == 0 { R } else { ahead };
+        let first_rows = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
+        let first_rows = if first_rows == 0 { R } else { first_rows };
         let size = C.min(tile.lanes.len());
         let kernel = Kernel::of(N, Axis { size, ..near });
         let mut first = 0;
         while first < count {
             let end = match first {
-                0 => ahead + (TALL - 1) * R,
+                0 => first_rows + (TALL - 1) * R,
                 _ => first + TALL * R,
             }
             .min(count);
@@ -212,7 +212,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
                 let mut from = at;
                 let mut next = first;
                 while next < end {
-                    let count = if next == 0 { ahead } else { R }.min(end - next);
+                    let count = if next == 0 { first_rows } else { R }.min(end - next);
                     let rows = &mut self.rows[..count];
                     Self::read(kernel, source, from, near, row.stride, rows);
                     let rows = count.div_ceil(M) * M;
@@ -249,7 +249,7 @@ mod tests {
     fn check<const N: usize, const M: usize, const R: usize, const C: usize>() {
         let Some(shuffles) = *SHUFFLES else { return };
         let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();
-        for (streams, apart, many, count, skip) in [
+        for (streams, apart, lane_count, count, skip) in [
             (false, 1, C, 3 * R, 0),
             (false, 1, C + 2 * M, 2 * R + 1, 3),
             (false, 1, 120, 150, 0),
@@ -267,14 +267,14 @@ mod tests {
                 stride: stride.cast_signed(),
             };
             let near = Axis {
-                size: many,
+                size: lane_count,
                 stride: apart * N.cast_signed(),
             };
             let row = axis(count, width);
-            let at = if apart < 0 { (many - 1) * N } else { 0 };
+            let at = if apart < 0 { (lane_count - 1) * N } else { 0 };
             let lane = count * N + 7;
             for cached in [false, true] {
-                let mut dest = vec![0; skip + many * lane];
+                let mut dest = vec![0; skip + lane_count * lane];
                 let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane).collect();
                 memory::streaming(streams, |lines| {
                     let tile = Tile {

@@ -6,8 +6,8 @@
 /// Returns whether there is a loop for rows of `count` units of `unit` bytes. The units begin `pitch` bytes apart in
 /// the destination.
 pub(super) fn is_supported(unit: usize, count: usize, pitch: usize) -> bool {
-    let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);
-    count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
+    let is_small_pitch = [2, 3, 4].map(|step| step * unit).contains(&pitch);
+    count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && is_small_pitch
 }
 
 /// The smallest number of units in a row for which a vector loop gains more than its setup and its remainder cost.

@@ -153,8 +153,8 @@ impl<'a> Tiles<'a> {
 
     /// Returns the size of a lane in bytes.
     fn lane_bytes(&self) -> usize {
-        let between = self.between.iter().map(|dim| dim.size);
-        between.product::<usize>() * self.row.size * self.piece
+        let sizes_between = self.between.iter().map(|dim| dim.size);
+        sizes_between.product::<usize>() * self.row.size * self.piece
     }
 
     /// Returns the offsets in bytes of planes `first`, `first + 1`, … in the source, if plane 0 begins at byte `at`. A
@@ -192,11 +192,11 @@ impl<'a> Tiles<'a> {
             let head = self.unaligned_positions(source, at);
             let (unaligned, rest) = plane.split_at_mut(head * lane);
             let begins = (head..).step_by(lanes);
-            let some = begins.zip(rest.chunks_mut(lanes * lane));
+            let aligned = begins.zip(rest.chunks_mut(lanes * lane));
             iter::once((0, unaligned))
-                .chain(some)
-                .flat_map(move |(first, some)| {
-                    self.cut_bands(along(at, self.near.stride, first), some, length)
+                .chain(aligned)
+                .flat_map(move |(first, band_lanes)| {
+                    self.cut_bands(along(at, self.near.stride, first), band_lanes, length)
                 })
         });
         threads::share(bands, threads, |band| self.write_band(source, band));
@@ -208,8 +208,8 @@ impl<'a> Tiles<'a> {
     /// contiguous along the near axis, or if a tile is at most as wide as a pair of cache lines.
     fn unaligned_positions(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
-        let together = self.near.stride == self.piece.cast_signed();
-        if !together
+        let is_contiguous = self.near.stride == self.piece.cast_signed();
+        if !is_contiguous
             || self.lanes_per_tile() * self.piece <= PAIR
             || self.row.stride % PAIR as isize != 0
         {
@@ -285,15 +285,23 @@ impl<'a> Tiles<'a> {
         }
         let kernel = Kernel::of(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
-        let cached = self.stays_cached();
+        let is_cached = self.stays_cached();
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
-            (1, Some(it)) => {
-                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(it, cached));
+            (1, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<1, 16, 64, 256>(shuffles, is_cached));
             }
-            (2, Some(it)) => self.for_each_tile(source, band, squares::<2, 8, 32, 128>(it, cached)),
-            (4, Some(it)) => self.for_each_tile(source, band, squares::<4, 4, 16, 64>(it, cached)),
-            (8, Some(it)) => self.for_each_tile(source, band, squares::<8, 2, 8, 32>(it, cached)),
-            (16, Some(it)) => self.for_each_tile(source, band, squares::<16, 1, 4, 16>(it, cached)),
+            (2, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<2, 8, 32, 128>(shuffles, is_cached));
+            }
+            (4, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<4, 4, 16, 64>(shuffles, is_cached));
+            }
+            (8, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<8, 2, 8, 32>(shuffles, is_cached));
+            }
+            (16, Some(shuffles)) => {
+                self.for_each_tile(source, band, squares::<16, 1, 4, 16>(shuffles, is_cached));
+            }
             (piece, _) if is_far && self.goes_across() => {
                 self.for_each_tile(source, band, |tile, _| with_copy_kernel(piece, tile));
             }
@@ -303,16 +311,16 @@ impl<'a> Tiles<'a> {
 
     /// Moves the rows of a tile by `kernel`, lane by lane.
     fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
-        let some = match kernel {
+        let chunk_rows = match kernel {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => self.tile_row_bytes() / self.piece,
             Kernel::Shuffle(_) => SPREAD_BYTES / self.row.stride.unsigned_abs(),
         };
-        let some = some.max(1);
+        let chunk_rows = chunk_rows.max(1);
         let (inner, _) = split_innermost(self.unit, self.between);
         let mut begin = tile.at;
         for lanes in tile.lanes.chunks_mut(self.lanes_per_tile()) {
-            for first in (0..tile.count).step_by(some) {
-                let size = some.min(tile.count - first);
+            for first in (0..tile.count).step_by(chunk_rows) {
+                let size = chunk_rows.min(tile.count - first);
                 let row = Axis { size, ..self.row };
                 let mut at = along(begin, row.stride, first);
                 for lane in lanes.iter_mut() {
@@ -343,7 +351,7 @@ impl<'a> Tiles<'a> {
         let (mut row, mut skip) = (first / self.row.size, first % self.row.size);
         let mut places = Odometer::at(self.between, |dim| dim.from, row);
         let (inner, _) = split_innermost(self.unit, self.between);
-        let most = match Kernel::of(self.piece, self.row) {
+        let max_rows = match Kernel::of(self.piece, self.row) {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => 1,
             Kernel::Shuffle(_) => SPREAD_BYTES / (self.row.size * self.row.stride.unsigned_abs()),
         };
@@ -351,9 +359,16 @@ impl<'a> Tiles<'a> {
             while !lanes[0].is_empty() {
                 let place = places.next().unwrap_or_default();
                 let at = along(at, self.unit.cast_signed(), place);
-                let left = lanes[0].len() / self.piece;
-                let whole = if skip > 0 { 0 } else { left / self.row.size };
-                let rows = whole.min(inner.size - row % inner.size).min(most).max(1);
+                let pieces_left = lanes[0].len() / self.piece;
+                let whole_rows = if skip > 0 {
+                    0
+                } else {
+                    pieces_left / self.row.size
+                };
+                let rows = whole_rows
+                    .min(inner.size - row % inner.size)
+                    .min(max_rows)
+                    .max(1);
                 places.by_ref().take(rows - 1).for_each(drop);
                 row += rows;
                 move_tile(
@@ -362,7 +377,7 @@ impl<'a> Tiles<'a> {
                         row: self.row,
                         source,
                         at: along(at, self.row.stride, skip),
-                        count: (self.row.size - skip).min(left),
+                        count: (self.row.size - skip).min(pieces_left),
                         rows,
                         lanes: &mut lanes,
                     },

@@ -74,7 +74,7 @@ mod sealed {
 
     impl Prepare for Texels {
         fn moves_to_prepare(&self, gpu: &Gpu) -> Result<Moves, Error> {
-            Ok(Moves(vec![gpu.texel_plans(self)?]))
+            Ok(Moves(vec![gpu.texel_moves(self)?]))
         }
 
         fn with_works(&self, Made(works): Made) -> Self {
@@ -112,9 +112,9 @@ impl Gpu {
         let mut steps = Vec::new();
         for moves in what.moves_to_prepare(self)?.0 {
             let mut works = Vec::new();
-            for plan in moves {
-                if let Some(places) = usual_places(&plan, &self.engine.reach.tuning) {
-                    works.push(self.engine.make_work(&plan, places, true)?);
+            for step_move in moves {
+                if let Some(places) = usual_places(&step_move, &self.engine.reach.tuning) {
+                    works.push(self.engine.make_work(&step_move, places, true)?);
                 }
             }
             steps.push(works);
@@ -177,17 +177,19 @@ impl Gpu {
             .0
             .iter()
             .flatten()
-            .try_for_each(|plan| {
-                let places = usual_places(plan, &self.engine.reach.tuning);
-                places.map_or(Ok(()), |places| self.engine.check_supported(plan, &places))
+            .try_for_each(|step_move| {
+                let places = usual_places(step_move, &self.engine.reach.tuning);
+                places.map_or(Ok(()), |places| {
+                    self.engine.check_supported(step_move, &places)
+                })
             })
     }
 }
 
 /// Returns the places of arguments for which a move is prepared: the beginnings of buffers. Returns `None` for a move
 /// that records nothing.
-fn usual_places(plan: &Move, tuning: &Tuning) -> Option<ArgumentPlaces> {
-    match choose_route(plan, tuning, false) {
+fn usual_places(step_move: &Move, tuning: &Tuning) -> Option<ArgumentPlaces> {
+    match choose_route(step_move, tuning, false) {
         Route::Nothing => None,
         _ => Some(ArgumentPlaces::AT_BEGIN),
     }

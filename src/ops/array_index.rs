@@ -167,15 +167,15 @@ impl View {
             .chain(after.iter().map(size))
             .collect();
         shape::elements(&shape)?;
-        let before = before.iter().map(|&at| dim(view, at));
-        let after = after.iter().map(|&at| dim(view, at));
+        let selectors_before = before.iter().map(|&at| dim(view, at));
+        let selectors_after = after.iter().map(|&at| dim(view, at));
         Ok(SelectedElements {
             shape,
             view: None,
             offset,
-            parts: before
+            parts: selectors_before
                 .chain([ArraySelector::List(positions_list)])
-                .chain(after)
+                .chain(selectors_after)
                 .collect(),
         })
     }
@@ -384,7 +384,8 @@ impl Outer {
                 axis: Some(at.cast_signed()),
                 ..GatherOptions::default()
             };
-            let Some(gather) = Plan::gather(&view, &[positions.len()], options, dtype)?.into_only()
+            let Some(gather) =
+                Plan::gather(&view, &[positions.len()], options, dtype)?.into_single_move()
             else {
                 return Err(error::value::steps("an index", "gather"));
             };

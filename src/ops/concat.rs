@@ -234,11 +234,11 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
 /// is then the elements of its dimensions from `axis` on.
 fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first_shape = &arrays[0].shape;
-    let alike = |array: &View| array.shape == *first_shape && array.is_all();
+    let is_like_first = |array: &View| array.shape == *first_shape && array.is_all();
     let (rows, pieces) = first_shape.split_at(axis);
     let (rows, piece) = (rows.iter().product(), pieces.iter().product());
     let weave = Weave::if_faster(arrays.len(), rows, piece, dtype)?;
-    (rows > 1 && arrays.iter().all(alike)).then_some(Shortcut::Weave(weave))
+    (rows > 1 && arrays.iter().all(is_like_first)).then_some(Shortcut::Weave(weave))
 }
 
 /// Returns `axis` as a dimension, counted from 0, of an array of this rank.
@@ -252,8 +252,8 @@ fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), Error> {
     for (number, array) in arrays.iter().enumerate() {
         let array_shape = &array.shape;
         let mut dims = array_shape.iter().zip(first_shape).enumerate();
-        let fits = dims.all(|(d, (size, first_shape))| size == first_shape || Some(d) == axis);
-        if array_shape.len() != first_shape.len() || !fits {
+        let is_equal = dims.all(|(d, (size, first_shape))| size == first_shape || Some(d) == axis);
+        if array_shape.len() != first_shape.len() || !is_equal {
             return Err(error::assembly::array_shape(
                 number,
                 array_shape,

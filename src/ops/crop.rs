@@ -191,12 +191,15 @@ impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {
             |name, array| array.row_major(name, backend),
             |flips| flips.row_major("flips", backend),
         )?;
-        let shape = |shape: &[usize]| IndexShape::from((shape, I::DTYPE));
+        let index_shape = |shape: &[usize]| IndexShape::from((shape, I::DTYPE));
         let shapes = Boxes {
-            begins: shape(&with_shape.begins.1),
+            begins: index_shape(&with_shape.begins.1),
             told: with_shape.told,
-            box_indices: with_shape.box_indices.as_ref().map(|items| shape(&items.1)),
-            flips: with_shape.flips.as_ref().map(|flips| shape(&flips.1)),
+            box_indices: with_shape
+                .box_indices
+                .as_ref()
+                .map(|items| index_shape(&items.1)),
+            flips: with_shape.flips.as_ref().map(|flips| index_shape(&flips.1)),
         };
         let values = with_shape.map(|_, array| Ok(array.0), |flips| Ok(flips.0))?;
         Ok((values, shapes))
@@ -301,7 +304,7 @@ impl Boxes<IndexShape> {
             inputs.push(ArraySpec::mask("flips", &[count, dims]));
             Operand::Input(inputs.len() - 1)
         });
-        let Some(what) = plan.into_only() else {
+        let Some(what) = plan.into_single_move() else {
             return Err(error::value::steps("joined", "a crop"));
         };
         let mut steps = Steps::new(what.operation, inputs, output);
@@ -549,8 +552,8 @@ pub(super) fn check_options(
             return Err(error::crop::stride_zero(1 + d));
         }
         let last_distance = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
-        let long = size > 0 && last_distance >= x[1 + d] as u128;
-        if long && bounded {
+        let is_too_long = size > 0 && last_distance >= x[1 + d] as u128;
+        if is_too_long && bounded {
             return Err(error::crop::box_size(1 + d, size, step, x));
         }
     }

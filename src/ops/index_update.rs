@@ -109,7 +109,7 @@ impl Plan {
             };
             let shape = [elements / slice, slice];
             let scatter = Self::tensor_scatter_nd(&shape, &[count, 1], &rows, options, dtype)?;
-            let Some(scatter) = scatter.into_only() else {
+            let Some(scatter) = scatter.into_single_move() else {
                 return Err(error::value::steps("an update", "scatter"));
             };
             let index = slices.index;
@@ -243,17 +243,15 @@ impl SelectedSlices {
     fn bytes<N: Pod + Add<Output = N> + TryFrom<i64, Error: Debug>>(
         &self,
     ) -> Result<Arc<[u8]>, Error> {
-        let index_of_slice = |index_of_slice: i64| {
-            N::try_from(index_of_slice).expect("no more than there are slices")
-        };
+        let to_index = |number: i64| N::try_from(number).expect("no more than there are slices");
         let mut numbers = zeroed::<N>(self.count())?;
-        numbers[0] = index_of_slice(self.first);
+        numbers[0] = to_index(self.first);
         // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first
         // position comes last: it overwrites the numbers from which the other positions are made.
         let mut count = 1;
         for dim in self.dims.iter().rev() {
             for (at, &distance) in dim.iter().enumerate().rev() {
-                let distance = index_of_slice(distance);
+                let distance = to_index(distance);
                 if at == 0 {
                     numbers[..count]
                         .iter_mut()

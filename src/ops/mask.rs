@@ -330,7 +330,7 @@ impl Plan {
             let shape = [&columns, of_slice].concat();
             let tuples = (&tuples_shape, index);
             let scatter = Self::tensor_scatter_nd(&shape, tuples, values, options, dtype)?;
-            if let Some(scatter) = scatter.into_only() {
+            if let Some(scatter) = scatter.into_single_move() {
                 plan.push(scatter, Operand::Input(0), Some(rows), Operand::Output(0));
             }
         }
@@ -486,9 +486,9 @@ fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     };
     let mut next_stride = stride * size.cast_signed();
     dims.all(|(&size, &apart)| {
-        let joins = apart == next_stride;
+        let is_joined = apart == next_stride;
         next_stride = apart * size.cast_signed();
-        joins
+        is_joined
     })
     .then_some(stride)
 }

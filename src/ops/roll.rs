@@ -46,29 +46,31 @@ impl Plan {
         if shifts.len() != axes.len() {
             return Err(error::assembly::wrong_shift_count(shifts.len(), axes.len()));
         }
-        let mut by = vec![0; rank];
+        let mut axis_shifts = vec![0; rank];
         for (&shift, &axis) in shifts.iter().zip(axes) {
             let axis = check_axis(axis, rank)?;
             // Sizes are far below 2^63.
             let size = x.shape[axis].max(1) as i64;
-            by[axis] = (by[axis] + shift.rem_euclid(size)) % size;
+            axis_shifts[axis] = (axis_shifts[axis] + shift.rem_euclid(size)) % size;
         }
-        let runs = by.iter().zip(&x.shape).map(|(&by, &size)| {
-            let by = usize::try_from(by).unwrap_or(0);
+        let runs = axis_shifts.iter().zip(&x.shape).map(|(&shift, &size)| {
+            let shift = usize::try_from(shift).unwrap_or(0);
             let run = |first, to, count| PositionRun {
                 first,
                 step: 1,
                 to,
                 count,
             };
-            vec![run(0, by, size - by), run(size - by, 0, by)]
+            vec![run(0, shift, size - shift), run(size - shift, 0, shift)]
         });
         let input = ArraySpec::new("x", &x, dtype);
         let output = ArraySpec::result(&x.shape, dtype);
         let mut plan = Steps::new(Operation::Named("roll"), vec![input], output);
         // An empty array has no pieces, whichever dimension is empty.
         if !x.is_empty() {
-            let runs = runs.map(|runs| runs.into_iter().filter(|run| run.count > 0).collect());
+            let runs = runs.map(|dim_runs: Vec<PositionRun>| {
+                dim_runs.into_iter().filter(|run| run.count > 0).collect()
+            });
             plan.put_runs(&x, &runs.collect::<Vec<_>>())?;
         }
         Ok(plan.plan())

@@ -321,20 +321,20 @@ fn check_shapes(
     };
     // True if indices and updates are both empty, or if indices, updates and the output (of size `output`) all have
     // elements.
-    let fits = |output: usize| match (index_count, update_count) {
+    let is_consistent = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,
     };
     // For a new array, TensorFlow first checks only that the rank is not 0. Its check that no dimension is 0 comes
     // later.
-    if !fits(if fresh { shape.len() } else { elements }) {
+    if !is_consistent(if fresh { shape.len() } else { elements }) {
         return Err(error::scatter::empty_output(indices, updates, shape));
     }
     let slice = updates.strip_prefix(tuples);
     if slice.is_none() || slice != shape.get(depth..) {
         return Err(error::scatter::updates_shape(indices, updates, shape));
     }
-    if !fits(elements) {
+    if !is_consistent(elements) {
         return Err(error::scatter::empty_output(indices, updates, shape));
     }
     // TensorFlow's first check treats a vector as one tuple, and its last check treats it as tuples of one integer

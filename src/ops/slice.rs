@@ -52,12 +52,12 @@ fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let available = elements.saturating_sub(begin);
     let is_begin_valid = (0..=elements).contains(&begin);
-    let ends = size == ALL_REMAINING || (0..=available).contains(&size);
+    let is_within = size == ALL_REMAINING || (0..=available).contains(&size);
     // In a dimension without elements, TensorFlow reports a wrong `size` as a wrong `begin`.
-    if !is_begin_valid || !ends && count == 0 {
+    if !is_begin_valid || !is_within && count == 0 {
         return Err(error::spec::slice_begin(dimension, begin, count));
     }
-    if !ends {
+    if !is_within {
         return Err(error::spec::slice_size(dimension, begin, size, count));
     }
     Ok(begin

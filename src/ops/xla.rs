@@ -530,9 +530,9 @@ fn windows_of(
         ResultDim::Tuples(size, _) => *size,
     });
     let window_limits: Vec<usize> = window_limits.collect();
-    let mut fits = axes.len() == updates.len();
+    let mut is_valid = axes.len() == updates.len();
     for (axis, &size) in axes.iter().zip(updates) {
-        fits &= match *axis {
+        is_valid &= match *axis {
             ResultDim::Window(d) => {
                 windows[d] = size;
                 size <= operand[d]
@@ -540,7 +540,7 @@ fn windows_of(
             ResultDim::Tuples(count, _) => size == count,
         };
     }
-    if fits {
+    if is_valid {
         return Ok(windows);
     }
     let rule = format!("it must be {window_limits:?}, or smaller along update_window_dims");
@@ -584,14 +584,17 @@ fn scatter_walk(
     });
     let mut dims: Vec<Dim> = dims.collect();
     dims.reverse();
-    let moves = |axis: &ResultDim| match axis {
+    let is_tuple_dependent = |axis: &ResultDim| match axis {
         ResultDim::Tuples(..) => true,
         ResultDim::Window(d) => {
             let column = numbers.map.iter().position(|of| of == d);
             column.is_some_and(|column| coordinates[column].size > 1)
         }
     };
-    let rows = axes.iter().rposition(moves).map_or(0, |last| last + 1);
+    let rows = axes
+        .iter()
+        .rposition(is_tuple_dependent)
+        .map_or(0, |last| last + 1);
     let element = effect.dtype.size();
     let mut walk = Walk::strided(element, 0, 0, dims.split_off(rows));
     walk.merge();

@@ -73,14 +73,14 @@ impl Plan {
         result: &[Range<usize>],
         indices: Option<Values<'_>>,
     ) -> Result<Part, Error> {
-        let only = self
-            .only()
+        let only_move = self
+            .single_move()
             .ok_or_else(|| error::view::no_parts(self.name()))?;
-        let Some(indices) = indices.filter(|_| only.tuples().is_some()) else {
-            return only.part(result, None);
+        let Some(indices) = indices.filter(|_| only_move.tuples().is_some()) else {
+            return only_move.part(result, None);
         };
-        let index = only.index_type_of(indices.dtype(), "indices")?;
-        indices.with_indices(index, |indices| only.part(result, Some(indices)))
+        let index = only_move.index_type_of(indices.dtype(), "indices")?;
+        indices.with_indices(index, |indices| only_move.part(result, Some(indices)))
     }
 }
 
@@ -92,10 +92,10 @@ impl Plan {
     ///
     /// [`Error::Argument`] if the ranges are not in the result, or for a plan that is not a gather, such as a crop.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
-        let only = self
-            .only()
+        let only_move = self
+            .single_move()
             .ok_or_else(|| error::view::no_parts(self.name()))?;
-        only.part_of_indices(result)
+        only_move.part_of_indices(result)
     }
 }
 

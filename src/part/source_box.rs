@@ -26,7 +26,7 @@ impl Move {
     /// dimension has its own tuples.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
         let mut merged_dims = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
-        let mut dim = |&size: &usize| {
+        let mut split_dim = |&size: &usize| {
             let Some(last) = merged_dims.last_mut().filter(|_| size > 1) else {
                 return Dim::shared(size, 0);
             };
@@ -37,7 +37,7 @@ impl Move {
             merged_dims.pop_if(|last| last.size == 1);
             dim
         };
-        let mut dims: Vec<_> = self.shape.iter().rev().map(&mut dim).collect();
+        let mut dims: Vec<_> = self.shape.iter().rev().map(&mut split_dim).collect();
         dims.reverse();
         dims
     }

@@ -138,22 +138,22 @@ impl<'a> ValuesMut<'a> {
 /// Calls `run` once, with the bytes of the elements of all these arrays. Bools are copied before the call and written
 /// back after it.
 pub(super) fn with_all_bytes<R>(
-    all: &mut [ValuesMut<'_>],
+    values: &mut [ValuesMut<'_>],
     run: impl FnOnce(Vec<&mut [u8]>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let copy = |values: &ValuesMut<'_>| match &values.memory {
+    let copy_bools = |item: &ValuesMut<'_>| match &item.memory {
         Writable::Bytes(_) => Vec::new(),
-        Writable::Bools(values) => bool::as_bytes(values).to_vec(),
+        Writable::Bools(bools) => bool::as_bytes(bools).to_vec(),
     };
-    let mut copies: Vec<Vec<u8>> = all.iter().map(copy).collect();
-    let memory = all.iter_mut().zip(&mut copies);
-    let memory = memory.map(|(values, copy)| match &mut values.memory {
+    let mut copies: Vec<Vec<u8>> = values.iter().map(copy_bools).collect();
+    let memory = values.iter_mut().zip(&mut copies);
+    let memory = memory.map(|(item, copy)| match &mut item.memory {
         Writable::Bytes(bytes) => &mut **bytes,
         Writable::Bools(_) => &mut copy[..],
     });
     let outcome = run(memory.collect());
-    for (values, copy) in all.iter_mut().zip(copies) {
-        values.memory.set_bools(&copy);
+    for (item, copy) in values.iter_mut().zip(copies) {
+        item.memory.set_bools(&copy);
     }
     outcome
 }

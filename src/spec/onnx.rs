@@ -77,8 +77,8 @@ impl SliceSpec {
                 return Err(error::spec::axis_twice(dimension));
             }
         }
-        let whole = |item: Option<SliceItem>| item.unwrap_or(SliceItem::FULL);
-        Ok(items.into_iter().map(whole).collect())
+        let item_or_full = |item: Option<SliceItem>| item.unwrap_or(SliceItem::FULL);
+        Ok(items.into_iter().map(item_or_full).collect())
     }
 }
 

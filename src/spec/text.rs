@@ -187,14 +187,14 @@ impl Parser<'_> {
         bracket: Option<Bracket>,
         item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
     ) -> Result<Vec<T>, ParseProblem> {
-        let closed = |parser: &mut Self| match bracket {
+        let is_closed = |parser: &mut Self| match bracket {
             Some(bracket) => parser.take(bracket.close),
             None => parser.skip_spaces_and_peek().is_none(),
         };
         let mut items = Vec::new();
-        while !closed(self) {
+        while !is_closed(self) {
             items.push(item(self)?);
-            if closed(self) {
+            if is_closed(self) {
                 break;
             }
             if !self.take(",") {

@@ -45,10 +45,10 @@ impl Piece {
     /// Returns an upper bound for the size in bytes of all pages that the piece reads, if no element is split between
     /// two pages.
     fn page_bytes(&self) -> usize {
-        let Some(walk) = self.plan.walk() else {
+        let Some(walk) = self.piece_move.walk() else {
             return 0;
         };
-        let (unit, element, run) = (walk.unit, self.plan.dtype.size(), walk.run());
+        let (unit, element, run) = (walk.unit, self.piece_move.dtype.size(), walk.run());
         // Returns the largest possible size of all pages that contiguous bytes touch. It is largest if only the first
         // element is in the first page.
         let pages =
@@ -142,8 +142,8 @@ impl Backend {
 
 impl Stream<'_> {
     /// Returns the only step of the plan.
-    fn work(&self) -> Option<&Move> {
-        self.plan.only()
+    fn single_move(&self) -> Option<&Move> {
+        self.plan.single_move()
     }
 
     /// Returns the size of the result in bytes. The shape of the result is `spec.view(shape)?.shape()`.
@@ -204,7 +204,7 @@ impl Stream<'_> {
 
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
-        cut_into_pieces(self.work(), move |piece| {
+        cut_into_pieces(self.single_move(), move |piece| {
             let result = piece.result_bytes();
             result <= CPU_PIECE_BYTES && result.saturating_add(piece.page_bytes()) <= memory
         })
@@ -214,7 +214,7 @@ impl Stream<'_> {
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let longest = gpu.device().limits().max_buffer_size;
-        cut_into_pieces(self.work(), move |piece| {
+        cut_into_pieces(self.single_move(), move |piece| {
             let result = piece.result_bytes();
             let packed_bytes = piece.split().host.result_bytes();
             let held_bytes =
@@ -279,7 +279,7 @@ where
             }
             let begin = Instant::now();
             let dest = &mut self.buffer[..bytes];
-            backend.run_slice(&piece.plan, source.as_ref(), &mut *dest)?;
+            backend.run_slice(&piece.piece_move, source.as_ref(), &mut *dest)?;
             self.streamed.dispatch += begin.elapsed();
             self.streamed.pieces += 1;
             (self.sink)(dest)?;
@@ -312,12 +312,13 @@ where
             }
             if let Some(piece) = next_piece {
                 let source = self.fetch_source(&piece).map_err(StopReason::Caller)?;
-                let split = piece.split();
+                let piece_split = piece.split();
                 let begin = Instant::now();
-                let slot = ring.pack_piece(&split.host, &split.device, source.as_ref())?;
+                let slot =
+                    ring.pack_piece(&piece_split.host, &piece_split.device, source.as_ref())?;
                 self.streamed.upload += begin.elapsed();
                 let begin = Instant::now();
-                ring.submit_piece(slot, &split.host, &split.device)?;
+                ring.submit_piece(slot, &piece_split.host, &piece_split.device)?;
                 self.streamed.dispatch += begin.elapsed();
             }
         }
@@ -342,12 +343,13 @@ mod tests {
             (&[5, 40, 900], "1:, ::5, 100:101"),
         ] {
             let spec: SliceSpec = spec.parse().unwrap();
-            let plan = Plan::slice(shape, &spec, DType::U32).unwrap().only_move();
+            let slice_move = Plan::slice(shape, &spec, DType::U32).unwrap().only_move();
             let numbers: Vec<u32> = (0..).take(shape.iter().product()).collect();
-            let mut selected = vec![0; plan.result_bytes()];
-            plan.run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
+            let mut selected = vec![0; slice_move.result_bytes()];
+            slice_move
+                .run_cpu(bytemuck::cast_slice(&numbers), None, &mut selected)
                 .unwrap();
-            let touched_bytes = Piece::whole(&plan).unwrap().page_bytes();
+            let touched_bytes = Piece::whole(&slice_move).unwrap().page_bytes();
             for begin in (0..PAGE_BYTES).step_by(12) {
                 let elements = bytemuck::pod_collect_to_vec::<u8, u32>(&selected).into_iter();
                 let pages: BTreeSet<_> = elements
@@ -355,7 +357,7 @@ mod tests {
                     .collect();
                 assert!(
                     pages.len() * PAGE_BYTES <= touched_bytes,
-                    "{plan} at {begin}: {} pages, {touched_bytes}",
+                    "{slice_move} at {begin}: {} pages, {touched_bytes}",
                     pages.len()
                 );
             }

@@ -15,16 +15,16 @@ pub(crate) struct Piece {
     /// The range of the source that the piece needs, in elements.
     needs: Range<usize>,
     /// The plan that makes the piece. Its source is only the bytes of [`Piece::span`].
-    pub(crate) plan: Move,
+    pub(crate) piece_move: Move,
 }
 
 impl Piece {
     /// Returns the whole result of a plan as one piece, or `None` if the result is empty or the plan is not a slice.
-    pub(crate) fn whole(plan: &Move) -> Option<Self> {
-        plan.walk()?;
+    pub(crate) fn whole(step_move: &Move) -> Option<Self> {
+        step_move.walk()?;
         let whole = Move {
-            source: vec![plan.source.iter().product()],
-            ..plan.clone()
+            source: vec![step_move.source.iter().product()],
+            ..step_move.clone()
         };
         let result = whole.shape.iter().map(|&size| 0..size).collect();
         Self::from_ranges(Arc::new(whole), result)
@@ -32,19 +32,19 @@ impl Piece {
 
     fn from_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result, None).ok()?;
-        let plan = plan.into_only()?;
+        let piece_move = plan.into_single_move()?;
         let needs = source.into_iter().next()?;
         Some(Self {
             whole,
             result,
             needs,
-            plan,
+            piece_move,
         })
     }
 
     /// Returns the size in bytes of the piece's part of the result.
     pub(crate) fn result_bytes(&self) -> usize {
-        self.plan.result_bytes()
+        self.piece_move.result_bytes()
     }
 
     /// Returns the range of the source from the lowest to the highest byte that the piece reads.
@@ -70,11 +70,11 @@ impl Piece {
 /// Returns the pieces of a slice, in the order of the result. Pieces are halved until `fits` accepts them or they are
 /// single elements.
 pub(crate) fn cut_into_pieces(
-    plan: Option<&Move>,
+    slice_move: Option<&Move>,
     fits: impl Fn(&Piece) -> bool,
 ) -> impl Iterator<Item = Piece> {
     // The pieces that have not been returned yet. The last one is returned next.
-    let mut pieces_left: Vec<Piece> = plan.and_then(Piece::whole).into_iter().collect();
+    let mut pieces_left: Vec<Piece> = slice_move.and_then(Piece::whole).into_iter().collect();
     iter::from_fn(move || {
         let mut piece = pieces_left.pop()?;
         while !fits(&piece) {

@@ -30,8 +30,8 @@ const MAX_READ: usize = 4;
 
 impl Piece {
     pub(crate) fn split(&self) -> PieceSplit {
-        let dims = self.plan.walk().map_or(&[][..], |walk| &walk.dims);
-        let unit = self.plan.walk().map_or(1, |walk| walk.unit);
+        let dims = self.piece_move.walk().map_or(&[][..], |walk| &walk.dims);
+        let unit = self.piece_move.walk().map_or(1, |walk| walk.unit);
         // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units, and leaves
         // out the gaps of the other dimensions. `needed` is the number of units of a run that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
@@ -68,7 +68,7 @@ impl Piece {
             device.strides.insert(0, stride);
         }
         host.source = vec![
-            self.plan
+            self.piece_move
                 .walk()
                 .map_or(0, |walk| walk.span(Side::Source).len()),
         ];
@@ -85,9 +85,9 @@ mod tests {
     use super::*;
     use crate::{DType, Plan, SliceSpec, stream::piece::cut_into_pieces};
 
-    fn run_on_cpu(plan: &Move, source: &[u8]) -> Vec<u8> {
-        let mut dest = vec![0; plan.result_bytes()];
-        plan.run_cpu(source, None, &mut dest).unwrap();
+    fn run_on_cpu(slice_move: &Move, source: &[u8]) -> Vec<u8> {
+        let mut dest = vec![0; slice_move.result_bytes()];
+        slice_move.run_cpu(source, None, &mut dest).unwrap();
         dest
     }
 
@@ -110,26 +110,28 @@ mod tests {
             .flat_map(|spec| dtypes.map(|dtype| (spec, dtype)))
         {
             let spec: SliceSpec = spec.parse().unwrap();
-            let plan = Plan::slice(&[9, 40, 15], &spec, dtype).unwrap().only_move();
+            let slice_move = Plan::slice(&[9, 40, 15], &spec, dtype).unwrap().only_move();
             let bytes = (0..=250u8).map(|i| i.wrapping_mul(7)).cycle();
-            let source: Vec<u8> = bytes.take(plan.source_bytes()).collect();
-            for most in [1, 16, 100, 1 << 20] {
+            let source: Vec<u8> = bytes.take(slice_move.source_bytes()).collect();
+            for max_bytes in [1, 16, 100, 1 << 20] {
                 let mut result = Vec::new();
-                for piece in cut_into_pieces(Some(&plan), |piece| piece.result_bytes() <= most) {
-                    assert!(piece.result_bytes() <= most.max(16));
+                for piece in
+                    cut_into_pieces(Some(&slice_move), |piece| piece.result_bytes() <= max_bytes)
+                {
+                    assert!(piece.result_bytes() <= max_bytes.max(16));
                     let source = &source[piece.span()];
-                    let whole = run_on_cpu(&piece.plan, source);
+                    let whole_result = run_on_cpu(&piece.piece_move, source);
                     let PieceSplit { host, device } = piece.split();
                     assert!(host.result_bytes() <= MAX_READ * piece.result_bytes());
                     assert_eq!(host.result_bytes(), device.source_bytes());
-                    let split = run_on_cpu(&device, &run_on_cpu(&host, source));
-                    assert_eq!(split, whole, "{plan}: {host}, {device}");
-                    result.extend(whole);
+                    let split_result = run_on_cpu(&device, &run_on_cpu(&host, source));
+                    assert_eq!(split_result, whole_result, "{slice_move}: {host}, {device}");
+                    result.extend(whole_result);
                 }
                 assert_eq!(
                     result,
-                    run_on_cpu(&plan, &source),
-                    "{plan} in pieces of {most}"
+                    run_on_cpu(&slice_move, &source),
+                    "{slice_move} in pieces of {max_bytes}"
                 );
             }
         }
@@ -139,9 +141,9 @@ mod tests {
     fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
         // In the second case the host packs whole rows, so the device's slice copies all of them unchanged.
         for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
-            let plan = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32);
-            let plan = plan.unwrap().only_move();
-            let PieceSplit { host, device } = Piece::whole(&plan).unwrap().split();
+            let slice_move = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32);
+            let slice_move = slice_move.unwrap().only_move();
+            let PieceSplit { host, device } = Piece::whole(&slice_move).unwrap().split();
             assert_eq!(host.result_bytes(), 1000 * packed * 4);
             assert_eq!(device.result_bytes(), 1000 * selected * 4);
             assert_eq!(device.is_identity(), packed == selected);

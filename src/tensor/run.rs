@@ -45,7 +45,7 @@ impl Tensor {
         };
         let inputs = first.ready_inputs(plan, inputs)?;
         let backend = &first.backend;
-        if plan.only().is_some_and(Move::is_identity) {
+        if plan.single_move().is_some_and(Move::is_identity) {
             let report = Pending::already_known(plan.nothing()?);
             let storage = inputs[0].storage.clone();
             let shared_tensor = Self::new(backend, plan.dtype(), plan.shape(), storage);
@@ -53,7 +53,7 @@ impl Tensor {
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &backend.device {
-            let waits = first.has_to_wait(plan)?;
+            let has_to_wait = first.has_to_wait(plan)?;
             let outputs = plan.outputs();
             let allocate = |output: &ArraySpec| {
                 let buffers = gpu
@@ -61,21 +61,21 @@ impl Tensor {
                     .allocate_array(&output.shape, output.dtype.size())?;
                 Ok((buffers, true))
             };
-            let made = outputs.iter().map(allocate);
-            let made = made.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
-            let (made, report) = Self::submit_plan(gpu, plan, &inputs, &made, 0)?;
-            if waits {
+            let allocated = outputs.iter().map(allocate);
+            let allocated = allocated.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
+            let (written, report) = Self::submit_plan(gpu, plan, &inputs, &allocated, 0)?;
+            if has_to_wait {
                 report.wait()?;
             }
-            let made = outputs.iter().zip(made).map(|(output, made)| {
+            let tensors = outputs.iter().zip(written).map(|(output, bytes)| {
                 Self::new(
                     backend,
                     output.dtype,
                     &output.shape[..],
-                    TensorStorage::Device(made),
+                    TensorStorage::Device(bytes),
                 )
             });
-            return Ok((made.collect(), report));
+            return Ok((tensors.collect(), report));
         }
         // On the CPU the plan writes the first values of new memory.
         let outputs = plan.outputs();
@@ -151,7 +151,7 @@ impl Tensor {
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
-            let waits = outputs[0].has_to_wait(plan)?;
+            let has_to_wait = outputs[0].has_to_wait(plan)?;
             let mut dests = Vec::new();
             for output in &mut *outputs {
                 if let TensorStorage::Device(dest) = &mut output.storage {
@@ -161,7 +161,7 @@ impl Tensor {
             }
             let (changed, report) = Self::submit_plan(gpu, plan, &inputs, &dests, copied_bytes)?;
             drop(dests);
-            if waits {
+            if has_to_wait {
                 report.wait()?;
             }
             for (output, changed) in outputs.iter_mut().zip(changed) {

@@ -76,11 +76,11 @@ impl View {
             low += dim_reach.min(0);
             high += dim_reach.max(0);
         }
-        let fits = match is_empty {
+        let is_within = match is_empty {
             true => offset <= elements,
             false => low >= 0 && high < elements as i128,
         };
-        if !fits {
+        if !is_within {
             let reached = (!is_empty).then_some([low, high]);
             return Err(error::view::outside(
                 shape, strides, offset, elements, reached,
@@ -194,8 +194,8 @@ impl View {
                 }
             }
             let group = &old_dims[at..from_end];
-            let joins = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
-            if !group.windows(2).all(joins) {
+            let are_joined = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
+            if !group.windows(2).all(are_joined) {
                 return Err(error::view::reshape_strides(
                     &self.shape,
                     &self.strides,

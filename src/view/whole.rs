@@ -18,12 +18,12 @@ impl View {
     /// Returns the view of a whole array. The shape must have passed [`shape::elements`], so that no stride overflows.
     pub(crate) fn whole(shape: &[usize]) -> Self {
         let mut next_distance = 1;
-        let next_stride = |&size: &usize| {
-            let next_stride = next_distance;
+        let stride_of_next = |&size: &usize| {
+            let stride = next_distance;
             next_distance *= size.max(1).cast_signed();
-            if size > 1 { next_stride } else { 0 }
+            if size > 1 { stride } else { 0 }
         };
-        let mut strides: Vec<isize> = shape.iter().rev().map(next_stride).collect();
+        let mut strides: Vec<isize> = shape.iter().rev().map(stride_of_next).collect();
         strides.reverse();
         let mut view = Self {
             source: shape.to_vec(),

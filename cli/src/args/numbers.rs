@@ -78,10 +78,10 @@ impl FromStr for Sizes {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Integers(integers) = text.parse()?;
-        let size = |size| usize::try_from(size).map_err(|_| format!("{size} is below zero"));
+        let to_size = |size| usize::try_from(size).map_err(|_| format!("{size} is below zero"));
         integers
             .into_iter()
-            .map(size)
+            .map(to_size)
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -97,8 +97,8 @@ pub(crate) fn parse_mask(text: &str) -> Result<i32, String> {
         text.parse()
     };
     let mask = parsed.map_err(|error| unreadable_number(text, &error))?;
-    let long = format!("{mask} does not fit a signed 32-bit integer, which a mask must");
-    i32::try_from(mask).map_err(|_| long)
+    let out_of_range = format!("{mask} does not fit a signed 32-bit integer, which a mask must");
+    i32::try_from(mask).map_err(|_| out_of_range)
 }
 
 /// Parses a number.

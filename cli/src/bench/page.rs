@@ -56,7 +56,7 @@ pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
         "<p class=\"soft\">wgslice bench, {date}</p>\n<h1>{headline}</h1>\n<p>{compared}</p>\n\
          <p>{auto}</p>\n<p class=\"soft\">{origin}</p>\n<p><a download=\"wgslice-bench-{date}.json\" \
          href=\"data:application/json,{}\">All times as JSON</a></p>\n",
-        in_url(&json)
+        escape_url(&json)
     );
     let percent: NumberOfRow = |row| row.percent_of_copy;
     let percent_text = |percent| format!("{percent:.0}%");
@@ -136,11 +136,11 @@ fn render_bars(
         }
         html += "</div></div>\n";
     }
-    let percent_label = |(step, percent_label): (usize, &String)| {
+    let label_html = |(step, label): (usize, &String)| {
         let left_percent = 100.0 * step as f64 / steps as f64;
-        format!("<span style=\"left: {left_percent:.1}%\">{percent_label}</span>")
+        format!("<span style=\"left: {left_percent:.1}%\">{label}</span>")
     };
-    let labels: String = scale.labels.iter().enumerate().map(percent_label).collect();
+    let labels: String = scale.labels.iter().enumerate().map(label_html).collect();
     html + &format!(
         "<div class=\"row\"><div></div><div class=\"scale\">{labels}</div></div>\n</div>\n"
     )
@@ -175,7 +175,7 @@ fn escape_html(text: &str) -> String {
 }
 
 /// Escapes a text for a URL within an attribute.
-fn in_url(text: &str) -> String {
+fn escape_url(text: &str) -> String {
     let escaped = ["%", "\"", "#", "&", "<", ">", "'", " "].iter();
     escaped.fold(text.to_owned(), |text, &part| {
         text.replace(part, &format!("%{:02X}", part.as_bytes()[0]))
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn text_is_no_markup() {
         assert_eq!(escape_html("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
-        assert_eq!(in_url("{\"a\": \"50%\"}"), "{%22a%22:%20%2250%25%22}");
+        assert_eq!(escape_url("{\"a\": \"50%\"}"), "{%22a%22:%20%2250%25%22}");
     }
 
     #[test]

@@ -202,9 +202,8 @@ fn prepare_call(
 }
 
 pub(super) fn make_spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
-    let bound_text = |bound_text: Option<i64>| {
-        bound_text.map_or_else(String::new, |bound_text| bound_text.to_string())
-    };
+    let bound_text =
+        |bound: Option<i64>| bound.map_or_else(String::new, |position| position.to_string());
     let dims: Vec<String> = slices
         .iter()
         .map(|dim| dim.map(bound_text).join(":"))

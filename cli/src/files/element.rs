@@ -117,7 +117,7 @@ fn intern_type(element: Type) -> &'static Numpy {
         return known;
     }
     let name = element.to_string();
-    let new: &'static Numpy = Box::leak(Box::new(Numpy { element, name }));
-    types.push(new);
-    new
+    let new_type: &'static Numpy = Box::leak(Box::new(Numpy { element, name }));
+    types.push(new_type);
+    new_type
 }

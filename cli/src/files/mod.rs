@@ -393,7 +393,7 @@ impl Writer {
                 _ => None,
             };
             let old_metadata = present.as_ref().map(File::metadata).transpose()?;
-            let output = || {
+            let create_output = || {
                 let output = Output::create(path, manner.keep)?;
                 Ok(match tensor {
                     Some(_) => output.adds_to(old_metadata),
@@ -401,7 +401,7 @@ impl Writer {
                 })
             };
             // The path can name the array. Otherwise the array is named after its input, or else after the file.
-            let tensor_name = || {
+            let choose_tensor_name = || {
                 let tensor_name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
                 let tensor_name =
                     tensor_name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
@@ -414,23 +414,33 @@ impl Writer {
                     ));
                 }
                 Some(Format::Npy) => WrittenFormat::Bytes(npy::create_npy(
-                    output,
+                    create_output,
                     element,
                     shape,
                     manner.column_major,
                 )?),
                 Some(Format::Png) => {
                     let metadata = manner.origin.and_then(|origin| origin.image.clone());
-                    WrittenFormat::Png(png::Image::create(output, element, shape, metadata)?)
+                    WrittenFormat::Png(png::Image::create(create_output, element, shape, metadata)?)
                 }
                 Some(Format::Safetensors) => {
-                    let tensor_name = tensor_name();
+                    let tensor_name = choose_tensor_name();
                     let tensor = safetensors::NewTensor::new(&tensor_name, element, shape, len)?;
-                    WrittenFormat::Bytes(safetensors::create_safetensors(output, tensor, present)?)
+                    WrittenFormat::Bytes(safetensors::create_safetensors(
+                        create_output,
+                        tensor,
+                        present,
+                    )?)
                 }
                 Some(Format::Npz) => {
                     let header = npy::header_bytes(element, shape, manner.column_major)?;
-                    let writer = npz::create_npz(output, &tensor_name(), &header, len, present)?;
+                    let writer = npz::create_npz(
+                        create_output,
+                        &choose_tensor_name(),
+                        &header,
+                        len,
+                        present,
+                    )?;
                     WrittenFormat::Npz(Box::new(writer))
                 }
                 Some(Format::Jpg) => {

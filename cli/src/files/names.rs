@@ -14,19 +14,19 @@ pub(super) fn describe_names<'a>(
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by(|a, b| compare_naturally(a, b));
     let similar_name = asked.and_then(|asked| most_similar(&names, asked));
-    let listed: Vec<String> = names
+    let listed_names: Vec<String> = names
         .iter()
         .take(MAX_LISTED_NAMES)
         .map(|name| quote_name(name))
         .collect();
-    let listed = listed.join(", ");
+    let listed_names = listed_names.join(", ");
     let holds = match names.len() {
         0 => format!("the file holds no {kind}"),
         n if n > MAX_LISTED_NAMES => format!(
-            "it holds {listed} and {} more, which `wgslice info FILE` lists",
+            "it holds {listed_names} and {} more, which `wgslice info FILE` lists",
             n - MAX_LISTED_NAMES
         ),
-        _ => format!("it holds {listed}"),
+        _ => format!("it holds {listed_names}"),
     };
     match similar_name {
         Some(name) => format!("did you mean {}? {holds}", quote_name(name)),

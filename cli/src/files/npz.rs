@@ -45,8 +45,8 @@ fn choose_member<'a>(
     };
     match (name, members) {
         (Some(name), _) => {
-            let whole = find(name).map(|member| (member, None));
-            whole.or_else(|| with_field(name)).ok_or_else(|| {
+            let whole_member = find(name).map(|member| (member, None));
+            whole_member.or_else(|| with_field(name)).ok_or_else(|| {
                 Problem::invalid(format!(
                     "it holds no array named {}; {}",
                     quote_name(name),
@@ -210,14 +210,14 @@ pub(super) fn create_npz(
 ) -> Result<PackedArray, Problem> {
     let name = name.strip_suffix(EXTENSION).unwrap_or(name);
     let member = format!("{name}{EXTENSION}");
-    let present = present.map(open_npz).transpose()?;
+    let old_archive = present.map(open_npz).transpose()?;
     let mut archive = ZipWriter::new_stream(output()?);
-    if let Some(mut present) = present {
+    if let Some(mut old_archive) = old_archive {
         archive
-            .set_raw_comment(present.comment().into())
+            .set_raw_comment(old_archive.comment().into())
             .map_err(damaged_npz)?;
-        for at in 0..present.len() {
-            let other_member = present.by_index_raw(at).map_err(damaged_npz)?;
+        for at in 0..old_archive.len() {
+            let other_member = old_archive.by_index_raw(at).map_err(damaged_npz)?;
             if ![name, &member]
                 .map(str::as_bytes)
                 .contains(&other_member.name_raw())

@@ -223,14 +223,14 @@ fn format_date(number: i64, unit: &Unit) -> Option<String> {
         return Some("NaT".into());
     }
     let count = i128::from(number) * factor;
-    let day = |days: i128| {
+    let format_day = |days: i128| {
         let (year, month, day) = date_of_day(days);
         format!("{year:04}-{month:02}-{day:02}")
     };
     let clock = |seconds: i128| {
         let (days, second) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        (day(days), hour, minute, second)
+        (format_day(days), hour, minute, second)
     };
     Some(match name {
         "Y" => format!("{:04}", 1970 + count),
@@ -239,8 +239,8 @@ fn format_date(number: i64, unit: &Unit) -> Option<String> {
             1970 + count.div_euclid(12),
             count.rem_euclid(12) + 1
         ),
-        "W" => day(7 * count),
-        "D" => day(count),
+        "W" => format_day(7 * count),
+        "D" => format_day(count),
         "h" => {
             let (day, hour, ..) = clock(count * 3600);
             format!("{day}T{hour:02}")

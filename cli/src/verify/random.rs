@@ -73,8 +73,8 @@ pub(super) fn run_random_cases(
 /// correct or if the case has no such variant.
 fn describe_wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
-    let runs = variants(case, &call).contains(variant);
-    runs.then(|| check(case, &call, device, variant).err())?
+    let has_variant = variants(case, &call).contains(variant);
+    has_variant.then(|| check(case, &call, device, variant).err())?
 }
 
 /// Reduces a failing case. Returns the smaller case and the fault of its result.

@@ -113,7 +113,7 @@ fn write_hlsl(
             ..hlsl::BindTarget::default()
         };
     }
-    let hlsl_binding = |buffer: Buffer| {
+    let next_binding = |buffer: Buffer| {
         let target = &mut next_targets[match buffer.kind {
             Kind::Uniform => 0,
             Kind::ReadOnly => 1,
@@ -127,7 +127,7 @@ fn write_hlsl(
         shader_model,
         binding_map: declared_buffers(module)
             .into_iter()
-            .map(hlsl_binding)
+            .map(next_binding)
             .collect(),
         fake_missing_bindings: false,
         immediates_target: immediates.then(hlsl::BindTarget::default),

@@ -18,14 +18,14 @@ fn is_small(case: &Case) -> bool {
 /// i64 as `u64::MAX`.
 fn numbers(value: &serde_json::Value) -> u64 {
     use serde_json::Value::{Array, Number, Object};
-    let product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
+    let saturating_product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
         values.fold(1_u64, |product, value| {
             product.saturating_mul(numbers(value))
         })
     };
     match value {
-        Array(values) => product(&mut values.iter()),
-        Object(values) => product(&mut values.values()),
+        Array(values) => saturating_product(&mut values.iter()),
+        Object(values) => saturating_product(&mut values.values()),
         Number(number) => number.as_i64().map_or(u64::MAX, i64::unsigned_abs).max(1),
         _ => 1,
     }

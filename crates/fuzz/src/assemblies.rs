@@ -50,9 +50,9 @@ fn draw_assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, E
         2 => {
             let parts = sizes(u)?;
             let axis = number(u)?;
-            let split = x.split(&parts, axis);
+            let split_parts = x.split(&parts, axis);
             // The parts of a split are joined again.
-            split.and_then(|parts| Plan::concat(&parts, axis, dtype))
+            split_parts.and_then(|parts| Plan::concat(&parts, axis, dtype))
         }
         3 => {
             let paddings = (0..rank).map(|_| Ok([size(u)?, size(u)?]));

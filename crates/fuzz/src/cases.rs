@@ -57,12 +57,12 @@ fn into_map(value: Value) -> Map<String, Value> {
 }
 
 fn encoded_steps(steps: &[Step]) -> Value {
-    let step = |step: &Step| match step {
+    let encode_step = |step: &Step| match step {
         Step::Slice(spec) => json!({ "strided_slice": spec_arguments(spec) }),
         Step::Transpose(permutation) => json!({ "transpose": permutation }),
         Step::Broadcast(shape) => json!({ "broadcast_to": shape }),
     };
-    steps.iter().map(step).collect()
+    steps.iter().map(encode_step).collect()
 }
 
 /// Draws, in most cases, the shape that `spec` selects from an array of shape `shape`, otherwise another small shape.
@@ -150,8 +150,8 @@ fn draw_gather(
     let mut from = shape.to_vec();
     if u.ratio(1, 4)? {
         let steps = draw::steps(u, shape, MOST_ELEMENTS)?;
-        let whole = wgslice::View::new(shape);
-        let view = steps.iter().try_fold(whole, |view, step| match view {
+        let whole_view = wgslice::View::new(shape);
+        let view = steps.iter().try_fold(whole_view, |view, step| match view {
             Ok(view) => Some(step.of_view(&view)),
             Err(_) => None,
         });

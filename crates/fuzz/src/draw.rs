@@ -21,11 +21,11 @@ const OVERFLOWING_INTEGERS: [i64; 10] = [
 
 /// Draws a small integer, an integer near a type's limit, or any integer.
 pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
-    let small = u.int_in_range(-7..=7)?;
+    let small_integer = u.int_in_range(-7..=7)?;
     Ok(match u.int_in_range(0..=9)? {
         0 => u.arbitrary()?,
-        1 | 2 => u.choose(&OVERFLOWING_INTEGERS)?.saturating_add(small),
-        _ => small,
+        1 | 2 => u.choose(&OVERFLOWING_INTEGERS)?.saturating_add(small_integer),
+        _ => small_integer,
     })
 }
 

@@ -71,10 +71,10 @@ impl KernelCounts {
         device.gpu.queue().submit([encoder.finish()]);
         let mut kernels: Vec<Self> = Vec::new();
         for dispatch in device.strict.take_counts() {
-            let counted = kernels
+            let counted_kernel = kernels
                 .iter_mut()
                 .find(|kernel| kernel.label == dispatch.pipeline);
-            match counted {
+            match counted_kernel {
                 Some(kernel) => kernel.invocations += invocation_count(&dispatch),
                 None => kernels.push(Self::from_dispatch(&dispatch)),
             }

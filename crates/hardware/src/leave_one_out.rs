@@ -152,7 +152,7 @@ pub(crate) fn print_runs(what: &str, names: &[&str]) -> Result<(), String> {
 }
 
 fn parse_runs(text: &str) -> Result<RunsByCase, String> {
-    let line = |line: &str| {
+    let parse_line = |line: &str| {
         let mut words = line.split('\t');
         let mut word = || words.next().unwrap_or_default().to_owned();
         let (case, kernels) = (word(), word());
@@ -166,7 +166,7 @@ fn parse_runs(text: &str) -> Result<RunsByCase, String> {
     };
     match text.is_empty() {
         true => Err("no case".into()),
-        false => Ok(text.lines().map(line).collect()),
+        false => Ok(text.lines().map(parse_line).collect()),
     }
 }
 
@@ -201,7 +201,7 @@ fn run_case(case: &Case) -> Result<(String, CaseRun), String> {
 fn estimate_runs(cases: &[Case], names: &[String]) -> Result<RunsByCase, String> {
     let reports = reports_of(names)?;
     let runs = |cases: &[Case]| -> Result<Vec<(String, CaseRun)>, String> {
-        let run = |case| {
+        let count_and_run = |case| {
             let counts = KernelCounts::count_kernels(case, SUBGROUP)
                 .map_err(|error| error_of_case(case, &error))?;
             let counted = Kernel::join_results(case, counts, &[], &reports);
@@ -209,7 +209,7 @@ fn estimate_runs(cases: &[Case], names: &[String]) -> Result<RunsByCase, String>
             run.times = table::total_microseconds(&counted);
             Ok((name, run))
         };
-        cases.iter().map(run).collect()
+        cases.iter().map(count_and_run).collect()
     };
     // Two threads each count half of the cases.
     let (left, right) = cases.split_at(cases.len() / 2);

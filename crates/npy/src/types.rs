@@ -254,11 +254,11 @@ pub(crate) fn parse_shape(value: PythonLiteral) -> Option<Vec<usize>> {
     match value {
         PythonLiteral::Number(size) => Some(vec![size]),
         PythonLiteral::Sequence(sizes) => {
-            let size = |value| match value {
+            let as_number = |value| match value {
                 PythonLiteral::Number(size) => Some(size),
                 _ => None,
             };
-            sizes.into_iter().map(size).collect()
+            sizes.into_iter().map(as_number).collect()
         }
         _ => None,
     }

@@ -92,7 +92,7 @@ impl Arguments<'_> {
             return Ok(Vec::new());
         };
         let wrong_type = || self.wrong_type(name, value, "a list of the steps of a view");
-        let step = |step: &Value| {
+        let parse_step = |step: &Value| {
             let step = step.as_object().ok_or_else(wrong_type)?;
             if let Some(args) = step.get("strided_slice").and_then(Value::as_object) {
                 let args = Arguments { args, ..*self };
@@ -109,7 +109,7 @@ impl Arguments<'_> {
             .as_array()
             .ok_or_else(wrong_type)?
             .iter()
-            .map(step)
+            .map(parse_step)
             .collect()
     }
 
@@ -148,10 +148,11 @@ impl Arguments<'_> {
         let Some(value) = self.args.get(name) else {
             return Ok(Combine::Update);
         };
-        let named = combinations
+        let named_combination = combinations
             .into_iter()
             .find(|combine| *value == combine.to_string());
-        named.ok_or_else(|| self.wrong_type(name, value, "add, sub, mul, min or max, or left out"))
+        named_combination
+            .ok_or_else(|| self.wrong_type(name, value, "add, sub, mul, min or max, or left out"))
     }
 
     fn slice_mask(&self, name: &str) -> Result<i32, BadLine> {
@@ -179,6 +180,6 @@ impl Arguments<'_> {
 }
 
 fn sizes(value: &Value) -> Option<Vec<usize>> {
-    let size = |size: &Value| size.as_u64().and_then(|size| usize::try_from(size).ok());
-    value.as_array()?.iter().map(size).collect()
+    let parse_size = |size: &Value| size.as_u64().and_then(|size| usize::try_from(size).ok());
+    value.as_array()?.iter().map(parse_size).collect()
 }

@@ -109,7 +109,7 @@ impl Case {
 
     /// Formats the case as a line of a vector file.
     pub fn to_line(&self) -> String {
-        let tensor = |(name, tensor): (&String, &Tensor)| {
+        let tensor_json = |(name, tensor): (&String, &Tensor)| {
             let numbered_from = tensor
                 .data
                 .iter()
@@ -125,7 +125,7 @@ impl Case {
         let mut line = serde_json::json!({
             "op": self.op.name(),
             "dtype": self.dtype,
-            "tensors": self.tensors.iter().map(tensor).collect::<Map<_, _>>(),
+            "tensors": self.tensors.iter().map(tensor_json).collect::<Map<_, _>>(),
             "args": self.args,
         });
         match &self.expected {

@@ -53,10 +53,10 @@ mod tests {
             for dtype in TYPES_BY_WIDTH {
                 let decoded =
                     encode_elements(&[value, 0], dtype).map(|bytes| decode_elements(&bytes, dtype));
-                let fits = dtype.size() >= narrowest;
+                let can_hold = dtype.size() >= narrowest;
                 assert_eq!(
                     decoded,
-                    fits.then(|| vec![value.into(), 0]),
+                    can_hold.then(|| vec![value.into(), 0]),
                     "{value} as {dtype}"
                 );
             }

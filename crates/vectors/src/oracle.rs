@@ -67,8 +67,10 @@ pub(crate) fn into_expectation(answer: Answer, scatters: bool) -> Expectation {
 
 /// Returns the tensor that the steps of a view select from `source`, by the reference.
 pub(crate) fn apply_view_steps(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
-    let whole = (source.shape.clone(), source.data.clone());
-    let view_values = steps.iter().try_fold(whole, |at, step| step.of_values(at));
+    let whole_array = (source.shape.clone(), source.data.clone());
+    let view_values = steps
+        .iter()
+        .try_fold(whole_array, |at, step| step.of_values(at));
     view_values.map(Tensor::from)
 }
 

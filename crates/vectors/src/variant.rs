@@ -56,7 +56,8 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let combine = call.combination();
     let computes = combine != Combine::Update;
     let holds = |dtype: &DType| {
-        let fits = |tensor: &&Tensor| elements::encode_elements(&tensor.data, *dtype).is_some();
+        let can_encode =
+            |tensor: &&Tensor| elements::encode_elements(&tensor.data, *dtype).is_some();
         match dtype {
             // The library computes with elements of 16 bytes as complex numbers, but the values of cases are encoded as
             // integers.
@@ -66,7 +67,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
                 matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && are_within(1)
             }
             DType::U32 => computes && are_within(i32::MAX.into()),
-            _ => tensors.iter().all(fits),
+            _ => tensors.iter().all(can_encode),
         }
     };
     let dtypes: Vec<DType> = match call.float_type() {
@@ -195,10 +196,10 @@ impl DeviceRun<'_> {
         input: &Tensor,
         steps: &[Step],
     ) -> Result<wgslice::Tensor, Error> {
-        let whole = self.tensor(input)?;
+        let whole_tensor = self.tensor(input)?;
         steps
             .iter()
-            .try_fold(whole, |view, step| step.of_tensor(&view))
+            .try_fold(whole_tensor, |view, step| step.of_tensor(&view))
     }
 
     pub(crate) fn upload_indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {

@@ -22,16 +22,16 @@ pub(in crate::gpu) fn write_slice(
     mut dest: WriteOnly<'_, [u8]>,
 ) -> Result<(), Error> {
     let row_bytes = |walk: &Walk| walk.contiguous() * walk.unit;
-    let long = |walk: &&Walk| walk.is_dense() && row_bytes(walk) >= LONG_ROW;
-    let long = what.walk().filter(long);
-    let mut bounce = match long {
+    let is_long = |walk: &&Walk| walk.is_dense() && row_bytes(walk) >= LONG_ROW;
+    let long_walk = what.walk().filter(is_long);
+    let mut bounce = match long_walk {
         Some(_) => Vec::new(),
         None => zeroed(BOUNCE_BYTES.min(dest.len()))?,
     };
     let mut filled = 0;
     while filled < dest.len() {
         let (at, left) = (at + filled, dest.len() - filled);
-        let bytes = match long {
+        let bytes = match long_walk {
             Some(walk) => {
                 let (row, skipped) = (at / row_bytes(walk), at % row_bytes(walk));
                 let [first, _] = walk.row_start(row);

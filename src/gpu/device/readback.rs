@@ -155,10 +155,10 @@ impl MappingWatcher {
     /// fails. The copy must be submitted.
     fn watch_mapping(&self, device: &OpenDevice, mapping: &Arc<Mutex<Mapping>>) {
         let mut mappings = lock(&self.0);
-        let runs = mappings.is_some();
+        let is_running = mappings.is_some();
         mappings.get_or_insert_default().push(Arc::clone(mapping));
         drop(mappings);
-        if runs {
+        if is_running {
             return;
         }
         let watched_device = device.clone();

@@ -131,8 +131,8 @@ impl Slots {
             offset: 0,
         });
         let offset = slot.offset + self.slot;
-        let fits = u64::from(offset + self.slot) <= slot.strip.buffer.size();
-        *next = (slot.has_buffer() && fits).then(|| Slot {
+        let is_within_strip = u64::from(offset + self.slot) <= slot.strip.buffer.size();
+        *next = (slot.has_buffer() && is_within_strip).then(|| Slot {
             offset,
             ..slot.clone()
         });

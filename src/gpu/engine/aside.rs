@@ -31,7 +31,7 @@ pub(super) struct CopyPlace {
 impl Engine {
     /// Allocates scratch memory for copies of the source and the indices if they are in the buffer of `dest`. The
     /// result has `None` for an argument that is not copied.
-    pub(super) fn places_of_copies(
+    pub(super) fn allocate_copies(
         &self,
         what: &Move,
         source: &Argument<'_>,
@@ -122,7 +122,7 @@ impl Engine {
     }
 }
 
-/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::places_of_copies`]
+/// Fails if a step reads bytes of an input that another step writes in the same buffer. [`Engine::allocate_copies`]
 /// checks each step separately.
 pub(super) fn check_steps(
     plan: &Plan,

@@ -193,11 +193,11 @@ pub(super) fn check_dispatch(
 ) -> Result<(), Refusal> {
     for bound in &dispatch.bound {
         let span = bound.span;
-        let fits = span.offset.is_multiple_of(reach.alignment)
+        let is_valid = span.offset.is_multiple_of(reach.alignment)
             && span.bytes > 0
             && span.bytes.is_multiple_of(4)
             && span.bytes <= reach.binding;
-        require(fits, || {
+        require(is_valid, || {
             format!("argument {} is bound as {span:?}", bound.argument)
         })?;
     }
@@ -360,7 +360,7 @@ fn mask_accesses(
         let rank = constant_value(dispatch, Constant::Dims)?;
         require(rank <= MAX_DIMS as i128, || format!("{rank} dimensions"))?;
         let row_words = rank * i128::from(search.index_words);
-        let fits = |(column, dim): (u32, &MaskDimWords)| {
+        let is_valid_dim = |(column, dim): (u32, &MaskDimWords)| {
             dim.column == column * search.index_words
                 && (dim.size == 0 || dim.first < dim.size && dim.size < 1 << 31)
         };
@@ -368,7 +368,7 @@ fn mask_accesses(
             .zip(&search.dims)
             .take_while(|&(d, _)| i128::from(d) < rank);
         require(
-            row_words == search.row_words.into() && dims.clone().all(fits),
+            row_words == search.row_words.into() && dims.clone().all(is_valid_dim),
             || {
                 format!(
                     "positions of {:?} in rows of {row_words} words",

@@ -98,13 +98,13 @@ fn every_fault_is_refused() {
     let gpu = open_strict(wgpu::DeviceType::DiscreteGpu);
     let reach = &gpu.engine.reach;
     let mut tried_faults = [vec![0; WALK_FAULTS.len()], vec![0; SEARCH_FAULTS.len()]];
-    for plan in make_all_moves() {
-        let cut = gpu.engine.cut_move(&plan, &places).unwrap();
-        check_cut(reach, &plan, &places, &cut).unwrap();
-        let memory = argument_memory(&plan, &places, cut.scratch);
+    for tested_move in make_all_moves() {
+        let cut = gpu.engine.cut_move(&tested_move, &places).unwrap();
+        check_cut(reach, &tested_move, &places, &cut).unwrap();
+        let memory = argument_memory(&tested_move, &places, cut.scratch);
         let refuse = |what: &str, broken: &Dispatch| {
             let refused = check_dispatch(reach, &memory, broken).is_err();
-            assert!(refused, "{what}: {plan}\n{broken:#?}");
+            assert!(refused, "{what}: {tested_move}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {
             let mut shortened = dispatch.clone();

@@ -202,8 +202,8 @@ impl RecentEntries {
         if self.uses == MAX_IDLE_LOOKUPS {
             self.uses = 0;
             let old = mem::replace(&mut self.old, mem::take(&mut self.young));
-            let held = old.into_iter().filter(|(_, entry)| entry.is_held());
-            self.young = held.collect();
+            let held_entries = old.into_iter().filter(|(_, entry)| entry.is_held());
+            self.young = held_entries.collect();
         }
         match self.young.entry(hash) {
             hash_map::Entry::Occupied(found) => Some(found.into_mut()),

@@ -285,11 +285,11 @@ impl Engine {
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
         let parts_of = |number: usize| {
-            let mut parts_of = arguments
+            let mut parts = arguments
                 .get(number)
                 .map_or(BufferParts::ONE_PART, |of| of.parts);
-            parts_of.offset -= self.reach.align_offset(parts_of.offset);
-            parts_of
+            parts.offset -= self.reach.align_offset(parts.offset);
+            parts
         };
         let places = ArgumentPlaces {
             parts: [SOURCE, DEST, INDICES].map(parts_of),
@@ -353,10 +353,10 @@ impl Engine {
             bind_group(&self.device.wgpu, Some(&label), &layout, ranges)
         };
         let make = || {
-            let made = self
+            let bind_groups = self
                 .device
                 .run_guarded(DOING_RECORDING, || work.dispatches().map(group).collect());
-            made.map_err(|error| self.bind_group_error(arguments, error))
+            bind_groups.map_err(|error| self.bind_group_error(arguments, error))
         };
         self.cache.cached_groups(work, arguments, make)
     }

@@ -13,10 +13,10 @@ use wgpu::{BufferUsages, CommandEncoder};
 /// the arguments.
 pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
-    let moves = what.conversion.is_none() && walk.columns == 0;
-    let whole = matches!(what.effect(), Effect::Make | Effect::Update) && moves;
+    let keeps_elements = what.conversion.is_none() && walk.columns == 0;
+    let is_plain_copy = matches!(what.effect(), Effect::Make | Effect::Update) && keeps_elements;
     let is_one = walk.units() == 1;
-    whole
+    is_plain_copy
         && walk.coordinates.is_empty()
         && walk.unit >= 4
         && (row > 1 || is_one)

@@ -176,17 +176,17 @@ impl Searcher<'_> {
     fn is_small_enough(&self, argument: usize, range: &Range<usize>) -> bool {
         let (reach, length) = (self.reach, range.len());
         let bytes = (length * self.size_of(argument)) as u64;
-        let writes = |units, groups| {
+        let is_dispatchable = |units, groups| {
             bytes <= reach.dispatch
                 && units <= reach.units
                 && grid_size(groups, reach.groups).is_some()
         };
-        let fits = match argument {
-            SOURCE => writes(bytes, self.chunk_count(range)),
-            DEST => writes(bytes / 4, length.div_ceil(self.chunk_size())),
+        let is_within_limits = match argument {
+            SOURCE => is_dispatchable(bytes, self.chunk_count(range)),
+            DEST => is_dispatchable(bytes / 4, length.div_ceil(self.chunk_size())),
             _ => length <= MAX_ROUNDS * self.workgroup_size(),
         };
-        fits && self.bind_range(argument, range).is_some()
+        is_within_limits && self.bind_range(argument, range).is_some()
     }
 
     /// Returns the number of chunks for these elements. The first element can be anywhere in a word.

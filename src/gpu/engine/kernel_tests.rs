@@ -218,17 +218,20 @@ pub(super) fn make_all_moves() -> Vec<Move> {
 }
 
 /// Runs a move on a device, or on the CPU, and returns the bytes of the result.
-fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
+fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
     // As f32 or f64, these bytes are neither NaN nor subnormal.
     let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
-    let (mut source, mut dest) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
+    let (mut source, mut dest) = (
+        bytes(tested_move.source_bytes()),
+        bytes(tested_move.result_bytes()),
+    );
     let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
     let mask = |count| Vec::from_iter((0..count).map(|n| u8::from(is_true(n)) * 3));
-    if let Effect::Find(Find { capacity, index }) = plan.effect() {
+    if let Effect::Find(Find { capacity, index }) = tested_move.effect() {
         source = mask(source.len());
         let Some(gpu) = gpu else {
             let count = cpu::mask::count(&source);
-            let cpu_count = cpu::mask::find(&source, &plan.source, &mut dest, index.bytes());
+            let cpu_count = cpu::mask::find(&source, &tested_move.source, &mut dest, index.bytes());
             assert_eq!(cpu_count, count);
             let words = Found { count, capacity }.words();
             return [&dest, bytemuck::cast_slice(&words)].concat();
@@ -239,7 +242,7 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
             .unwrap();
         let is_long = index.bytes() == 8;
         let dtype = if is_long { DType::I64 } else { DType::U32 };
-        let search = Plan::nonzero(&plan.source, Some(capacity), dtype).unwrap();
+        let search = Plan::nonzero(&tested_move.source, Some(capacity), dtype).unwrap();
         let search = search.with_count().unwrap();
         let allocate = |bytes| (gpu.open_device().allocate_array(&[bytes], 1).unwrap(), true);
         let outputs = [dest.len(), COUNT_BYTES].map(allocate);
@@ -256,20 +259,22 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
         assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), count_bytes);
         return [&dest, &count_bytes[..]].concat();
     }
-    let count = plan.tuples().map_or(0, |tuples| tuples.integer_count());
+    let count = tested_move
+        .tuples()
+        .map_or(0, |tuples| tuples.integer_count());
     // Some indices are out of range. All indices differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
         .collect();
     let mask = mask(count);
-    let (indices, bytes) = match plan.operation {
+    let (indices, bytes) = match tested_move.operation {
         Operation::MaskedUpdate => (Indices::Mask(&mask), &mask[..]),
         _ => (Indices::I32(&indices), bytemuck::cast_slice(&indices)),
     };
     let Some(gpu) = gpu else {
-        let indices = plan.tuples().map(|_| indices);
-        plan.run_cpu(&source, indices, &mut dest).unwrap();
+        let indices = tested_move.tuples().map(|_| indices);
+        tested_move.run_cpu(&source, indices, &mut dest).unwrap();
         return dest;
     };
     let upload = |bytes: &[u8]| {
@@ -277,13 +282,13 @@ fn run_move(gpu: Option<&Gpu>, plan: &Move) -> Vec<u8> {
             .upload_slice_of(&Move::copy(bytes.len()), bytes)
             .unwrap()
     };
-    let tuples = plan.tuples().map(|_| upload(bytes));
+    let tuples = tested_move.tuples().map(|_| upload(bytes));
     let (source, old) = (upload(&source), upload(&dest));
     let inputs: Vec<_> = [Some(&source), tuples.as_ref()]
         .into_iter()
         .flatten()
         .collect();
-    let whole = Plan::from_move(plan.clone());
+    let whole = Plan::from_move(tested_move.clone());
     let (changed, _) = gpu.run(&whole, &[], &inputs, &[(old, true)], 0).unwrap();
     gpu.open_device()
         .download_bytes(&changed[0], &mut dest)
@@ -302,9 +307,13 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
         gpus.map(|gpu| (kind, gpu))
     };
     for (kind, gpu) in DEVICE_TYPES.into_iter().flat_map(both_devices) {
-        for plan in make_all_moves() {
-            let is_equal = run_move(Some(&gpu), &plan) == run_move(None, &plan);
-            assert!(is_equal, "{kind:?}: {plan}: {}", gpu.explain_move(&plan));
+        for tested_move in make_all_moves() {
+            let is_equal = run_move(Some(&gpu), &tested_move) == run_move(None, &tested_move);
+            assert!(
+                is_equal,
+                "{kind:?}: {tested_move}: {}",
+                gpu.explain_move(&tested_move)
+            );
         }
         let compiled = gpu.engine.pipelines.compiled_programs();
         for &kernel in Kernel::ALL {

@@ -254,14 +254,15 @@ impl LaunchSite<'_> {
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tile_grid(rows.walk.units(), words);
         let is_few = is_few(rows.walk.units() * rows.run.size, &self.reach.tuning);
-        let known = if to <= 4 { to } else { 0 };
-        let forward = !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
+        let known_run_to = if to <= 4 { to } else { 0 };
+        let is_forward =
+            !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
             (Constant::Element, count_word(element)),
-            (Constant::RunTo, count_word(known)),
+            (Constant::RunTo, count_word(known_run_to)),
             (
                 Constant::Forward,
-                u32::from(forward && rows.cropped.is_none()),
+                u32::from(is_forward && rows.cropped.is_none()),
             ),
         ];
         self.finish_dispatch(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
@@ -436,11 +437,10 @@ pub(super) fn walk_constants(
     let is_few = is_few(units, tuning);
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
-        let extent_of_box = coordinate.along.as_ref();
+        let extent = coordinate.along.as_ref();
         matches!(coordinate.begin, StartIndex::At(begin) if begin.unsigned_abs() < MAX_CROPPED)
-            && extent_of_box
-                .is_some_and(|extent_of_box| extent_of_box.box_reach().unsigned_abs() < MAX_CROPPED)
-            && extent_of_box.is_some_and(|extent_of_box| extent_of_box.flip.is_none())
+            && extent.is_some_and(|along| along.box_reach().unsigned_abs() < MAX_CROPPED)
+            && extent.is_some_and(|along| along.flip.is_none())
             && size < MAX_CROPPED
             && window.count == size
     };
@@ -592,8 +592,8 @@ impl RunWalk {
         self.walk.dims.push(dim);
         let extent_of_box =
             cropped_coordinate.and_then(|c| self.walk.coordinates[c].along.as_mut());
-        if let Some(extent_of_box) = extent_of_box {
-            extent_of_box.dim = self.walk.dims.len() - 1;
+        if let Some(extent) = extent_of_box {
+            extent.dim = self.walk.dims.len() - 1;
         }
     }
 

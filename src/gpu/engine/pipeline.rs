@@ -122,11 +122,11 @@ impl Pipelines {
     /// pipelines must request them again, which moves the pipelines in use to the young generation.
     pub(in crate::gpu) fn drop_old_if_full(&self) -> bool {
         let mut pipelines = lock(&self.made);
-        let full = pipelines.young.len() >= GENERATION_SIZE;
-        if full {
+        let is_full = pipelines.young.len() >= GENERATION_SIZE;
+        if is_full {
             pipelines.old = mem::take(&mut pipelines.young);
         }
-        full
+        is_full
     }
 
     /// Returns the slot for dispatches whose reports are never read. It belongs to its own strip, which is never

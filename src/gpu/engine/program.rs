@@ -293,7 +293,7 @@ impl Program {
 
 /// Returns a module's text, with each import replaced by the text of the imported module.
 fn with_imports(text: &str) -> String {
-    let line = |line: &str| {
+    let expand_line = |line: &str| {
         let import = line.strip_prefix("#import ");
         let imported =
             import.and_then(|name| IMPORTED_MODULES.iter().find(|(file, _)| *file == name));
@@ -302,7 +302,7 @@ fn with_imports(text: &str) -> String {
             None => format!("{line}\n"),
         }
     };
-    text.lines().map(line).collect()
+    text.lines().map(expand_line).collect()
 }
 
 impl fmt::Display for Program {

@@ -68,7 +68,7 @@ impl Engine {
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
         let ready = |step| self.ready_works(plan.works(), step);
-        if plan.only().is_none() {
+        if plan.single_move().is_none() {
             check_steps(plan, inputs, outputs)?;
         }
         let temps = self.allocate_temps(plan)?;
@@ -118,7 +118,7 @@ impl Engine {
                 tuples.needed = what.index_bytes() as u64;
             }
             check_conversion(&what, &from, &to)?;
-            let aside = self.places_of_copies(&what, &from, by.as_ref(), &to)?;
+            let aside = self.allocate_copies(&what, &from, by.as_ref(), &to)?;
             steps.push((what, operands, from, by, to, aside));
         }
         // A copy between dispatches would split their pass into two.
@@ -147,10 +147,10 @@ impl Engine {
             commands.push(copies);
         }
         let reporting = plan.steps().position(|(_, operands)| operands.reports);
-        let counted = reporting.and_then(|number| commands[number].last());
+        let counted_commands = reporting.and_then(|number| commands[number].last());
         let mut counts = ReportSlots::default();
         let recorded: Vec<&Commands<'_>> = commands.iter().flatten().collect();
-        self.put_all(&mut target, &recorded, counted, &mut counts);
+        self.put_all(&mut target, &recorded, counted_commands, &mut counts);
         let tuples = reporting.and_then(|number| {
             let (what, _, _, by, ..) = &steps[number];
             // A move without rows only writes zeros.
@@ -196,11 +196,12 @@ impl Engine {
             };
             self.record_commands(target, commands, counts);
         };
-        for some in commands.chunk_by(|one, other| one.are_dispatches() && other.are_dispatches()) {
-            match some {
+        for group in commands.chunk_by(|one, other| one.are_dispatches() && other.are_dispatches())
+        {
+            match group {
                 [commands] => put_commands(target, commands),
-                _ => target.in_pass(some[0].operation, |pass| {
-                    for commands in some {
+                _ => target.in_pass(group[0].operation, |pass| {
+                    for commands in group {
                         put_commands(&mut Target::Pass(pass), commands);
                     }
                 }),

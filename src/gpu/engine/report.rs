@@ -90,7 +90,7 @@ pub(in crate::gpu) fn pending_report(
     let tuples = tuples
         .map(|(what, counts, tuples)| (what, counts.0, LaterWords::from_argument(device, &tuples)));
     let search_report = found.map(|(capacity, count, slot)| {
-        let unreadable = count.argument_error(
+        let unreadable_error = count.argument_error(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
              BufferUsages::COPY_SRC"
                 .into(),
@@ -99,7 +99,7 @@ pub(in crate::gpu) fn pending_report(
             capacity,
             LaterWords::from_argument(device, &count),
             slot,
-            unreadable,
+            unreadable_error,
         )
     });
     let base = plan.report(None, None);
@@ -109,9 +109,9 @@ pub(in crate::gpu) fn pending_report(
             None => base,
         };
         report.copied = copied;
-        if let Some((capacity, number, _slot, unreadable)) = search_report {
+        if let Some((capacity, number, _slot, unreadable_error)) = search_report {
             if !number.is_readable() {
-                return Err(unreadable);
+                return Err(unreadable_error);
             }
             let mut words = [0; 2];
             number.read_words(16, &mut words).await?;
@@ -126,20 +126,20 @@ pub(in crate::gpu) fn pending_report(
 /// Reads back `reports`: slots, each with the number of the first tuple of its dispatch. Then reads the first invalid
 /// tuple, if there is one.
 async fn read_reports(
-    plan: Arc<Move>,
+    step_move: Arc<Move>,
     reports: Vec<(Slot, usize)>,
     tuples: LaterWords,
 ) -> Result<Report, Error> {
     let device = &tuples.device;
     let mut missing = Missing::default();
     let max_slots = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
-    for some in reports.chunks(usize::try_from(max_slots).unwrap_or(usize::MAX)) {
-        let mut words = vec![[0u32; 2]; some.len()];
-        let slots = some
+    for slot_group in reports.chunks(usize::try_from(max_slots).unwrap_or(usize::MAX)) {
+        let mut words = vec![[0u32; 2]; slot_group.len()];
+        let slots = slot_group
             .iter()
             .map(|(slot, _)| slot.first_bytes(REPORT_BYTES.into()));
         device.read_words(slots, words.as_flattened_mut()).await?;
-        for ([count, first], (_, first_tuple)) in words.into_iter().zip(some) {
+        for ([count, first], (_, first_tuple)) in words.into_iter().zip(slot_group) {
             missing = missing.combine_with(Missing {
                 count: count as usize,
                 first: (count > 0).then(|| first_tuple.wrapping_add(!first as usize)),
@@ -147,11 +147,11 @@ async fn read_reports(
         }
     }
     let Some(tuple) = missing.first.filter(|_| tuples.is_readable()) else {
-        return plan.report(missing, |_| Vec::new());
+        return step_move.report(missing, |_| Vec::new());
     };
-    let index = plan.index_type();
-    let mut words = vec![0u32; plan.depth() * index.words() as usize];
+    let index = step_move.index_type();
+    let mut words = vec![0u32; step_move.depth() * index.words() as usize];
     let at = (tuple * size_of_val(&words[..])) as u64;
     tuples.read_words(at, &mut words).await?;
-    plan.report(missing, |_| index.read(&words))
+    step_move.report(missing, |_| index.read(&words))
 }

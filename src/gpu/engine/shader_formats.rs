@@ -58,11 +58,11 @@ fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Ve
         for constant in override_constants(source).1 {
             if let Some(values) = possible_values(program, constant, &tuning) {
                 let sample = sample_values(program.kernel, constant, &values);
-                let with = |setting: &ConstantValues| {
+                let with_sampled_values = |setting: &ConstantValues| {
                     let with_value = |&value: &u32| [&setting[..], &[(constant, value)]].concat();
                     sample.iter().map(with_value).collect::<Vec<_>>()
                 };
-                settings = settings.iter().flat_map(with).collect();
+                settings = settings.iter().flat_map(with_sampled_values).collect();
             }
         }
         all_settings.extend(settings);
@@ -166,52 +166,61 @@ fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32>
 
 /// Returns whether the library never uses this combination of values.
 fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
-    let is = |constant: Constant, value: u32| setting.contains(&(constant, value));
-    let without_tuples =
-        is(Coordinates, 0) && [Crops, Scatters, Plain, Long].iter().any(|&of| is(of, 1));
-    let more_than_a_mask = !is(Coordinates, 1) || is(Crops, 1) || is(Scatters, 1);
+    let has_value = |constant: Constant, value: u32| setting.contains(&(constant, value));
+    let without_tuples = has_value(Coordinates, 0)
+        && [Crops, Scatters, Plain, Long]
+            .iter()
+            .any(|&of| has_value(of, 1));
+    let more_than_a_mask =
+        !has_value(Coordinates, 1) || has_value(Crops, 1) || has_value(Scatters, 1);
     without_tuples
-        || is(Masked, 1) && more_than_a_mask
-        || is(Crops, 1) && is(Plain, 1)
-        || is(Long, 1) && [Plain, Fixed, Masked].iter().any(|&of| is(of, 1))
-        || is(Crops, 0) && is(Fixed, 1)
-        || is(Ordered, 0) && is(Lasts, 1)
-        || is(Unique, 1) && (is(ByRows, 0) || is(Fresh, 1))
+        || has_value(Masked, 1) && more_than_a_mask
+        || has_value(Crops, 1) && has_value(Plain, 1)
+        || has_value(Long, 1) && [Plain, Fixed, Masked].iter().any(|&of| has_value(of, 1))
+        || has_value(Crops, 0) && has_value(Fixed, 1)
+        || has_value(Ordered, 0) && has_value(Lasts, 1)
+        || has_value(Unique, 1) && (has_value(ByRows, 0) || has_value(Fresh, 1))
         || match kernel {
             Kernel::CopyWords => {
-                let elements = is(Bytes, 0);
-                is(Short, 1) && (is(Rows, 4) || !elements)
-                    || is(Element, 1) && elements && is(Straddles, 1)
-                    || is(Element, 3) && (is(Straddles, 0) || !elements)
-                    || is(Element, 2) && !elements && !is(Bytes, 1)
-                    || is(Rows, 4) && !elements && !is(Bytes, 4)
-                    || is(Rows, 1) && is(Bytes, 4)
-                    || !elements && !is(Bytes, 4) && is(Straddles, 0)
-                    || is(Bytes, 3) && is(Crops, 0)
+                let elements = has_value(Bytes, 0);
+                has_value(Short, 1) && (has_value(Rows, 4) || !elements)
+                    || has_value(Element, 1) && elements && has_value(Straddles, 1)
+                    || has_value(Element, 3) && (has_value(Straddles, 0) || !elements)
+                    || has_value(Element, 2) && !elements && !has_value(Bytes, 1)
+                    || has_value(Rows, 4) && !elements && !has_value(Bytes, 4)
+                    || has_value(Rows, 1) && has_value(Bytes, 4)
+                    || !elements && !has_value(Bytes, 4) && has_value(Straddles, 0)
+                    || has_value(Bytes, 3) && has_value(Crops, 0)
             }
             Kernel::Convert => {
-                let fits = |of: Constant, bytes: Constant| {
+                let is_type_of_size = |of: Constant, bytes: Constant| {
                     [(1, 0..2), (2, 2..6), (4, 6..7)]
                         .into_iter()
                         .all(|(size, mut types)| {
-                            is(bytes, size) == types.any(|number| is(of, number))
+                            has_value(bytes, size) == types.any(|number| has_value(of, number))
                         })
                 };
                 // Bytes are converted by tables, whose entries differ only in size. Pairs with f32 represent all other
                 // conversions. Walks with coordinates are tested only with tables.
-                let has_tables = is(From, 0) && (is(To, 0) || is(To, 4) || is(To, 6));
-                let is_plain = !is(From, 0) && (is(From, 6) || is(To, 6)) && is(Coordinates, 0);
-                !fits(From, FromBytes)
-                    || !fits(To, ToBytes)
-                    || is(Tables, 1) && !has_tables
-                    || is(Tables, 0) && !(is_plain && is(Steady, 1))
-                    || is(ToBytes, 4) && !is(Edges, 0)
+                let has_tables = has_value(From, 0)
+                    && (has_value(To, 0) || has_value(To, 4) || has_value(To, 6));
+                let is_plain = !has_value(From, 0)
+                    && (has_value(From, 6) || has_value(To, 6))
+                    && has_value(Coordinates, 0);
+                !is_type_of_size(From, FromBytes)
+                    || !is_type_of_size(To, ToBytes)
+                    || has_value(Tables, 1) && !has_tables
+                    || has_value(Tables, 0) && !(is_plain && has_value(Steady, 1))
+                    || has_value(ToBytes, 4) && !has_value(Edges, 0)
             }
-            Kernel::UpdateWords => is(Forward, 1) && !(is(Element, 1) && is(RunTo, 1)),
+            Kernel::UpdateWords => {
+                has_value(Forward, 1) && !(has_value(Element, 1) && has_value(RunTo, 1))
+            }
             // COMBINE describes how whole words are combined, and RULE how elements smaller than a word are combined.
             Kernel::Combine => {
-                let parts = is(Numbers, 4);
-                parts && !is(Combine, 0) || !(parts || is(Rule, 0) && is(Element, 2))
+                let parts = has_value(Numbers, 4);
+                parts && !has_value(Combine, 0)
+                    || !(parts || has_value(Rule, 0) && has_value(Element, 2))
             }
             _ => false,
         }
@@ -219,9 +228,9 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
 
 /// Returns the line of `texts.jsonl` that describes a text to compilers of WGSL.
 fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
-    let constants_json = |setting: &ConstantValues| -> serde_json::Map<_, _> {
-        let constants_json = setting.iter().cloned();
-        constants_json
+    let constants_to_json = |setting: &ConstantValues| -> serde_json::Map<_, _> {
+        let constants = setting.iter().cloned();
+        constants
             .map(|(of, value)| (of.name().to_owned(), value.into()))
             .collect()
     };
@@ -229,7 +238,7 @@ fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
         "text": number,
         "name": text.program.kernel.name(),
         "space": format!("{:?}", text.space),
-        "constants": text.settings.iter().map(constants_json).collect::<Vec<_>>(),
+        "constants": text.settings.iter().map(constants_to_json).collect::<Vec<_>>(),
         "source": text.source,
     })
 }

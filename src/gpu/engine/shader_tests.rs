@@ -84,10 +84,10 @@ fn host_and_shaders_have_the_same_constants() {
 #[test]
 fn programs_set_constants_of_their_texts() {
     for gpu in DEVICE_TYPES.map(open_strict) {
-        for plan in make_all_moves() {
+        for tested_move in make_all_moves() {
             let cut = gpu
                 .engine
-                .cut_move(&plan, &ArgumentPlaces::AT_BEGIN)
+                .cut_move(&tested_move, &ArgumentPlaces::AT_BEGIN)
                 .unwrap();
             for Dispatch { program, .. } in cut.dispatches() {
                 let text = program.text(UniformSpace::Uniform);
@@ -195,11 +195,14 @@ fn struct_layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
     let TypeInner::Struct { members, span } = &ty.inner else {
         panic!("{name} is not a struct");
     };
-    let member = |member: &naga::StructMember| {
+    let name_and_offset = |member: &naga::StructMember| {
         let name = member.name.clone().unwrap_or_default();
         (name, member.offset as usize)
     };
-    (members.iter().map(member).collect(), *span as usize)
+    (
+        members.iter().map(name_and_offset).collect(),
+        *span as usize,
+    )
 }
 
 #[test]

@@ -46,8 +46,8 @@ pub(super) fn is_plain(walk: &Walk, of: TupleArgument) -> bool {
             && i32::try_from(size).is_ok()
             && window.count == size
     };
-    let moves = of.policy.wraps() || of.policy.clamps();
-    !moves && walk.coordinates.iter().all(is_plain)
+    let changes_numbers = of.policy.wraps() || of.policy.clamps();
+    !changes_numbers && walk.coordinates.iter().all(is_plain)
 }
 
 /// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on, and the meaning of their integers.

@@ -77,9 +77,9 @@ const ADAPTER_KINDS: [AdapterKind; 5] = [
 /// Returns cases of variants that random cases seldom run. The comment on a case names the constant with the rare
 /// value. A naive reference computes the expected results, and each case runs on all devices.
 fn rare_cases() -> Vec<Case> {
-    let data = |shape: &[usize], data: &str| json!({ "shape": shape, "data": data });
+    let tensor_json = |shape: &[usize], data: &str| json!({ "shape": shape, "data": data });
     let bits = |count: usize| (0..count).map(|n| n * n % 7 % 2).collect::<Vec<_>>();
-    let spec = |mut spec: Value| {
+    let with_zero_masks = |mut spec: Value| {
         for mask in ["begin", "end", "ellipsis", "new_axis", "shrink_axis"] {
             spec[format!("{mask}_mask")] = 0.into();
         }
@@ -89,16 +89,16 @@ fn rare_cases() -> Vec<Case> {
         // Rows of 12 bytes in another order, between rows of zeros: FIXED.
         json!({
             "op": "strided_slice_grad",
-            "tensors": { "dy": data(&[5, 3], "arange1") },
-            "args": spec(json!({ "shape": [9, 3], "begin": [6], "end": [1], "strides": [-1] })),
+            "tensors": { "dy": tensor_json(&[5, 3], "arange1") },
+            "args": with_zero_masks(json!({ "shape": [9, 3], "begin": [6], "end": [1], "strides": [-1] })),
         }),
         // Rows in 4 dimensions that cannot be merged: DIMS in `convert`.
         json!({
             "op": "convert",
             "dtype": "float32",
-            "tensors": { "input": data(&[3, 3, 3, 3, 8], "arange1") },
+            "tensors": { "input": tensor_json(&[3, 3, 3, 3, 8], "arange1") },
             "args": { "of": "view", "from": "float32", "to": "float16", "steps": [
-                { "strided_slice": spec(json!({
+                { "strided_slice": with_zero_masks(json!({
                     "begin": [0, 0, 0, 0, 0], "end": [2, 2, 2, 2, 8], "strides": [1, 1, 1, 1, 3],
                 })) },
             ] },
@@ -107,9 +107,9 @@ fn rare_cases() -> Vec<Case> {
         json!({
             "op": "tensor_scatter_nd_add",
             "tensors": {
-                "tensor": data(&[2, 2, 2, 4], "arange1"),
+                "tensor": tensor_json(&[2, 2, 2, 4], "arange1"),
                 "indices": { "shape": [3, 3], "data": [0, 1, 0, 1, 1, 1, 0, 0, 1] },
-                "updates": data(&[3, 4], "arange1"),
+                "updates": tensor_json(&[3, 4], "arange1"),
             },
         }),
         // Additions of the f16 numbers 1.0 and 2.0: RULE in words of 8 bytes.
@@ -126,11 +126,11 @@ fn rare_cases() -> Vec<Case> {
         json!({
             "op": "select",
             "tensors": {
-                "params": data(&[800], "arange"),
+                "params": tensor_json(&[800], "arange"),
                 "mask": { "shape": [2, 200], "data": bits(400) },
-                "other": data(&[2, 200], "arange1"),
+                "other": tensor_json(&[2, 200], "arange1"),
             },
-            "args": { "view": [{ "strided_slice": spec(json!({
+            "args": { "view": [{ "strided_slice": with_zero_masks(json!({
                 "begin": [0], "end": [800], "strides": [4],
             })) }] },
         }),
@@ -153,9 +153,9 @@ fn rare_cases() -> Vec<Case> {
         variants.push(json!({
             "op": "xla_scatter",
             "tensors": {
-                "tensor": data(&[3, length], "arange1"),
+                "tensor": tensor_json(&[3, length], "arange1"),
                 "indices": { "shape": [0, 3], "data": [] },
-                "updates": data(&[3, length], "arange1"),
+                "updates": tensor_json(&[3, length], "arange1"),
             },
             "args": {
                 "combine": combine, "update_window_dims": [1], "inserted_window_dims": [],
@@ -169,9 +169,9 @@ fn rare_cases() -> Vec<Case> {
         variants.push(json!({
             "op": "xla_scatter",
             "tensors": {
-                "tensor": data(&[3, length], "arange1"),
+                "tensor": tensor_json(&[3, length], "arange1"),
                 "indices": { "shape": [2, 1], "data": [1, 1] },
-                "updates": data(&[2, length], "arange1"),
+                "updates": tensor_json(&[2, length], "arange1"),
             },
             "args": {
                 "combine": "mul", "update_window_dims": [1], "inserted_window_dims": [0],
@@ -183,7 +183,7 @@ fn rare_cases() -> Vec<Case> {
     let text = variants.into_iter().map(|mut line| {
         line["dtype"] = line["dtype"].as_str().unwrap_or("int32").into();
         line["args"] = line["args"].as_object().cloned().unwrap_or_default().into();
-        line["expected"] = data(&[0], "arange");
+        line["expected"] = tensor_json(&[0], "arange");
         format!("{line}\n")
     });
     let text: String = text.collect();

@@ -82,26 +82,26 @@ impl Gpu {
 
     /// Returns the moves between rows of texels and a tensor, in the directions that the texture's usages allow. Also
     /// allocates the memory of the rows.
-    pub(in crate::gpu) fn texel_plans(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
+    pub(in crate::gpu) fn texel_moves(&self, texels: &Texels) -> Result<Vec<Move>, Error> {
         let usage = texels.texture.usage();
         let Some(rows) = TexelRows::from_texels(texels)? else {
             return Ok(Vec::new());
         };
         self.engine.texel_memory(rows.pitch, rows.row_count())?;
-        let mut plans = Vec::new();
+        let mut moves = Vec::new();
         if let Ok(conversion) = texels.conversion_read()
             && usage.contains(TextureUsages::COPY_SRC)
         {
-            plans.extend(rows.reading_moves(conversion)?.0);
+            moves.extend(rows.reading_moves(conversion)?.0);
         }
         if let Ok(conversion) = texels.conversion_written()
             && usage.contains(TextureUsages::COPY_DST)
         {
             let view = View::whole(texels.shape());
-            plans.extend(conversion_before_write(&view, conversion)?);
-            plans.extend(rows.writing_moves(&view)?.0);
+            moves.extend(conversion_before_write(&view, conversion)?);
+            moves.extend(rows.writing_moves(&view)?.0);
         }
-        Ok(plans)
+        Ok(moves)
     }
 
     /// Copies texels to a new tensor.
@@ -162,15 +162,16 @@ impl Gpu {
     fn choose_commands<'a>(
         &self,
         texels: &Texels,
-        plans: &[Move],
+        moves: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
         let ready = self.engine.ready_works(&texels.works, 0);
-        let decide_work = |plan: &Move| {
-            check_conversion(plan, &arguments[0], &arguments[1])?;
-            self.engine.choose_commands(plan, ready, arguments, true)
+        let decide_work = |step_move: &Move| {
+            check_conversion(step_move, &arguments[0], &arguments[1])?;
+            self.engine
+                .choose_commands(step_move, ready, arguments, true)
         };
-        plans.iter().map(decide_work).collect()
+        moves.iter().map(decide_work).collect()
     }
 
     fn record_commands(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {

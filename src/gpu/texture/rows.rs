@@ -152,7 +152,7 @@ impl TexelRows {
         let mut params = self.view.clone();
         (params.shape[axis], params.strides[axis]) = (params.source[CHANNEL_DIMENSION], 1);
         let plan = gather_plan(params, axis, self.channels.len(), self.dtype)?;
-        Ok(plan.into_only().unwrap_or_else(|| Move::copy(0)))
+        Ok(plan.into_single_move().unwrap_or_else(|| Move::copy(0)))
     }
 
     fn is_innermost(&self, axis: usize) -> bool {
@@ -188,10 +188,13 @@ impl TexelRows {
             let channels = (0..texel_channels).filter_map(selected_position).collect();
             let plan =
                 gather_plan(tensor.clone(), axis, texel_channels, self.dtype)?.written_to(&dest)?;
-            return Ok((plan.into_only().into_iter().collect(), Some(channels)));
+            return Ok((
+                plan.into_single_move().into_iter().collect(),
+                Some(channels),
+            ));
         }
-        let plan = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
-        Ok((pieces.into_iter().map(plan).collect(), None))
+        let to_move = |(rows, part): (View, View)| Move::of_update(&part, rows, self.dtype);
+        Ok((pieces.into_iter().map(to_move).collect(), None))
     }
 
     /// Splits the selection into parts, each with channels that a slice can select. For each part, returns a view of

@@ -12,7 +12,7 @@ impl FormulaMachine<'_> {
         a: Term,
         b: Term,
     ) -> Result<Term, UnsupportedReason> {
-        let signed = kind == ScalarKind::Sint;
+        let is_signed = kind == ScalarKind::Sint;
         if kind == ScalarKind::Float {
             return self.float_operation(op, a, b);
         }
@@ -31,7 +31,7 @@ impl FormulaMachine<'_> {
                 _ => return Err(format!("{op:?} of booleans")),
             });
         }
-        let (less, or_equal) = match signed {
+        let (less, or_equal) = match is_signed {
             true => ("bvslt", "bvsle"),
             false => ("bvult", "bvule"),
         };
@@ -42,17 +42,17 @@ impl FormulaMachine<'_> {
             Operator::And => self.pool.word_function("bvand", &[a, b]),
             Operator::InclusiveOr => self.pool.word_function("bvor", &[a, b]),
             Operator::ExclusiveOr => self.pool.word_function("bvxor", &[a, b]),
-            Operator::Divide if !signed => self.make_quotient(a, b),
-            Operator::Modulo if !signed => {
+            Operator::Divide if !is_signed => self.make_quotient(a, b),
+            Operator::Modulo if !is_signed => {
                 let quotient = self.make_quotient(a, b);
-                let whole = self.pool.word_function("bvmul", &[quotient, b]);
-                self.pool.word_function("bvsub", &[a, whole])
+                let multiple = self.pool.word_function("bvmul", &[quotient, b]);
+                self.pool.word_function("bvsub", &[a, multiple])
             }
             // Shift counts are modulo 32.
             Operator::ShiftLeft | Operator::ShiftRight => {
                 let max_shift = self.pool.word_term(31);
                 let count = self.pool.word_function("bvand", &[b, max_shift]);
-                let function = match (op, signed) {
+                let function = match (op, is_signed) {
                     (Operator::ShiftLeft, _) => "bvshl",
                     (_, false) => "bvlshr",
                     (_, true) => "bvashr",

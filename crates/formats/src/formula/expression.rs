@@ -394,9 +394,9 @@ fn part_of_value(value: &Value, number: usize) -> Result<Value, UnsupportedReaso
 
 /// Returns the components of vectors and scalars in order.
 fn flat(parts: Vec<Value>) -> Vec<Value> {
-    let each = parts.into_iter().flat_map(|part| match part {
+    let components = parts.into_iter().flat_map(|part| match part {
         Value::Parts(parts) => parts,
         other => vec![other],
     });
-    each.collect()
+    components.collect()
 }

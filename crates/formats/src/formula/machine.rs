@@ -277,10 +277,10 @@ impl<'a> FormulaMachine<'a> {
             frame.locals.insert(handle, state.locals.len());
             state.locals.push(value);
         }
-        let with_function =
+        let with_function_name =
             |why| format!("{}: {why}", function.name.as_deref().unwrap_or_default());
         self.run_block(&mut frame, &function.body, state)
-            .map_err(with_function)?;
+            .map_err(with_function_name)?;
         let result = state.result.take();
         (state.result, state.returned, state.broken, state.continued) = outer_state;
         Ok(result)

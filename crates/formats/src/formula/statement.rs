@@ -26,11 +26,15 @@ impl<'a> FormulaMachine<'a> {
                 Some(false) => {}
                 Some(true) => return Ok(()),
                 None => {
-                    let mut rest = state.clone();
+                    let mut state_after = state.clone();
                     let no = self.pool.truth_term(false);
-                    (rest.returned, rest.broken, rest.continued) = (no, no, no);
-                    self.run_block(frame, &block[number + 1..], &mut rest)?;
-                    *state = self.merge_states(has_left, state.clone(), rest)?;
+                    (
+                        state_after.returned,
+                        state_after.broken,
+                        state_after.continued,
+                    ) = (no, no, no);
+                    self.run_block(frame, &block[number + 1..], &mut state_after)?;
+                    *state = self.merge_states(has_left, state.clone(), state_after)?;
                     return Ok(());
                 }
             }

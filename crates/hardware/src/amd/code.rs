@@ -282,15 +282,15 @@ type PathValue = [isize; 3];
 /// Returns the counted path.
 fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
     let loops = is_in_loop(code);
-    let outside = |of: fn(&Kind) -> bool| {
-        let mut outside = code
+    let is_outside_loop = |of: fn(&Kind) -> bool| {
+        let mut kinds = code
             .iter()
             .zip(&loops)
             .filter(|(_, in_a_loop)| !**in_a_loop);
-        outside.any(|(kind, _)| of(kind))
+        kinds.any(|(kind, _)| of(kind))
     };
-    let stores = outside(|kind| matches!(kind, Kind::Store(_)));
-    let loads = outside(|kind| matches!(kind, Kind::Load(_)));
+    let stores = is_outside_loop(|kind| matches!(kind, Kind::Store(_)));
+    let loads = is_outside_loop(|kind| matches!(kind, Kind::Load(_)));
     let any_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
     let path_value = |PathPosition { at, on }: PathPosition| -> PathValue {
         let (stored, loaded) = match code[at] {

@@ -22,7 +22,7 @@ pub(super) enum MarkLine {
 
 impl MarkLine {
     pub(super) fn write(&self) {
-        let to_field = |to_field: &str| to_field.replace(['\t', '\n'], " ");
+        let to_field = |text: &str| text.replace(['\t', '\n'], " ");
         eprintln!(
             "{PROGRESS_MARK}{}",
             match self {
@@ -130,7 +130,7 @@ impl Report {
                     report.add(reading.take(), counter);
                     ended = true;
                 }
-                (None, Some(reading)) => reading.line(&line),
+                (None, Some(reading)) => reading.add_line(&line),
                 (None, None) => {}
             }
         }
@@ -151,7 +151,7 @@ impl Report {
 }
 
 impl PartialReport {
-    fn line(&mut self, line: &str) {
+    fn add_line(&mut self, line: &str) {
         match (self.part, line.trim()) {
             (_, "disasm:") => self.part = ReportPart::Code,
             (_, "*** SHADER STATS ***") => self.part = ReportPart::Statistics,
@@ -178,18 +178,18 @@ impl PartialReport {
         if self.code.is_empty() {
             return Err("the driver printed no machine code".into());
         }
-        let value = |name: &str| {
+        let statistic = |name: &str| {
             let value = self.statistics.get(name).copied();
             value.ok_or_else(|| format!("the driver did not say its {name:?}"))
         };
         let statistics = Statistics {
-            vector_registers: value("VGPRs")?,
-            spilled_registers: value("Spilled VGPRs")? + value("Spilled SGPRs")?,
-            scratch_bytes: value("Scratch size")?,
-            code_bytes: value("Code size")?,
-            waves: value("Subgroups per SIMD")?,
-            latency: value("Latency")?,
-            inverse_throughput: value("Inverse Throughput")?,
+            vector_registers: statistic("VGPRs")?,
+            spilled_registers: statistic("Spilled VGPRs")? + statistic("Spilled SGPRs")?,
+            scratch_bytes: statistic("Scratch size")?,
+            code_bytes: statistic("Code size")?,
+            waves: statistic("Subgroups per SIMD")?,
+            latency: statistic("Latency")?,
+            inverse_throughput: statistic("Inverse Throughput")?,
         };
         Ok(Compiled {
             path: CountedPath::from_text(&self.code, counter)?,

@@ -219,7 +219,7 @@ fn gather_cases() -> Vec<Case> {
 /// Returns the update and the gradient of each of five slices.
 fn update_cases() -> Vec<Case> {
     let shape = [4096, 4096];
-    let both = [
+    let slices = [
         ("crop", "of an f32 crop", F32, "1:4095, 32:4000"),
         ("crop1", "of an f32 crop at offset 1", F32, "1:4095, 1:4000"),
         ("2", "of f32 [::2, ::2]", F32, "::2, ::2"),
@@ -236,7 +236,7 @@ fn update_cases() -> Vec<Case> {
             Case::new(&format!("{short}{name}"), &format!("{long} {what}"), work)
         })
     };
-    both.into_iter().flat_map(case).collect()
+    slices.into_iter().flat_map(case).collect()
 }
 
 fn scatter_cases() -> Vec<Case> {

@@ -87,9 +87,9 @@ pub(super) fn peer_cases() -> Vec<Case> {
 
 fn make_spec(slices: &[Bounds]) -> SliceSpec {
     let bound_text =
-        |bound_text: &Option<i64>| bound_text.map_or_else(String::new, |p| p.to_string());
-    let dim = |dim: &Bounds| dim.each_ref().map(bound_text).join(":");
-    let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
+        |bound: &Option<i64>| bound.map_or_else(String::new, |position| position.to_string());
+    let dim_text = |dim: &Bounds| dim.each_ref().map(bound_text).join(":");
+    let spec = slices.iter().map(dim_text).collect::<Vec<_>>().join(", ");
     spec.parse().expect("a slice")
 }
 

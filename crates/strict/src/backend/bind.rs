@@ -16,7 +16,7 @@ impl BindGroupLayoutInterface for StrictGroupLayout {}
 
 impl StrictGroupLayout {
     pub(super) fn new(descriptor: &wgpu::BindGroupLayoutDescriptor<'_>) -> Self {
-        let entry = |entry: &wgpu::BindGroupLayoutEntry| match entry.ty {
+        let number_and_type = |entry: &wgpu::BindGroupLayoutEntry| match entry.ty {
             BindingType::Buffer {
                 ty,
                 has_dynamic_offset,
@@ -24,7 +24,7 @@ impl StrictGroupLayout {
             } => (entry.binding, (ty, has_dynamic_offset)),
             other => super::panic_for_missing(&format!("binding of {other:?}")),
         };
-        Self(descriptor.entries.iter().map(entry).collect())
+        Self(descriptor.entries.iter().map(number_and_type).collect())
     }
 }
 
@@ -38,12 +38,16 @@ pub(super) struct StrictPipelineLayout {
 
 impl StrictPipelineLayout {
     pub(super) fn new(descriptor: &wgpu::PipelineLayoutDescriptor<'_>) -> Self {
-        let group = |group: &Option<&wgpu::BindGroupLayout>| {
+        let own_layout = |group: &Option<&wgpu::BindGroupLayout>| {
             let layout = group.map(|group| group.as_custom().expect("a layout of this device"));
             layout.cloned().unwrap_or_default()
         };
         Self {
-            groups: descriptor.bind_group_layouts.iter().map(group).collect(),
+            groups: descriptor
+                .bind_group_layouts
+                .iter()
+                .map(own_layout)
+                .collect(),
             immediate_size: descriptor.immediate_size,
         }
     }

@@ -295,12 +295,12 @@ impl<'a> Machine<'a> {
         scalar: Scalar,
     ) {
         let (memory, at) = self.memory_of(variable, at);
-        let half = |bits: u64, shift: u32| {
+        let half_word = |bits: u64, shift: u32| {
             u32::try_from(bits >> shift & u64::from(u32::MAX)).expect("32 bits")
         };
-        memory.set_word(at, half(bits, 0), half(unknown, 0));
+        memory.set_word(at, half_word(bits, 0), half_word(unknown, 0));
         if scalar.width == 8 {
-            memory.set_word(at + 1, half(bits, 32), half(unknown, 32));
+            memory.set_word(at + 1, half_word(bits, 32), half_word(unknown, 32));
         }
     }
 

@@ -214,14 +214,17 @@ impl<'a> Machine<'a> {
                     return Value::Data(self.dot_product(scalar, &first_operand, &second_operand));
                 }
                 let f = math_function(*fun, scalar).expect("supported functions");
-                let mut other = |arg: Option<Handle<Expression>>| match arg {
+                let mut optional_operand = |arg: Option<Handle<Expression>>| match arg {
                     Some(arg) => self.data_of(frame, arg, mask),
                     None => Data::uniform(vec![0; first_operand.components(lanes)]),
                 };
-                let (second, third) = (other(*arg1), other(*arg2));
-                let (first_operand, second) = self.with_same_components(first_operand, second);
-                let (_, third) = self.with_same_components(first_operand.clone(), third);
-                self.map_three(f, [&first_operand, &second, &third])
+                let (second_operand, third_operand) =
+                    (optional_operand(*arg1), optional_operand(*arg2));
+                let (first_operand, second_operand) =
+                    self.with_same_components(first_operand, second_operand);
+                let (_, third_operand) =
+                    self.with_same_components(first_operand.clone(), third_operand);
+                self.map_three(f, [&first_operand, &second_operand, &third_operand])
             }
             Expression::As {
                 expr,

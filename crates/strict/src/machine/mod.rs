@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
     /// Returns the value of an argument of the entry point, or of a member of such an argument.
     fn entry_argument(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
         match (binding, &self.program.module.types[ty].inner) {
-            (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in(*built_in),
+            (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in_data(*built_in),
             (_, TypeInner::Struct { members, .. }) => {
                 let parts: Vec<_> = members
                     .iter()
@@ -244,7 +244,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn built_in(&self, built_in: BuiltIn) -> Data {
+    fn built_in_data(&self, built_in: BuiltIn) -> Data {
         let [x, y, _] = self.program.entry_point().workgroup_size;
         let size = self.program.entry_point().workgroup_size;
         let local = |number: u32| [number % x, number / x % y, number / (x * y)];

@@ -40,9 +40,9 @@ impl Random {
         self.next() & 1 == 1
     }
 
-    pub(crate) fn shuffle<T>(&mut self, all: &mut [T]) {
-        for last in (1..all.len()).rev() {
-            all.swap(last, self.number_below(last + 1));
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.number_below(last + 1));
         }
     }
 }
@@ -80,11 +80,11 @@ mod tests {
             Random::from_seed_and_bytes(seed, bytes.iter().copied()).shuffle(&mut numbers);
             numbers
         };
-        let once = shuffled_numbers(1, &[2]);
-        assert_eq!(once, shuffled_numbers(1, &[2]));
-        assert_ne!(once, shuffled_numbers(2, &[2]));
-        assert_ne!(once, shuffled_numbers(1, &[3]));
-        let mut sorted = once;
+        let numbers = shuffled_numbers(1, &[2]);
+        assert_eq!(numbers, shuffled_numbers(1, &[2]));
+        assert_ne!(numbers, shuffled_numbers(2, &[2]));
+        assert_ne!(numbers, shuffled_numbers(1, &[3]));
+        let mut sorted = numbers;
         sorted.sort_unstable();
         assert_eq!(sorted, (0..100).collect::<Vec<_>>());
     }

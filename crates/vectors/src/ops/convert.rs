@@ -87,7 +87,7 @@ impl<'a> ConvertedOperation<'a> {
 
     /// Returns the same operation on another source.
     fn on<'b>(&'b self, source: &'b Tensor) -> ConvertedOperation<'b> {
-        let from = |from: &'b Gathering<'a>| Gathering {
+        let with_source = |from: &'b Gathering<'a>| Gathering {
             params: Params {
                 tensor: source,
                 view: from.params.view.clone(),
@@ -101,19 +101,19 @@ impl<'a> ConvertedOperation<'a> {
                 steps: view.steps.clone(),
             }),
             Self::Gather(of) => ConvertedOperation::Gather(Gather {
-                from: from(&of.from),
+                from: with_source(&of.from),
                 ..*of
             }),
             Self::GatherNd(of) => ConvertedOperation::GatherNd(GatherNd {
-                from: from(&of.from),
+                from: with_source(&of.from),
                 ..*of
             }),
             Self::GatherElements(of) => ConvertedOperation::GatherElements(GatherElements {
-                from: from(&of.from),
+                from: with_source(&of.from),
                 ..*of
             }),
             Self::Crop(of) => ConvertedOperation::Crop(Crop {
-                from: from(&of.from),
+                from: with_source(&of.from),
                 sizes: of.sizes.clone(),
                 strides: of.strides.clone(),
                 ..*of
@@ -133,10 +133,10 @@ impl<'a> ConvertedOperation<'a> {
 
     fn plan(&self, run: &DeviceRun<'_>, dtype: DType) -> Result<Plan, Error> {
         let (source, steps) = self.source_and_steps();
-        let whole = View::new(&source.shape)?;
+        let whole_view = View::new(&source.shape)?;
         let x = steps
             .iter()
-            .try_fold(whole, |view, step| step.of_view(&view))?;
+            .try_fold(whole_view, |view, step| step.of_view(&view))?;
         let Some(from) = self.as_gather() else {
             return Plan::contiguous(x, dtype);
         };
@@ -161,7 +161,7 @@ impl<'a> Op<'a> for Convert<'a> {
 
     fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
-        let dtype = |name: &str| {
+        let dtype_argument = |name: &str| {
             let is_named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
             let named_type = CONVERTIBLE_TYPES.iter().find(is_named);
             named_type
@@ -187,8 +187,8 @@ impl<'a> Op<'a> for Convert<'a> {
                 Some("crop") => ConvertedOperation::Crop(Crop::from_case(case)?),
                 _ => return Err(case.bad("argument `of` is no operation that converts")),
             },
-            from: dtype("from")?,
-            to: dtype("to")?,
+            from: dtype_argument("from")?,
+            to: dtype_argument("to")?,
             scaled: scaling,
             cast: args.args.contains_key("astype"),
         })
@@ -320,11 +320,11 @@ impl<'a> Op<'a> for Convert<'a> {
                     1..8 => 1,
                     _ => shape[axis],
                 };
-                let number = |_| {
+                let draw_bits = |_| {
                     let number = rng.i64(-999..1000) as f32 / [3.0, 100.0, 7e6][rng.usize(..3)];
                     i64::from(number.to_bits().cast_signed())
                 };
-                (0..count).map(number).collect::<Vec<i64>>()
+                (0..count).map(draw_bits).collect::<Vec<i64>>()
             };
             let (scale, bias) = (draw_numbers(), draw_numbers());
             let rank = shape.len() as i64;

@@ -186,12 +186,12 @@ impl<'a> Op<'a> for Crop<'a> {
         // A shader supports four dimensions in addition to the items' dimension. A pair of uncropped dimensions counts
         // as one.
         let inner_rank = x.len() - 1;
-        let most = if inner_rank > 4 {
+        let max_dims = if inner_rank > 4 {
             8_usize.saturating_sub(inner_rank)
         } else {
             inner_rank
         };
-        let dims = rng.usize(..=most);
+        let dims = rng.usize(..=max_dims);
         let box_indices = rng.bool();
         let flips = rng.bool();
         let count = match box_indices {
@@ -226,12 +226,12 @@ impl<'a> Op<'a> for Crop<'a> {
                 _ => rng.i64(-4..=4),
             })
             .collect();
-        let outside = rng.bool();
+        let may_be_outside = rng.bool();
         let mut data = Vec::new();
         for _ in 0..count {
             if box_indices {
                 let items = x[0] as i64;
-                data.push(match rng.u8(..if outside { 12 } else { 1 }) {
+                data.push(match rng.u8(..if may_be_outside { 12 } else { 1 }) {
                     10 => [-1, items, i64::MAX, i64::MIN][rng.usize(..4)],
                     _ => rng.i64(0..items.max(1)),
                 });
@@ -243,7 +243,7 @@ impl<'a> Op<'a> for Crop<'a> {
                     true => (reach.saturating_neg().min(end), end - 1),
                     false => (0, end.saturating_sub(1).saturating_sub(reach)),
                 };
-                data.push(match rng.u8(..if outside { 20 } else { 1 }) {
+                data.push(match rng.u8(..if may_be_outside { 20 } else { 1 }) {
                     0..8 => rng.i64(low..=high.max(low)),
                     8..16 => rng.i64(-size - 1..=end + size),
                     16 => (1 << 32) + rng.i64(-2..=end),
@@ -382,10 +382,10 @@ impl<'a> Op<'a> for Paste<'a> {
             let arrays = self.crop.on(run)?;
             tensor.paste(&patches, make_boxes(&arrays), &options)?
         } else {
-            let whole = View::new(tensor.shape())?;
+            let whole_view = View::new(tensor.shape())?;
             let dest = view
                 .iter()
-                .try_fold(whole, |view, step| step.of_view(&view))?;
+                .try_fold(whole_view, |view, step| step.of_view(&view))?;
             let tuples = run.upload_indices(self.crop.from.indices)?;
             let boxes = self.crop.boxes.of(self.crop.sizes.len(), tuples.dtype());
             let plan = Plan::paste(dest, patches.shape(), boxes, &options, tensor.dtype())?;

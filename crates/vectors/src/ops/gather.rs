@@ -130,14 +130,14 @@ impl<'a> Op<'a> for Gather<'a> {
         let batch_dims = if rng.bool() { 0 } else { rng.usize(..=axis) };
         let mut indices = params[..batch_dims].to_vec();
         indices.extend(draw_few_dims(rng, 2));
-        let rank = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
+        let draw_axis = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
             0 if at < rank => at as i64 - rank as i64,
             _ => at as i64,
         };
-        args.insert("axis".into(), rank(rng, axis, params.len()).into());
+        args.insert("axis".into(), draw_axis(rng, axis, params.len()).into());
         args.insert(
             "batch_dims".into(),
-            rank(rng, batch_dims, indices.len()).into(),
+            draw_axis(rng, batch_dims, indices.len()).into(),
         );
         draw_policy(rng, &mut args);
         let mut tuples = draw_tuples(rng, &indices, &params[axis..=axis]);

@@ -187,7 +187,7 @@ impl<'a> Op<'a> for Masked<'a> {
                     sizes
                 }
                 _ => {
-                    let mut broadcast = || {
+                    let mut draw_broadcast = || {
                         let mut sizes = params.clone();
                         for size in sizes.iter_mut().filter(|_| rng.u8(..3) == 0) {
                             *size = 1;
@@ -196,7 +196,7 @@ impl<'a> Op<'a> for Masked<'a> {
                         disturb_shape(rng, &mut sizes);
                         sizes
                     };
-                    let (mask, other) = (broadcast(), broadcast());
+                    let (mask, other) = (draw_broadcast(), draw_broadcast());
                     tensors.push(("other", draw_tensor(rng, &other)));
                     mask
                 }

@@ -57,11 +57,11 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         0 => 32,
         _ => entries,
     };
-    let mut mask = |percent: u8| {
+    let mut draw_mask = |percent: u8| {
         let set_bits = (0..bits).filter(|_| rng.u8(..100) < percent);
         set_bits.fold(0, |mask, bit| mask | 1_i32 << bit)
     };
-    let masks = [mask(50), mask(50), mask(6), mask(6)];
+    let masks = [draw_mask(50), draw_mask(50), draw_mask(6), draw_mask(6)];
     let ellipsis_mask = match rng.u8(..3) {
         0 => 1_i64 << rng.usize(..entries + 1),
         _ => 0,

@@ -180,8 +180,8 @@ pub fn array_index<T: Clone>(
     sizes.splice(first_list_dim..first_list_dim, common_shape.iter().copied());
     let mut result = vec_for_shape(&sizes)?;
     for element in all_coordinates(&sizes) {
-        let digits = &element[first_list_dim..first_list_dim + common_shape.len()];
-        let digit_of = |dim: usize| {
+        let shared_coordinates = &element[first_list_dim..first_list_dim + common_shape.len()];
+        let own_coordinate = |dim: usize| {
             let list_number = own_dims.iter().position(|&(found, _)| found == dim);
             let list_number = list_number.expect("a list belongs to a dimension of its own");
             let skipped = if list_number < first_list_dim {
@@ -195,16 +195,16 @@ pub fn array_index<T: Clone>(
         for (axis, read) in reads.iter().enumerate() {
             source_position.push(match read {
                 PositionSource::Single(position) => *position,
-                PositionSource::List(dim, list) => list[digit_of(*dim)],
+                PositionSource::List(dim, list) => list[own_coordinate(*dim)],
                 PositionSource::Array(number) => {
                     let (list, sizes) = &arrays[*number];
-                    let own_digits = &digits[common_shape.len() - sizes.len()..];
-                    let own_digits: Vec<usize> = own_digits
+                    let list_coordinates = &shared_coordinates[common_shape.len() - sizes.len()..];
+                    let list_coordinates: Vec<usize> = list_coordinates
                         .iter()
                         .zip(sizes)
-                        .map(|(&digit, &size)| if size == 1 { 0 } else { digit })
+                        .map(|(&coordinate, &size)| if size == 1 { 0 } else { coordinate })
                         .collect();
-                    position_in_range(*value_at(list, sizes, &own_digits), shape[axis])?
+                    position_in_range(*value_at(list, sizes, &list_coordinates), shape[axis])?
                 }
             });
         }
@@ -262,7 +262,7 @@ fn expand_ellipsis(
         };
         return fail_with(kind, "too many indices for array");
     };
-    let whole = std::iter::repeat_n(Entry::Range(None, None, 1), left);
+    let whole_dims = std::iter::repeat_n(Entry::Range(None, None, 1), left);
     let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
     let (before, after) = entries.split_at(at.unwrap_or(entries.len()));
     // The ellipsis stays, because it separates arrays even if it covers no dimension.
@@ -272,7 +272,7 @@ fn expand_ellipsis(
         .iter()
         .cloned()
         .chain(ellipsis)
-        .chain(whole)
+        .chain(whole_dims)
         .chain(after_ellipsis)
         .collect())
 }
@@ -317,10 +317,10 @@ fn slice_positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i6
     } else {
         (-1, size - 1)
     };
-    let clamped_bound = |clamped_bound: Option<i64>, default: i128| match clamped_bound {
+    let clamped_bound = |bound: Option<i64>, default: i128| match bound {
         None => default,
-        Some(clamped_bound) if clamped_bound < 0 => (i128::from(clamped_bound) + size).max(low),
-        Some(clamped_bound) => i128::from(clamped_bound).min(high),
+        Some(bound) if bound < 0 => (i128::from(bound) + size).max(low),
+        Some(bound) => i128::from(bound).min(high),
     };
     let (mut position, end) = match stride > 0 {
         true => (clamped_bound(begin, low), clamped_bound(end, high)),

@@ -255,7 +255,7 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
     let bits = match numbers {
         Numbers::Truths if rule != ConversionRule::Nearest => u64::from(!is_zero),
         Numbers::Truths | Numbers::Unsigned(_) | Numbers::Signed(_) => {
-            let most: u128 = match (numbers, is_negative) {
+            let max_size: u128 = match (numbers, is_negative) {
                 (Numbers::Truths, false) => 1,
                 (Numbers::Unsigned(_), false) => (1 << width) - 1,
                 (Numbers::Signed(_), false) => (1 << (width - 1)) - 1,
@@ -264,16 +264,16 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
             };
             let size = match value {
                 ExactValue::Nan { .. } => 0,
-                ExactValue::Infinite { .. } => most,
+                ExactValue::Infinite { .. } => max_size,
                 // The low bits of an integer form the element.
                 ExactValue::Finite { size, .. } if rule == ConversionRule::Wrap => size,
                 ExactValue::Finite { size, exponent, .. }
                     if rule == ConversionRule::Cut && exponent < 0 =>
                 {
-                    (size >> exponent.unsigned_abs().min(127)).min(most)
+                    (size >> exponent.unsigned_abs().min(127)).min(max_size)
                 }
                 ExactValue::Finite { size, exponent, .. } => {
-                    index_of_nearest(most, (size, exponent), |n| (n, 0))
+                    index_of_nearest(max_size, (size, exponent), |n| (n, 0))
                 }
             };
             if is_negative {

@@ -55,8 +55,8 @@ impl Boxes<'_> {
             if stride == 0 {
                 return fail_with("stride_zero", format!("stride {d} is 0"));
             }
-            let long = size > 0 && (size - 1) * stride.abs() >= values_shape[1 + d] as i128;
-            if long && (self.clamp || self.circular) {
+            let is_too_long = size > 0 && (size - 1) * stride.abs() >= values_shape[1 + d] as i128;
+            if is_too_long && (self.clamp || self.circular) {
                 let shape = format_shape(values_shape);
                 return fail_with(
                     "crop_box_size",

@@ -196,8 +196,8 @@ fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), Refere
 /// Returns the coordinates of every element of `shape`, in row-major order.
 fn all_coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let first_element = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
-    iter::successors(first_element, |last| {
-        let mut next = last.clone();
+    iter::successors(first_element, |previous| {
+        let mut next = previous.clone();
         for axis in (0..shape.len()).rev() {
             next[axis] += 1;
             if next[axis] < shape[axis] {

@@ -113,8 +113,8 @@ impl Selection {
     pub(super) fn source_coordinates(&self) -> impl Iterator<Item = Vec<usize>> {
         // An empty result needs no positions. There can be too many for memory, because an array with a dimension of
         // size 0 can have any other sizes.
-        let empty = self.shape.contains(&0);
-        let listed_ranges = self.ranges.iter().filter(|_| !empty);
+        let is_empty = self.shape.contains(&0);
+        let listed_ranges = self.ranges.iter().filter(|_| !is_empty);
         let positions: Vec<Vec<usize>> = listed_ranges.map(PythonRange::positions).collect();
         all_coordinates(&self.shape).map(move |element| {
             // A shrunk dimension has a single position and no axis in the result.

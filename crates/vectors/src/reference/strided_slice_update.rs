@@ -56,8 +56,8 @@ pub fn strided_slice_update<T: Clone>(
             format!("Cannot broadcast input shape {from} into final shape {to}"),
         );
     }
-    let new = broadcast_to(value, aligned_shape, &selection.shape)?;
-    for (source, value) in iter::zip(selection.source_coordinates(), new) {
+    let new_values = broadcast_to(value, aligned_shape, &selection.shape)?;
+    for (source, value) in iter::zip(selection.source_coordinates(), new_values) {
         *at_mut(&mut values, shape, &source) = value;
     }
     Ok(values)

@@ -175,11 +175,11 @@ pub fn xla_gather<T: Clone + Default>(
     check_length("operand", operand.len(), shape)?;
     check_length("start_indices", indices.len(), indices_shape)?;
     dims.check_dims(shape, indices_shape)?;
-    let at_most_one = |d: &usize| slice_sizes[*d] <= 1;
-    let fits = slice_sizes.len() == shape.len() // C20
+    let is_at_most_one = |d: &usize| slice_sizes[*d] <= 1;
+    let are_sizes_valid = slice_sizes.len() == shape.len() // C20
         && slice_sizes.iter().zip(shape).all(|(size, all)| size <= all) // C21
-        && dims.dropped.iter().all(at_most_one) // C9
-        && dims.batching.iter().all(at_most_one); // C12
+        && dims.dropped.iter().all(is_at_most_one) // C9
+        && dims.batching.iter().all(is_at_most_one); // C12
     let wrong_shape = || {
         format!(
             "slice_sizes {} of {}",
@@ -187,7 +187,7 @@ pub fn xla_gather<T: Clone + Default>(
             format_shape(shape)
         )
     };
-    if !fits {
+    if !are_sizes_valid {
         return fail_with("dimension_numbers", wrong_shape());
     }
     let is_kept = |&d: &usize| !dims.dropped.contains(&d) && !dims.batching.contains(&d);
