@@ -71,8 +71,9 @@ fn converted(bits: u32, table: u32) -> u32 {
     return select(single, (single & HIGH) | 0x7fc00000u, (single & ~HIGH) > 0x7f800000u);
 }
 
-// Returns the number of an element of the row that is inside the source. If the run is cropped, it is the element at
-// position 0, because unit 0 can be outside the source.
+// Returns the number of an element of the source that has the same table as the row. This is the row's first element
+// or, if the run is cropped, the element at position 0 of the cropped dimension, because the row's first element can be
+// outside the source.
 fn origin(row: Row) -> u32 {
     for (var c = 0u; CROPS && c < coordinates(); c++) {
         if walk.coordinates[c].along == RUN { return row.base - row.place * walk.coordinates[c].stride; }

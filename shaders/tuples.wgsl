@@ -5,9 +5,9 @@
 // Needs: no other names.
 #import uniforms.wgsl
 
-// True if coordinates can extend along dimensions, as in crops and gradients of slices.
+// True if coordinates can grow along dimensions, as in crops and gradients of slices.
 override CROPS: bool = true;
-// True if all coordinates extend along dimensions from positions that are not in tuples, as in gradients of slices.
+// True if all coordinates grow along dimensions from positions that are not in tuples, as in gradients of slices.
 // Sizes and extents are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
 // True if an integer of a tuple is in range exactly when, as an unsigned integer, it is less than its dimension's size.

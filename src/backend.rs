@@ -74,8 +74,8 @@ impl Backend {
     /// operation. Such errors include a lost device, too little device memory, a limit that is too low, and an element
     /// type that the shaders cannot combine. The fallback covers [`Backend::stream`] and all calls that take and return
     /// host values, such as [`Backend::slice`], [`Backend::gather_nd`] and [`Backend::scatter_nd`]. Tensors stay on
-    /// their device: an operation on a tensor that fails there is an error. [`Backend::last_fallback`] tells whether
-    /// the CPU did an operation, and why.
+    /// their device: if an operation on a tensor fails there, the call returns the error. [`Backend::last_fallback`]
+    /// tells whether the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {

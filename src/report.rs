@@ -53,7 +53,7 @@ pub struct Report {
     /// The number of bytes that were copied first because an array that was changed in place shared its memory with
     /// another tensor.
     pub copied: usize,
-    /// Determines the text of the error.
+    /// The operation, on which the message of [`Error::InvalidIndices`] depends.
     operation: Operation,
     /// The capacity: the largest number of true elements that the result can hold.
     capacity: usize,

@@ -583,7 +583,7 @@ pub(crate) struct ScatterArguments {
     /// The values: an array, or numbers
     #[arg(allow_hyphen_values = true)]
     updates: Source,
-    /// How an update is combined with the element at its position [default: update; into zeros, add]
+    /// How an update is combined with the element at its position [default: update, or add into zeros]
     #[arg(long, value_enum, value_name = "HOW")]
     combine: Option<Combination>,
     #[command(flatten)]

@@ -26,7 +26,7 @@ const PREFETCH_BYTES: usize = 512;
 /// Slices of fewer bytes are not prefetched.
 const PREFETCH_MIN_BYTES: usize = 32;
 
-/// One thread's share of a scatter: `dest`, a part of the destination, and all rows. The thread combines only the rows
+/// One thread's share of a scatter: a part of the destination (`dest`) and all rows. The thread combines only the rows
 /// whose slice is in `dest`.
 pub(super) struct ThreadShare<'a> {
     /// The size in bytes of a slice, which is also the size of a row.

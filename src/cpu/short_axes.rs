@@ -25,12 +25,12 @@ use crate::prelude::*;
 use crate::{text::counted, walk::Dim};
 use core::{fmt, mem};
 
-/// The minimum size of a run in bytes, unless the next axis would make it longer than [`LONG_RUN`].
-const RUN: usize = 8 * LINE;
+/// The minimum size of a run in bytes, unless the next axis would make it longer than [`MAX_RUN_BYTES`].
+const MIN_RUN_BYTES: usize = 8 * LINE;
 /// The maximum size of a run in bytes. A run stays in the first-level cache.
-const LONG_RUN: usize = 16 << 10;
+const MAX_RUN_BYTES: usize = 16 << 10;
 /// A row of at least this many bytes needs no tiles of several axes.
-const LONG_ROW: usize = 4 * LINE;
+const LONG_ROW_BYTES: usize = 4 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
 /// processor then translates its address only once.
 const PAGE: usize = 4 << 10;
@@ -89,7 +89,7 @@ impl ShortAxes {
     /// at each position of `dims`, in units of `unit` bytes. Returns `None` if rows are long, if a run would be
     /// shorter than a cache line, or if no pieces share a cache line of the source.
     pub(super) fn find(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
-        if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW {
+        if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW_BYTES {
             return None;
         }
         let outer = dims.iter().map(|dim| Axis::of(unit, dim));
@@ -98,7 +98,7 @@ impl ShortAxes {
             .map(|axis| Dim::shared(axis.size, axis.stride))
             .collect();
         let (mut first, mut run) = (axes.len(), piece);
-        while first > 0 && run < RUN && run * axes[first - 1].size <= LONG_RUN {
+        while first > 0 && run < MIN_RUN_BYTES && run * axes[first - 1].size <= MAX_RUN_BYTES {
             first -= 1;
             run *= axes[first].size;
         }

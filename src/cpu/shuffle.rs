@@ -112,8 +112,9 @@ impl Shuffle {
     #[inline]
     pub(super) fn for_row(piece: usize, row: Axis) -> Option<Self> {
         // Copies of 8 bytes are faster for a few pieces.
-        let is_few = piece == 8 && row.size < 8;
-        (piece <= VECTOR / 2 && !is_few).then(|| Self::for_near_rows(piece, Axis::ONE, row))?
+        let copies_are_faster = piece == 8 && row.size < 8;
+        (piece <= VECTOR / 2 && !copies_are_faster)
+            .then(|| Self::for_near_rows(piece, Axis::ONE, row))?
     }
 
     /// Returns the loop for blocks of short rows. The pieces of a row are along `row`, and the rows of a block are
@@ -311,8 +312,8 @@ impl Shuffle {
 }
 
 /// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
-/// The source vectors contain `row_count` rows, at distances given by `outer`. `inner` gives the number and the distance of
-/// a row's pieces. The lowest row begins `below` bytes after the first byte of the source vectors.
+/// The source vectors contain `row_count` rows, at distances given by `outer`. `inner` gives the number and the
+/// distance of a row's pieces. The lowest row begins `below` bytes after the first byte of the source vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
     inner: Axis,

@@ -134,8 +134,11 @@ impl<'a> LoopNest<'a> {
     /// Returns the tiles of a slice with many short axes. Returns `None` if a part of `bytes` bytes is not the whole
     /// result, or if other loops are as fast.
     fn short_axes(&self, bytes: usize) -> Option<ShortAxes> {
-        let squares = self.tiles.is_some_and(Tiles::are_better_than_short_axes);
-        if bytes < SHORT_AXES_MIN_BYTES || squares || !matches!(self.kernel, Kernel::Copy { .. }) {
+        let squares_are_faster = self.tiles.is_some_and(Tiles::are_better_than_short_axes);
+        if bytes < SHORT_AXES_MIN_BYTES
+            || squares_are_faster
+            || !matches!(self.kernel, Kernel::Copy { .. })
+        {
             return None;
         }
         let axes = ShortAxes::find(self.unit, self.piece, self.rows, self.row);

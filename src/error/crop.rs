@@ -1,4 +1,5 @@
-//! Errors of crops and pastes. A dimension is a dimension of `x`. The positions along the first dimension are items.
+//! Errors of crops and pastes. `x` is the array that is cropped or pasted into, and a `dimension` is a dimension of
+//! `x`. Each position along its first dimension is an item.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};
@@ -89,8 +90,8 @@ pub(crate) fn wrong_item_count(boxes: usize, items: usize) -> Error {
     )
 }
 
-/// Returns the error for boxes that span more positions than a dimension of `x` has, although they are circular or
-/// clamped (`OutOfRange::Clamp`).
+/// Returns the error for circular or clamped (`OutOfRange::Clamp`) boxes that are longer than a dimension of `x`. Such
+/// boxes must fit in the dimension.
 pub(crate) fn box_size(dimension: usize, size: usize, stride: isize, x: &[usize]) -> Error {
     argument!(
         CropBoxSize,

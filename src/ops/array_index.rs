@@ -102,8 +102,8 @@ pub(super) struct SelectedElements {
     pub(super) view: Option<View>,
     /// The first element of the view that the arrays select from.
     pub(super) offset: usize,
-    /// The parts of an element's distance from `offset`. All combinations, with the last part varying fastest, are the
-    /// elements of the selection in row-major order.
+    /// The selectors of distances. The distance of an element from `offset` is the sum of one distance from each
+    /// selector. In row-major order of the selection, the last selector varies fastest.
     pub(super) parts: Vec<ArraySelector>,
 }
 

@@ -386,7 +386,8 @@ impl Writer {
         let create = || {
             let extension = file_extension(path);
             let len = claimed_len(element.name(), element.size(), shape)?;
-            // If the path names an array, that array is added to the existing file. Opening a named pipe would block.
+            // If the path names an array, that array is added to the file, so an existing file is opened. Only regular
+            // files are opened, because opening a named pipe would block.
             let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
             let present = match tensor {
                 Some(_) if is_file() => Some(File::open(path)?),

@@ -125,7 +125,8 @@ fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Resu
     Ok(source_view.and_then(|source_view| plan.written_to(&source_view)))
 }
 
-/// Draws a list of different dimensions of an array of this rank, in ascending order in most cases.
+/// Draws a list of dimensions of an array of this rank. Most lists ascend without duplicates. Some are reversed, or end
+/// with any number.
 fn draw_dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     let mut dims = Vec::new();
     for d in 0..rank {

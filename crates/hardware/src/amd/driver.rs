@@ -36,7 +36,7 @@ impl Driver {
         let info = adapter.get_info();
         let features = adapter.features() & wgpu::Features::IMMEDIATES;
         let (limits, hints) = (adapter.limits(), wgpu::MemoryHints::default());
-        // SAFETY: the returned adapters are dropped in this function, and destroyed nowhere else.
+        // SAFETY: `raw` is dropped at the end of this function, and nothing destroys its handle directly.
         let raw = unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
         // SAFETY: the adapter reports these features and limits.
         let open_device = unsafe { raw.open(features, &limits, &hints) };

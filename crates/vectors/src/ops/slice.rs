@@ -5,9 +5,9 @@ use super::*;
 pub struct Slice<'a> {
     /// The array that is sliced.
     pub input: &'a Tensor,
-    /// The first position of each dimension.
+    /// The first selected position in each dimension.
     pub begin: Vec<i64>,
-    /// The number of positions in each dimension. -1 means all from `begin` on.
+    /// The number of selected positions in each dimension. -1 means all from `begin` on.
     pub size: Vec<i64>,
 }
 

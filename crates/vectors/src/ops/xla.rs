@@ -257,11 +257,8 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         disturb_shape(rng, &mut result);
         let mut updates = draw_tensor(rng, &result);
         // The values are small, so that the result of a few updates fits the smallest element type.
-        let max_value = if combine == "mul" { 2 } else { 8 };
-        updates
-            .data
-            .iter_mut()
-            .for_each(|value| *value %= max_value);
+        let limit = if combine == "mul" { 2 } else { 8 };
+        updates.data.iter_mut().for_each(|value| *value %= limit);
         let tensors = [
             ("tensor", draw_tensor(rng, &operand)),
             ("indices", drawn.indices),
