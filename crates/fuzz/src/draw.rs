@@ -24,7 +24,9 @@ pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     let small_integer = u.int_in_range(-7..=7)?;
     Ok(match u.int_in_range(0..=9)? {
         0 => u.arbitrary()?,
-        1 | 2 => u.choose(&OVERFLOWING_INTEGERS)?.saturating_add(small_integer),
+        1 | 2 => u
+            .choose(&OVERFLOWING_INTEGERS)?
+            .saturating_add(small_integer),
         _ => small_integer,
     })
 }

@@ -178,7 +178,7 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
             false => size(u)?.min(shape[d]),
         };
     }
-    let (out_of_range, negative) = draw_policies(u)?;
+    let (out_of_range, _) = draw_policies(u)?;
     let plan = match u.arbitrary()? {
         true => {
             let dims = GatherDims {
