@@ -92,7 +92,7 @@ pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> 
     )
 }
 
-/// Returns the error for a `dy`, the input of the gradient, that does not have the shape of the slice.
+/// Returns the error for a `dy` (the input of the gradient) whose shape is not the shape of the slice.
 pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         DyShape,

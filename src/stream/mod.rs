@@ -25,7 +25,7 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::cut_into_pieces;
 
-/// The maximum of the default of [`Stream::memory`], in bytes.
+/// The largest default of [`Stream::memory`], in bytes.
 const MAX_DEFAULT_MEMORY: usize = 1 << 30;
 
 /// The maximum size in bytes of a piece that the CPU makes. The beginning of a larger piece would leave the cache
