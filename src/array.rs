@@ -96,7 +96,7 @@ where
 }
 
 impl<'a, T> ArrayRef<'a, T> {
-    /// The size of each dimension, the outermost first.
+    /// Returns the size of each dimension, the outermost first.
     pub fn shape(&self) -> &[usize] {
         match &self.0 {
             ArrayLayout::RowMajor { shape, .. } => shape,

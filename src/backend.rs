@@ -276,7 +276,7 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// The GPU. `None` if the backend is the CPU.
+    /// Returns the GPU, or `None` if the backend is the CPU.
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.device {
             Device::Cpu => None,

@@ -35,7 +35,7 @@ impl Combine {
         Self::Update,
     ];
 
-    /// The name, such as `"add"`.
+    /// Returns the name, such as `"add"`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",

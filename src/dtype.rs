@@ -19,7 +19,7 @@ macro_rules! dtypes {
             /// Every element type.
             pub const ALL: [Self; 15] = [$(Self::$dtype),*];
 
-            /// The size of one element in bytes: 1, 2, 4, 8 or 16.
+            /// Returns the size of one element in bytes: 1, 2, 4, 8 or 16.
             pub const fn size(self) -> usize {
                 match self {
                     $(Self::$dtype => $bytes,)*
@@ -32,8 +32,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// The unsigned type with elements of `bytes` bytes; for more than 8 bytes, the type with elements of 16
-            /// bytes.
+            /// Returns the unsigned type with elements of `bytes` bytes; for more than 8 bytes, the type with elements
+            /// of 16 bytes.
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             pub(crate) const fn of_size(bytes: usize) -> Self {
                 match bytes {
@@ -45,8 +45,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// The type's name in TensorFlow and NumPy, such as `"float32"`. `Display` prints the name in Rust, such as
-            /// `f32`.
+            /// Returns the type's name in TensorFlow and NumPy, such as `"float32"`. `Display` prints the name in Rust,
+            /// such as `f32`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$dtype => $name,)*

@@ -153,18 +153,18 @@ impl Move {
         Self::of_grad(&[bytes], DType::U8, &[0], None)
     }
 
-    /// The shape of the result, or of the array that a move changes in place.
+    /// Returns the shape of the result, or of the array that a move changes in place.
     #[cfg(feature = "gpu")]
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The element type of the result, and of the source unless the move converts.
+    /// Returns the element type of the result, and of the source unless the move converts.
     pub(crate) fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The size of the result, or of the array that a move changes in place, in bytes.
+    /// Returns the size of the result, or of the array that a move changes in place, in bytes.
     pub(crate) fn result_bytes(&self) -> usize {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
@@ -178,13 +178,13 @@ impl Move {
         }
     }
 
-    /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params` of a
-    /// gather, `x` of a crop, `updates` of a scatter.
+    /// Returns the size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params`
+    /// of a gather, `x` of a crop, `updates` of a scatter.
     pub(crate) fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.source_dtype().size()
     }
 
-    /// The number of bytes that the move reads and the number of bytes that it writes, not counting indices.
+    /// Returns the number of bytes that the move reads and the number of bytes that it writes, not counting indices.
     pub(crate) fn moved_bytes(&self) -> (usize, usize) {
         let walked_bytes = self.walk.as_ref().map_or(0, Walk::bytes);
         match self.effect {
@@ -195,7 +195,7 @@ impl Move {
         }
     }
 
-    /// The number of rows that the move has. The whole result of a gradient is one row.
+    /// Returns the number of rows that the move has. The whole result of a gradient is one row.
     pub(crate) fn rows(&self) -> usize {
         match (self.effect(), &self.walk) {
             (Effect::Fill, _) => usize::from(self.result_bytes() > 0),
@@ -203,7 +203,7 @@ impl Move {
         }
     }
 
-    /// The name of the operation.
+    /// Returns the name of the operation.
     pub(crate) fn name(&self) -> &'static str {
         self.operation.name()
     }
@@ -237,14 +237,14 @@ impl Move {
         self.effect
     }
 
-    /// The pairs of units of source and destination. `None` if there is nothing to move. A gradient's walk leaves out
-    /// the elements that become zeros.
+    /// Returns the pairs of units of source and destination, or `None` if there is nothing to move. A gradient's walk
+    /// leaves out the elements that become zeros.
     pub(crate) fn walk(&self) -> Option<&Walk> {
         self.walk.as_ref()
     }
 
-    /// The shapes and the policy of the index tuples of a gather, a crop or a scatter. `None` for moves without
-    /// indices.
+    /// Returns the shapes and the policy of the index tuples of a gather, a crop or a scatter, or `None` for moves
+    /// without indices.
     pub(crate) fn tuples(&self) -> Option<TupleSpec<'_>> {
         self.indices.as_ref().map(|indices| {
             let (shape, tuple) = indices.shape.split_at(indices.tuple_dims);
@@ -285,7 +285,7 @@ impl Move {
         }
     }
 
-    /// The element type of the indices on a GPU.
+    /// Returns the element type of the indices on a GPU.
     pub(crate) fn index_dtype(&self) -> DType {
         match self.indices.as_ref().map(|indices| indices.index) {
             Some(IndexType::U32) => DType::U32,
@@ -308,14 +308,14 @@ impl Move {
         }
     }
 
-    /// The type of the indices on a GPU. `I32` for moves without indices.
+    /// Returns the type of the indices on a GPU, or `I32` for moves without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_type(&self) -> IndexType {
         let indices = self.indices.as_ref();
         indices.map_or(IndexType::I32, |indices| indices.index)
     }
 
-    /// The size in bytes of all indices on a GPU. 0 for moves without indices.
+    /// Returns the size in bytes of all indices on a GPU, or 0 for moves without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self) -> usize {
         self.tuples()
@@ -328,7 +328,7 @@ impl Move {
         indices.map(|indices| indices.policy).unwrap_or_default()
     }
 
-    /// The number of integers in an index tuple. 0 for moves without indices.
+    /// Returns the number of integers in an index tuple, or 0 for moves without indices.
     pub(crate) fn depth(&self) -> usize {
         self.tuples().map_or(0, |tuples| tuples.depth)
     }

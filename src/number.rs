@@ -25,7 +25,7 @@ pub(crate) const ON_GPU: [DType; 7] = [
     DType::F32,
 ];
 
-/// The value of an element of 8 or 16 bits, or of `f32`. Bits above the type's size are ignored.
+/// Returns the value of an element of 8 or 16 bits, or of `f32`. Bits above the type's size are ignored.
 #[inline(always)]
 pub(crate) fn f32_of(dtype: DType, bits: u32) -> f32 {
     match dtype {

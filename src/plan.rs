@@ -247,7 +247,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// An array of elements. The plan reads this view of it.
+    /// Returns an array of elements. The plan reads this view of it.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -277,7 +277,7 @@ impl ArraySpec {
         }
     }
 
-    /// The first output.
+    /// Returns the first output.
     pub(crate) fn result(shape: &[usize], dtype: DType) -> Self {
         Self::whole("dest", shape, dtype, Kind::Elements)
     }
@@ -294,7 +294,7 @@ impl ArraySpec {
         self.kind.check(self.name, found, self.dtype)
     }
 
-    /// The size of the memory in bytes.
+    /// Returns the size of the memory in bytes.
     pub fn bytes(&self) -> usize {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
@@ -412,7 +412,7 @@ impl Steps {
         }
     }
 
-    /// The shape of the first output.
+    /// Returns the shape of the first output.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.outputs[0].shape
     }
@@ -441,7 +441,7 @@ impl Plan {
         }
     }
 
-    /// The works that a GPU prepared for the plan.
+    /// Returns the works that a GPU prepared for the plan.
     #[cfg(feature = "gpu")]
     pub(crate) fn works(&self) -> &Works {
         &self.works
@@ -456,7 +456,7 @@ impl Plan {
         }
     }
 
-    /// The steps in order.
+    /// Returns the steps in order.
     pub(crate) fn steps(&self) -> impl ExactSizeIterator<Item = (&Move, &Operands)> {
         let (one, many) = match &self.form {
             Form::One { what, .. } => {
@@ -475,7 +475,7 @@ impl Plan {
         (0..count).map(move |_| all_steps.next().expect("as many steps as counted"))
     }
 
-    /// The memory between the steps.
+    /// Returns the memory between the steps.
     #[cfg(feature = "gpu")]
     pub(crate) fn temps(&self) -> &[Temp] {
         match &self.form {
@@ -537,7 +537,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The arrays that the caller passes, in order.
+    /// Returns the arrays that the caller passes, in order.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan};
@@ -569,7 +569,7 @@ impl Plan {
         }
     }
 
-    /// The arrays that the plan makes or changes, in order. The first is the result.
+    /// Returns the arrays that the plan makes or changes, in order. The first is the result.
     pub fn outputs(&self) -> Cow<'_, [ArraySpec]> {
         match &self.form {
             Form::One { what, .. } => Cow::Owned(vec![ArraySpec::result(&what.shape, what.dtype)]),
@@ -577,7 +577,7 @@ impl Plan {
         }
     }
 
-    /// The shape of the result, or of the array that a plan changes in place.
+    /// Returns the shape of the result, or of the array that a plan changes in place.
     pub fn shape(&self) -> &[usize] {
         match &self.form {
             Form::One { what, .. } => &what.shape,
@@ -585,7 +585,7 @@ impl Plan {
         }
     }
 
-    /// The shape of the first output.
+    /// Returns the shape of the first output.
     pub(crate) fn into_shape(self) -> Vec<usize> {
         match self.form {
             Form::One { what, .. } => what.shape,
@@ -593,7 +593,7 @@ impl Plan {
         }
     }
 
-    /// The element type of the result, and of the source unless the plan [converts](Plan::converted).
+    /// Returns the element type of the result, and of the source unless the plan [converts](Plan::converted).
     pub fn dtype(&self) -> DType {
         match &self.form {
             Form::One { what, .. } => what.dtype,
@@ -601,7 +601,7 @@ impl Plan {
         }
     }
 
-    /// The size of the first output in bytes.
+    /// Returns the size of the first output in bytes.
     pub(crate) fn result_bytes(&self) -> usize {
         self.shape().iter().product::<usize>() * self.dtype().size()
     }
@@ -615,7 +615,7 @@ impl Plan {
         }
     }
 
-    /// The name of the operation.
+    /// Returns the name of the operation.
     pub(crate) fn name(&self) -> &'static str {
         self.operation().name()
     }
@@ -633,7 +633,7 @@ impl Plan {
         self.single_move().is_some_and(Move::is_slice)
     }
 
-    /// The policy of the caller's tuples.
+    /// Returns the policy of the caller's tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> crate::ops::index::Policy {
         let mut reporting = self.steps().filter(|(_, operands)| operands.reports);

@@ -60,7 +60,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of an operation without tuples.
+    /// Returns the report of an operation without tuples.
     pub(crate) fn for_rows(rows: usize, operation: Operation) -> Self {
         Self {
             tuples: rows,

@@ -67,7 +67,8 @@ impl Dim {
         tuple: 0,
     };
 
-    /// A dimension in which all positions share their tuples. [`Walk::in_order`] sets its distance in the destination.
+    /// Returns a dimension in which all positions share their tuples. [`Walk::in_order`] sets its distance in the
+    /// destination.
     pub(crate) fn shared(size: usize, from: isize) -> Self {
         Self {
             size,
@@ -77,7 +78,7 @@ impl Dim {
         }
     }
 
-    /// A dimension in which each position has its own tuples. [`Walk::in_order`] numbers the tuples.
+    /// Returns a dimension in which each position has its own tuples. [`Walk::in_order`] numbers the tuples.
     pub(crate) fn with_own_tuples(size: usize, from: isize) -> Self {
         Self {
             tuple: 1,
@@ -85,7 +86,7 @@ impl Dim {
         }
     }
 
-    /// The dimensions of a view.
+    /// Returns the dimensions of a view.
     #[inline]
     pub(crate) fn from_view(view: &View) -> Vec<Self> {
         let dims = view.shape.iter().zip(&view.strides);
@@ -93,7 +94,7 @@ impl Dim {
             .collect()
     }
 
-    /// The dimensions of a row-major array.
+    /// Returns the dimensions of a row-major array.
     pub(crate) fn from_shape(shape: &[usize]) -> Vec<Self> {
         let mut dims: Vec<_> = shape.iter().map(|&size| Self::shared(size, 1)).collect();
         let mut next_stride = 1;
@@ -104,7 +105,7 @@ impl Dim {
         dims
     }
 
-    /// The distance between neighbours on one side.
+    /// Returns the distance between neighbours on one side.
     pub(crate) fn stride(&self, side: Side) -> isize {
         match side {
             Side::Source => self.from,
@@ -172,7 +173,7 @@ impl Coordinate {
         self.along.is_some() || matches!(self.begin, StartIndex::At(_))
     }
 
-    /// The distance in units between neighbours in a box.
+    /// Returns the distance in units between neighbours in a box.
     pub(crate) fn step(&self) -> isize {
         self.along.map_or(0, |along| along.step) * self.stride
     }
@@ -219,7 +220,7 @@ pub(crate) struct BoxExtent {
 }
 
 impl BoxExtent {
-    /// The distance between the first and the last position of a box. Saturates at the largest number.
+    /// Returns the distance between the first and the last position of a box. It saturates at the largest number.
     #[cfg(feature = "gpu")]
     pub(crate) fn box_reach(&self) -> isize {
         self.extent
@@ -413,12 +414,12 @@ impl Walk {
         [filling_walk, placing]
     }
 
-    /// The number of units that are moved.
+    /// Returns the number of units that are moved.
     pub(crate) fn units(&self) -> usize {
         self.dims.iter().map(|dim| dim.size).product()
     }
 
-    /// The number of bytes that are moved.
+    /// Returns the number of bytes that are moved.
     pub(crate) fn bytes(&self) -> usize {
         self.units() * self.unit
     }
@@ -432,18 +433,18 @@ impl Walk {
         }
     }
 
-    /// The dimension of a row.
+    /// Returns the dimension of a row.
     pub(crate) fn run(&self) -> Dim {
         self.split_run().0
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         let (_, outer) = self.split_run();
         outer.iter().map(|dim| dim.size).product()
     }
 
-    /// The number of tuples from the first to the last that is read.
+    /// Returns the number of tuples from the first to the last that is read.
     #[cfg(feature = "gpu")]
     pub(crate) fn tuples(&self) -> usize {
         let last_tuples = self.dims.iter().map(|dim| (dim.size - 1) * dim.tuple);
@@ -455,7 +456,7 @@ impl Walk {
         self.along(d).is_some()
     }
 
-    /// The number of the coordinate that extends along dimension `d`.
+    /// Returns the number of the coordinate that extends along dimension `d`.
     pub(crate) fn along(&self, d: usize) -> Option<usize> {
         let is_along =
             |coordinate: &Coordinate| coordinate.along.is_some_and(|along| along.dim == d);
@@ -544,8 +545,8 @@ impl Walk {
         }
     }
 
-    /// The number of contiguous units along the innermost dimension: its size if its units are neighbours on both sides
-    /// and share a tuple, otherwise 1.
+    /// Returns the number of contiguous units along the innermost dimension: its size if its units are neighbours on
+    /// both sides and share a tuple, otherwise 1.
     pub(crate) fn contiguous(&self) -> usize {
         let d = self.dims.len() - 1;
         match self.dims[d] {
@@ -559,7 +560,7 @@ impl Walk {
         }
     }
 
-    /// The dimensions except the dimension of contiguous units.
+    /// Returns the dimensions except the dimension of contiguous units.
     fn outer(&self) -> &[Dim] {
         match self.contiguous() {
             1 => &self.dims,
@@ -567,8 +568,8 @@ impl Walk {
         }
     }
 
-    /// The first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. The walk
-    /// must not have tuples.
+    /// Returns the first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. The
+    /// walk must not have tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
         let mut first_units = [self.from, self.to];
@@ -674,8 +675,8 @@ impl Walk {
         walk
     }
 
-    /// The range from the lowest to the highest unit that the walk can reach on one side. Empty if a coordinate of this
-    /// side has no positions.
+    /// Returns the range from the lowest to the highest unit that the walk can reach on one side. It is empty if a
+    /// coordinate of this side has no positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
         let first_unit = match side {

@@ -274,8 +274,9 @@ fn wrong_conversions_are_refused() {
     );
 }
 
-/// Tests every pair of types by both rules, and scale and bias, against NumPy and exact fractions. GPUs run the
-/// conversions that shaders support and reject the others by name. A backend with a fallback runs all of them.
+/// Tests every pair of types by both rules, to the nearest and `astype`, and with scale and bias, against NumPy and
+/// exact fractions. GPUs run the conversions that shaders support and reject the others by name. A backend with a
+/// fallback runs all of them.
 #[test]
 fn numbers_of_any_width() {
     const CONVERSION_SHADERS: [&str; 7] = [

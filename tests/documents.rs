@@ -42,7 +42,7 @@ fn doc_comments(source: &str) -> String {
     lines.join("\n")
 }
 
-/// The marker that makes a line an item of a list, a heading or a quotation.
+/// Returns the marker that makes a line an item of a list, a heading or a quotation.
 fn block_marker(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -152,7 +152,7 @@ fn a_broken_paragraph_is_found() {
 const FIRST_COMMAND: &str =
     "cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o flipped.png";
 
-/// The lines of code blocks that are longer than 88 columns, numbered from 1.
+/// Returns the lines of code blocks that are longer than 88 columns, numbered from 1.
 fn wide_code(text: &str) -> Vec<(usize, &str)> {
     let mut fenced = false;
     let mut wide = Vec::new();
@@ -184,7 +184,7 @@ fn code_of_the_readme_fits_a_page() {
     );
 }
 
-/// The words of a document, without blocks of code, tables and the addresses of links.
+/// Returns the words of a document, without blocks of code, tables and the addresses of links.
 fn word_count(text: &str) -> usize {
     let mut fenced = false;
     let prose = text.lines().filter(|line| {
@@ -257,7 +257,7 @@ fn counts_of_golden_vectors_are_those_of_the_files() {
     }
 }
 
-/// The ratios of a row in the tables of docs/PERFORMANCE.md. Above 1 wgslice is faster.
+/// Returns the ratios of a row in the tables of docs/PERFORMANCE.md. Above 1 wgslice is faster.
 fn ratios_of_row(row: &str) -> Vec<f64> {
     let performance = read_document("docs/PERFORMANCE.md");
     let row = performance

@@ -495,7 +495,7 @@ fn many_rows_from_several_windows() {
             let tuples = backend
                 .upload((&indices, &[count, front.len() + 1]))
                 .unwrap();
-            // The result reuses this tensor's memory, which is filled with ones, so that unwritten bytes show.
+            // The result reuses this tensor's memory, in which every bit is 1, so that unwritten bytes show.
             drop(
                 backend
                     .upload((&vec![u32::MAX; count * width], &[count, width]))

@@ -43,7 +43,7 @@ fn tensors_slice_on_their_device() {
     }
 }
 
-/// Tensors reuse the memory of dropped tensors, which is filled with ones here, so that unwritten bytes show.
+/// Tensors reuse the memory of dropped tensors. Here every bit of it is 1, so that unwritten bytes show.
 #[test]
 fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
     let check = |backend: &Backend| {

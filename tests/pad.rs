@@ -56,7 +56,8 @@ fn what_cannot_be_padded_is_an_error() {
     assert!(error.to_string().contains("too many elements"), "{error}");
 }
 
-/// A pad of too many dimensions, which would have too many pieces, is rejected before the pieces are planned.
+/// A pad of 11 dimensions by edge values would have too many pieces, and is rejected before they are planned. A pad of
+/// 25 dimensions by a constant has few steps.
 #[test]
 fn many_dimensions_are_padded_by_a_constant_only() {
     let padded = |rank, mode| {

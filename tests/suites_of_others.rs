@@ -71,7 +71,7 @@ impl Array {
         Tensor::from_bytes(backend, self.bytes(), self.dtype(), &self.shape)
     }
 
-    /// The values of indices of 1, 4 or 8 bytes.
+    /// Returns the values of indices of 1, 4 or 8 bytes.
     fn indices(&self) -> Vec<i64> {
         let width = self.dtype().size();
         let value = |bytes: &[u8]| {

@@ -1,10 +1,10 @@
-//! A paged cache of keys and values, as in a language model. For each token of each sequence, it appends a row to a
-//! block of the cache, and gathers the blocks of all sequences by a table.
+//! A program with a paged cache of keys and values, as in a language model. For each token of each sequence, the
+//! program appends a row to a block of the cache, and it gathers the blocks of all sequences by a table.
 //!
-//! It runs 1,000 steps on plans that are prepared once and recorded into the program's own commands, prints the host's
-//! times and wgpu's counters, and compares the cache and the gathered blocks with a model in memory. Then it does the
-//! same with calls on tensors. All of it runs twice, on a device without immediates and on one with them. `README.md`
-//! describes how to run it.
+//! The program runs 1,000 steps on plans that are prepared once and recorded into the program's own commands, prints
+//! the host's times and wgpu's counters, and compares the cache and the gathered blocks with a model in memory. Then it
+//! does the same with calls on tensors. All of it runs twice, on a device without immediates and on one with them.
+//! `README.md` describes how to run it.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -64,7 +64,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The definition of the command line. Every subcommand that makes an array has the options of [`To`].
+    /// Returns the definition of the command line. Every subcommand that makes an array has the options of [`To`].
     pub(crate) fn command_definition() -> clap::Command {
         Self::command().mut_subcommands(|command| match MAKE_NONE.contains(&command.get_name()) {
             true => command,
@@ -205,7 +205,7 @@ pub(crate) struct To {
 }
 
 impl To {
-    /// The format that the user chose.
+    /// Returns the format that the user chose.
     pub(crate) fn chosen_format(&self) -> Option<Format> {
         Format::with_name(self.format.as_deref()?)
     }

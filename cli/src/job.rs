@@ -510,7 +510,7 @@ impl Job<'_> {
     }
 }
 
-/// The command's words for the first array, which the library calls by several names.
+/// Returns the command's words for the first array, which the library calls by several names.
 pub(crate) fn command_words(values: &[&Source]) -> WordList {
     let mut words = WordList::default();
     if let Some(name) = values.first().and_then(|first| source_name(first)) {

@@ -155,7 +155,7 @@ Examples:
             allow_hyphen_values = true
         )]
         at: Option<Source>,
-        /// The size of all boxes along the dimensions of an item
+        /// The size of every box along the dimensions of an item
         #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
         size: Sizes,
         #[command(flatten)]

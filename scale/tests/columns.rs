@@ -87,7 +87,7 @@ impl Numbers {
     }
 }
 
-/// A field of the type `arrow.fixed_shape_tensor` with these parameters.
+/// Returns a field of the type `arrow.fixed_shape_tensor` with these parameters.
 fn extension_field(name: &str, column: &ArrayRef, parameters: &str) -> Field {
     let metadata = [
         ("ARROW:extension:name", "arrow.fixed_shape_tensor"),

@@ -7,7 +7,7 @@
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
-    /// The size of a piece in bytes.
+    /// Returns the size of a piece in bytes.
     fn bytes(self) -> usize;
 
     /// Copies the piece that begins at byte `at` of the source to `dest`, which has the length of a piece. Returns

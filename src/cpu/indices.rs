@@ -17,7 +17,7 @@ pub(crate) enum Indices<'a> {
 }
 
 impl Indices<'_> {
-    /// The number of integers: the number of tuples times the number of integers in a tuple.
+    /// Returns the number of integers: the number of tuples times the number of integers in a tuple.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::I32(indices) => indices.len(),
@@ -27,7 +27,7 @@ impl Indices<'_> {
         }
     }
 
-    /// The tuple with this number, if each tuple has `depth` integers.
+    /// Returns the tuple with this number, if each tuple has `depth` integers.
     pub(crate) fn tuple(&self, number: usize, depth: usize) -> Vec<i64> {
         let range = number * depth..(number + 1) * depth;
         match self {
@@ -38,7 +38,7 @@ impl Indices<'_> {
         }
     }
 
-    /// The element type. It is `u8` for a mask.
+    /// Returns the element type. It is `u8` for a mask.
     pub(crate) fn dtype(&self) -> DType {
         match self {
             Self::I32(_) => DType::I32,

@@ -52,7 +52,9 @@ pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
     match shuffles {}
 }
 
-pub(super) fn transpose_in_registers<const N: usize, const M: usize>(
+pub(super) const MIN_BLOCK_PIECE: usize = 4;
+
+pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     _: (&[u8], usize, isize),
     _: usize,

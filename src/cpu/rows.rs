@@ -18,7 +18,7 @@ impl Axis {
     /// A single position.
     pub(super) const ONE: Self = Self { size: 1, stride: 0 };
 
-    /// The axis of a dimension. A unit has `unit` bytes.
+    /// Returns the axis of a dimension. A unit has `unit` bytes.
     pub(super) fn of(unit: usize, dim: &Dim) -> Self {
         let stride = dim.from.wrapping_mul(unit.cast_signed());
         Self {
@@ -47,7 +47,7 @@ pub(super) struct PieceRows<'a> {
 }
 
 impl<'a> PieceRows<'a> {
-    /// A single block with the rows that fill `dest`. Row `i` begins at byte `at + i · pitch` of the source.
+    /// Returns a single block with the rows that fill `dest`. Row `i` begins at byte `at + i · pitch` of the source.
     #[inline(always)]
     pub(super) fn new(
         source: &'a [u8],

@@ -86,8 +86,8 @@ fn distances(axes: &[Dim]) -> Vec<usize> {
 
 impl ShortAxes {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
-    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if rows are long, if a run would be
-    /// shorter than a cache line, or if no pieces share a cache line of the source.
+    /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` if rows are long, if a
+    /// run would be shorter than a cache line, or if no pieces share a cache line of the source.
     pub(super) fn find(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
         if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW_BYTES {
             return None;

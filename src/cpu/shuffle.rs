@@ -414,41 +414,115 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
     }
 }
 
+/// The size in bytes of the smallest pieces that are transposed in blocks. A block is a cache line of each of `R` rows
+/// and becomes a cache line of each of `R` lanes. With blocks, few bounds checks are needed and each line is read and
+/// written only once, whatever the distance between rows is. A block of smaller pieces has too many rows for that.
+pub(super) const MIN_BLOCK_PIECE: usize = 4;
+
 /// Transposes rows of the source without buffers and writes the next `bytes` bytes of each lane. The first row begins
 /// at byte `at` of the source, and rows are `pitch` bytes apart. `bytes` is a multiple of a vector's size, and the
-/// number of lanes is a multiple of `M`.
+/// number of lanes is a multiple of `M` and at most `R`.
 #[inline(always)]
-pub(super) fn transpose_in_registers<const N: usize, const M: usize>(
+pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     (source, at, pitch): (&[u8], usize, isize),
     bytes: usize,
     lanes: &mut [&mut [u8]],
 ) {
+    let blocks = if N >= MIN_BLOCK_PIECE {
+        bytes / LINE
+    } else {
+        0
+    };
     shuffles.vectorize(
         #[inline(always)]
         || {
-            let lanes = lanes.as_chunks_mut::<M>().0.iter_mut();
-            for (mut at, lanes) in (at..).step_by(VECTOR).zip(lanes) {
-                let mut columns = lanes.each_mut().map(|lane| {
-                    let column = lane.split_off_mut(..bytes);
-                    let column = column.expect("a lane has room").as_chunks_mut().0;
-                    &mut column[..bytes / VECTOR]
-                });
-                for row in 0..bytes / VECTOR {
-                    let mut square = [u8x16::splat(shuffles, 0); M];
-                    for vector in &mut square {
-                        *vector = u8x16::from_slice(shuffles, &source[at..][..VECTOR]);
-                        at = at.wrapping_add_signed(pitch);
-                    }
-                    let square = transposed::<N, M>(square);
-                    for (vector, column) in square.into_iter().zip(&mut columns) {
-                        let to: &mut [u8; VECTOR] = &mut column[row];
-                        vector.store_slice(to);
-                    }
+            let (mut at, mut bytes) = (at, bytes);
+            if blocks > 0
+                && let Some(lanes) = lanes.first_chunk_mut::<R>()
+            {
+                blocks_to_lanes::<N, M, R>(shuffles, (source, at, pitch), blocks, lanes);
+                at = along(at, pitch, blocks * R);
+                bytes -= blocks * LINE;
+            }
+            if bytes > 0 {
+                let lanes = lanes.as_chunks_mut().0;
+                for (at, lanes) in (at..).step_by(VECTOR).zip(lanes) {
+                    squares_to_lanes::<N, M>(shuffles, (source, at, pitch), bytes, lanes);
                 }
             }
         },
     );
+}
+
+/// Transposes `blocks` blocks and writes the next lines of each lane.
+#[inline(always)]
+fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
+    shuffles: Shuffles,
+    (source, mut at, pitch): (&[u8], usize, isize),
+    blocks: usize,
+    lanes: &mut [&mut [u8]; R],
+) {
+    const VECTORS: usize = LINE / VECTOR;
+    let columns = lanes.each_mut().map(|lane| {
+        let column = lane.split_off_mut(..blocks * LINE);
+        let column = column.expect("a lane has room").as_chunks_mut().0;
+        let column: &mut [[[u8; VECTOR]; VECTORS]] = column.as_chunks_mut().0;
+        &mut column[..blocks]
+    });
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "a block is a line of each of `R` columns"
+    )]
+    for block in 0..blocks {
+        let rows: [&[[u8; VECTOR]; VECTORS]; R] = array::from_fn(|_| {
+            let line = source[at..][..LINE].as_chunks().0;
+            // The next lanes need the next line of the row.
+            memory::prefetch(source, at.wrapping_add(LINE));
+            at = at.wrapping_add_signed(pitch);
+            line.first_chunk().expect("a line has several vectors")
+        });
+        for across in 0..VECTORS {
+            for below in 0..VECTORS {
+                let square = array::from_fn(
+                    #[inline(always)]
+                    |n| u8x16::from_slice(shuffles, &rows[below * M + n][across]),
+                );
+                let square = transposed::<N, M>(square);
+                for (n, vector) in square.into_iter().enumerate() {
+                    let to: &mut [u8; VECTOR] = &mut columns[across * M + n][block][below];
+                    vector.store_slice(to);
+                }
+            }
+        }
+    }
+}
+
+/// Transposes squares of `M` rows and `M` lanes and writes the next `bytes` bytes of each lane.
+#[inline(always)]
+fn squares_to_lanes<const N: usize, const M: usize>(
+    shuffles: Shuffles,
+    (source, mut at, pitch): (&[u8], usize, isize),
+    bytes: usize,
+    lanes: &mut [&mut [u8]; M],
+) {
+    let mut columns = lanes.each_mut().map(|lane| {
+        let column = lane.split_off_mut(..bytes);
+        let column = column.expect("a lane has room").as_chunks_mut().0;
+        &mut column[..bytes / VECTOR]
+    });
+    for row in 0..bytes / VECTOR {
+        let mut square = [u8x16::splat(shuffles, 0); M];
+        for vector in &mut square {
+            *vector = u8x16::from_slice(shuffles, &source[at..][..VECTOR]);
+            at = at.wrapping_add_signed(pitch);
+        }
+        let square = transposed::<N, M>(square);
+        for (vector, column) in square.into_iter().zip(&mut columns) {
+            let to: &mut [u8; VECTOR] = &mut column[row];
+            vector.store_slice(to);
+        }
+    }
 }
 
 /// Transposes `M` vectors of `M` pieces of `N` bytes.

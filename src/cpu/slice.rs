@@ -80,7 +80,7 @@ impl<'a> LoopNest<'a> {
     }
 
     /// Returns the loops that copy pieces of `piece` bytes. The pieces of a row are along `row`. There is a row at each
-    /// position of `dims`, in units of `unit` bytes. The first piece is at byte 0 of the source.
+    /// position of `dims`, whose distances count units of `unit` bytes. The first piece is at byte 0 of the source.
     #[inline]
     pub(super) fn over_rows(unit: usize, piece: usize, row: Axis, dims: &'a [Dim]) -> Self {
         let (block, outer) = split_innermost(unit, dims);

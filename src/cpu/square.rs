@@ -17,18 +17,17 @@
 //! d0 d1 d2 d3       b2 d2 b3 d3       a3 b3 c3 d3
 //! ```
 //!
-//! For a large result, a square goes through two buffers. Its rows are copied to the first buffer and transposed into
-//! the second. From there each cache line of the result is written as a whole and can bypass the caches. For other
-//! results, squares are transposed without buffers: [`LINES`] squares along a group of lanes, then the same number for
-//! the next group. Without buffers, slices take up to 65 % less time than with them (Intel Xeon, model 167). With only
-//! one square along the lanes, 512 × 512 f64 take 20 % more time than with buffers.
+//! For most large results, a square goes through two buffers. Its rows are copied to the first buffer and transposed
+//! into the second. From there each cache line of the result is written as a whole and can bypass the caches. For other
+//! results, squares are transposed without buffers: one or more squares along a group of lanes, then the same number
+//! for the next group. Without buffers, transposes take up to 65 % less time than with them (Intel Xeon, model 167).
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
     kernel::Kernel,
     memory::{self, LINE, Lines},
     rows::{Axis, along},
-    shuffle::{Shuffles, VECTOR, transpose, transpose_in_registers},
+    shuffle::{MIN_BLOCK_PIECE, Shuffles, VECTOR, transpose, transpose_in_registers},
 };
 use core::mem;
 
@@ -156,12 +155,17 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         } = tile;
         let (lanes, other_lanes) = tile.lanes.split_at_mut(tile.lanes.len() / M * M);
         let rows = tile.count / M * M;
-        for first in (0..rows).step_by(LINES * R) {
-            let bytes = (LINES * R).min(rows - first) * N;
+        let rows_at_once = R * if N >= MIN_BLOCK_PIECE {
+            LINES_OF_BLOCKS
+        } else {
+            LINES_OF_SQUARES
+        };
+        for first in (0..rows).step_by(rows_at_once) {
+            let bytes = rows_at_once.min(rows - first) * N;
             let begin = along(at, row.stride, first);
             for (begin, lanes) in (begin..).step_by(LINE).zip(lanes.chunks_mut(R)) {
                 let from = (source, begin, row.stride);
-                transpose_in_registers::<N, M>(self.shuffles, from, bytes, lanes);
+                transpose_in_registers::<N, M, R>(self.shuffles, from, bytes, lanes);
             }
         }
         let width = lanes.len() * N;
@@ -230,10 +234,14 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     }
 }
 
-/// The number of cache lines that are written to each lane of a group before the next group, without buffers. With 8,
-/// arrays with rows a power of 2 apart take up to 30 % more time than with 4, because the lines that are read compete
-/// for the same places in the first-level cache.
-const LINES: usize = 4;
+/// The number of cache lines that are written to each lane of a group before the next group, without buffers and in
+/// blocks. With 4 or 64, some arrays take 20 % more time.
+const LINES_OF_BLOCKS: usize = 16;
+
+/// The number of cache lines that are written to each lane of a group before the next group, without buffers and
+/// without blocks. With 8, arrays with rows a power of 2 apart take up to 30 % more time than with 4, because the lines
+/// that are read compete for the same places in the first-level cache.
+const LINES_OF_SQUARES: usize = 4;
 
 /// The number of cache lines that are written to each lane of a group before the next group, through buffers: 1 KiB.
 /// With more lines, too many pages of the source would be read for a group.

@@ -70,9 +70,9 @@ struct LaneBand<'d> {
 
 impl<'a> Tiles<'a> {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
-    /// at each position of `dims`, in units of `unit` bytes. Returns `None` if tiles do not help: if no other
-    /// dimension has a shorter distance in the source than `row`, not counting distance 0, if pieces are long, or if a
-    /// row is shorter than a vector.
+    /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` if tiles do not help: if
+    /// no other dimension has a shorter distance in the source than `row`, not counting distance 0, if a row is shorter
+    /// than a vector, or if pieces are long and would not be moved in the order of the source.
     pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
@@ -93,16 +93,20 @@ impl<'a> Tiles<'a> {
     /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one. They are
     /// faster if they fill registers and the lines of the result stay cached: squares need half of the tiles' time for
     /// 32^4 f32, and an eighth for 16^3 bytes. In results larger than the second-level cache, squares with sides of 8
-    /// pieces take up to 35 % more time than tiles (Intel Xeon, model 167). Squares of pieces of 1 or 2 bytes are
-    /// faster in any result if their sides fill a cache line: for 64 planes of 64 × 64 bytes they need a quarter of the
-    /// tiles' time.
+    /// pieces take up to 35 % more time than tiles (Intel Xeon, model 167); in results that would otherwise bypass the
+    /// caches, squares with sides of 14 pieces take 10 % more (AMD EPYC, family 25, model 1). Squares of pieces of 1 or
+    /// 2 bytes are faster in any result if their sides fill a cache line: for 64 planes of 64 × 64 bytes they need a
+    /// quarter of the tiles' time.
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];
-        let shortest = if self.result_bytes() <= SECOND_LEVEL_CACHE {
+        let bytes = self.result_bytes();
+        let shortest = if bytes <= SECOND_LEVEL_CACHE {
             8
-        } else {
+        } else if bytes < STREAMED {
             12
+        } else {
+            16
         };
         let all_sides = |is: &dyn Fn(usize) -> bool| sides.into_iter().all(is);
         let fill_lines = self.piece <= 2 && all_sides(&|size| size * self.piece >= LINE);
@@ -142,7 +146,16 @@ impl<'a> Tiles<'a> {
     /// cache.
     fn stays_cached(&self) -> bool {
         let collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
-        self.result_bytes() < STREAMED && !collide
+        !self.bypasses_caches() && !collide
+    }
+
+    /// Returns whether the lines of the result bypass the caches. In a large result they do, unless lanes begin in the
+    /// middle of a line, or have several short rows. In these two cases, transposes of 64 MiB take up to twice as long
+    /// if lines bypass the caches (AMD EPYC, family 25, model 1).
+    fn bypasses_caches(&self) -> bool {
+        let (row, lane) = (self.row.size * self.piece, self.lane_bytes());
+        let short_rows = row <= 4 * LINE && row < lane;
+        self.result_bytes() >= STREAMED && lane.is_multiple_of(LINE) && !short_rows
     }
 
     /// Returns the size of the whole result in bytes.
@@ -355,7 +368,7 @@ impl<'a> Tiles<'a> {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => 1,
             Kernel::Shuffle(_) => SPREAD_BYTES / (self.row.size * self.row.stride.unsigned_abs()),
         };
-        memory::streaming(self.result_bytes() >= STREAMED, |lines| {
+        memory::streaming(self.bypasses_caches(), |lines| {
             while !lanes[0].is_empty() {
                 let place = places.next().unwrap_or_default();
                 let at = along(at, self.unit.cast_signed(), place);

@@ -115,7 +115,7 @@ pub(super) enum ArraySelector {
 }
 
 impl View {
-    /// The locations of the elements that an expression selects.
+    /// Returns the locations of the elements that an expression selects.
     pub(super) fn selected_elements(&self, spec: &IndexSpec) -> Result<SelectedElements, Error> {
         let selection = self.apply_slices(spec)?;
         let dim = |view: &Self, at: usize| ArraySelector::Dim(view.shape[at], view.strides[at]);
@@ -301,7 +301,7 @@ impl Selection {
         Ok((sizes, columns))
     }
 
-    /// The dimensions of the view that no array indexes.
+    /// Returns the dimensions of the view that no array indexes.
     fn kept_dims(&self, columns: &[ArrayColumn]) -> impl Iterator<Item = usize> {
         let is_indexed = |at: usize| columns.iter().any(|(indexed, _)| *indexed == at);
         (0..self.view.shape.len()).filter(move |&at| !is_indexed(at))
@@ -402,7 +402,7 @@ impl Outer {
         Ok(plan.with_shortcut(shortcut).plan())
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     fn shape(&self) -> Result<Vec<usize>, Error> {
         let mut shape = self.view.shape.clone();
         for (at, positions) in &self.lists {

@@ -166,7 +166,7 @@ impl PlanConversion {
 }
 
 impl PositionTables {
-    /// The number of elements of the source after which the positions repeat.
+    /// Returns the number of elements of the source after which the positions repeat.
     pub(crate) fn repeat_period(&self) -> usize {
         self.inner * self.positions
     }
@@ -263,7 +263,7 @@ impl Conversion {
 }
 
 impl Conversion {
-    /// The type of the result.
+    /// Returns the type of the result.
     #[cfg(feature = "gpu")]
     pub(crate) fn dtype(&self) -> DType {
         self.to
@@ -482,7 +482,7 @@ impl Move {
         Ok(shape[d + 1..].iter().product())
     }
 
-    /// The type of the source's elements.
+    /// Returns the type of the source's elements.
     pub(crate) fn source_dtype(&self) -> DType {
         match (&self.conversion, self.effect) {
             (Some(of), _) => of.from,

@@ -51,7 +51,7 @@ pub struct CropOptions {
 }
 
 impl CropOptions {
-    /// The distance between neighbouring elements of a box in cropped dimension `d`.
+    /// Returns the distance between neighbouring elements of a box in cropped dimension `d`.
     fn step(&self, d: usize) -> isize {
         self.strides.get(d).copied().unwrap_or(1)
     }
@@ -92,7 +92,7 @@ struct TupleColumns {
 }
 
 impl TupleColumns {
-    /// The number of integers in a tuple if boxes have begins in `dims` dimensions.
+    /// Returns the number of integers in a tuple if boxes have begins in `dims` dimensions.
     fn depth(self, dims: usize) -> usize {
         usize::from(self.box_index) + dims * (1 + usize::from(self.flips))
     }
@@ -182,7 +182,7 @@ impl<'t> InputList<'_, &'t Tensor> for Boxes<&'t Tensor> {
 pub(super) type HostBoxes<'a, I> = Boxes<Cow<'a, [I]>, Cow<'a, [bool]>>;
 
 impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {
-    /// The values in row-major order, and their shapes and types.
+    /// Returns the values in row-major order, and their shapes and types.
     pub(super) fn read(
         self,
         backend: &Backend,
@@ -363,7 +363,7 @@ pub(super) struct BoxTuples {
 }
 
 impl BoxTuples {
-    /// The number of integers of a tuple.
+    /// Returns the number of integers of a tuple.
     fn depth(self) -> usize {
         self.columns.depth(self.dims)
     }
@@ -379,8 +379,8 @@ impl BoxTuples {
         IndexTensor::new((&tuples, self.dtype).into(), 1, policy)
     }
 
-    /// The distance between the items of neighbouring boxes, if box n belongs to item n. 0 with box indices: the tuple
-    /// then selects the item.
+    /// Returns the distance between the items of neighbouring boxes, if box n belongs to item n, or 0 with box indices:
+    /// the tuple then selects the item.
     pub(super) fn item_stride(self, x: &View) -> isize {
         match self.has_own_items() {
             true => x.strides[0],
@@ -521,7 +521,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for begins, box indices or flips of another type, device or shape; or an error of the device.
+    /// [`Error::Argument`] for begins, box indices or flips of another type, device or shape; or an error of the
+    /// device.
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop(self x, by boxes: Boxes<&Tensor>, by options: &CropOptions)
         -> reported = |dtype| boxes.shapes_and_types(x)

@@ -24,8 +24,8 @@ use crate::{
 /// Options of `gather`: TensorFlow's attributes, and the treatment of out-of-range and negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative number counts from the end. `None` is the number in
-    /// `batch_dims`, as in `tf.gather`; if that number is negative, it counts from the end of `params`.
+    /// The indexed dimension of `params`. A negative number counts from the end. With `None`, the dimension is the
+    /// value of `batch_dims`, as in `tf.gather`; here too, a negative number counts from the end of `params`.
     pub axis: Option<isize>,
     /// The number of leading dimensions that `params` and `indices` share, one to one. The rank of `indices` is added
     /// to a negative number.

@@ -59,8 +59,8 @@ pub enum NegativeIndex {
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 ///
-/// [`Gpu::encode`](crate::Gpu::encode) needs buffers of the plan's type. Calls on the CPU, on host values and with tensors
-/// take indices of every type: i32, i64 and u32.
+/// [`Gpu::encode`](crate::Gpu::encode) needs buffers of the plan's type. Calls on the CPU, on host values and with
+/// tensors take indices of every type: i32, i64 and u32.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IndexShape {
     pub(crate) shape: Vec<usize>,
@@ -170,7 +170,7 @@ impl IndexType {
 }
 
 impl IndexType {
-    /// The number of 32-bit words of an index. 0 for a byte.
+    /// Returns the number of 32-bit words of an index, or 0 for a byte.
     pub(crate) fn words(self) -> u32 {
         match self {
             Self::I32 | Self::U32 => 1,

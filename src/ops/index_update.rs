@@ -56,9 +56,9 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: the kinds of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was broadcast, so
-    /// that it selects an element twice, then `Undefined` for a combination that the element type does not have;
-    /// [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
+    /// [`Error::Argument`]: the kinds of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was
+    /// broadcast, so that it selects an element twice, then `Undefined` for a combination that the element type does
+    /// not have; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
     #[doc(alias("index_put", "add_at"))]
     pub fn index_update(
         x: impl IntoView,
@@ -190,13 +190,13 @@ impl SelectedElements {
 }
 
 impl SelectedSlices {
-    /// The number of slices.
+    /// Returns the number of slices.
     fn count(&self) -> usize {
         let sizes = self.dims.iter().map(Vec::len);
         sizes.fold(1, usize::saturating_mul)
     }
 
-    /// The numbers of the slices, in row-major order of the selection.
+    /// Returns the numbers of the slices, in row-major order of the selection.
     pub(crate) fn numbers(&self) -> Result<Arc<[u8]>, Error> {
         match self.index {
             DType::I32 => self.bytes::<i32>(),

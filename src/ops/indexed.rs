@@ -56,8 +56,8 @@ fn sizes_and_strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (
 }
 
 impl IndexTensor {
-    /// The index tensor of this shape and type. Its first `tuple_dims` dimensions number the tuples, which index the
-    /// plan's destination.
+    /// Returns the index tensor of this shape and type. Its first `tuple_dims` dimensions number the tuples, which
+    /// index the plan's destination.
     pub(crate) fn new(
         indices: IndexShape,
         tuple_dims: usize,

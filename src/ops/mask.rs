@@ -51,7 +51,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// The words that a device writes for this result: see [`Plan::with_count`].
+    /// Returns the words that a device writes for this result: see [`Plan::with_count`].
     pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
         let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let kept_rows = self.count.min(self.capacity);
@@ -126,8 +126,8 @@ impl Move {
 impl Plan {
     /// Plans the search for the true elements of a mask of this shape: NumPy's `argwhere`, and TensorFlow's `tf.where`
     /// of one argument. The result has `capacity` rows: one for each true element, in row-major order, and then rows of
-    /// -1. A capacity of `None` is the number of elements of the mask. The report has the number of true elements, and
-    /// [`Plan::with_count`] also writes it on the device.
+    /// -1. A capacity of `None` stands for the number of elements of the mask. The report has the number of true
+    /// elements, and [`Plan::with_count`] also writes it on the device.
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ impl Plan {
 
     /// Plans the slices of `x` that a mask selects: TensorFlow's `boolean_mask`. The inputs are x and the mask. The
     /// mask covers the dimensions of x from `axis` on; a negative `axis` counts from the end. In the result, one
-    /// dimension of `capacity` positions replaces these dimensions. A capacity of `None` is the number of elements of
-    /// the mask. Slices after the last true element are zeros.
+    /// dimension of `capacity` positions replaces these dimensions. A capacity of `None` stands for the number of
+    /// elements of the mask. Slices after the last true element are zeros.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -642,9 +642,9 @@ tensor_methods! {
     /// TensorFlow's `tf.where` of one argument, NumPy's `argwhere`. Rows after the last position are -1.
     ///
     /// The mask is a tensor of bool or u8. On a GPU the call submits the work. It neither waits nor reads anything
-    /// back. `capacity` is the largest number of positions that the result can hold; `None` is the number of elements
-    /// of the mask. If more elements are true, the result has the first ones. The report has the number of all true
-    /// elements.
+    /// back. `capacity` is the largest number of positions that the result can hold; `None` stands for the number of
+    /// elements of the mask. If more elements are true, the result has the first ones. The report has the number of all
+    /// true elements.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -681,8 +681,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`DeviceMismatch`, `MaskDtype`, `MaskScalar`, `Axis`, `MaskShape`); [`Error::ShapeTooLarge`]; or an
-    /// error of the device.
+    /// [`Error::Argument`] (`DeviceMismatch`, `MaskDtype`, `MaskScalar`, `Axis`, `MaskShape`);
+    /// [`Error::ShapeTooLarge`]; or an error of the device.
     #[doc(alias = "masked_select")]
     fn boolean_mask(self x, rows mask, by axis: isize, by capacity: Option<usize>)
         -> reported = |dtype| Plan::boolean_mask(x.layout(), mask.shape(), axis, capacity, dtype), [x, mask];
@@ -724,8 +724,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Axis`, `Condition`, `DeviceMismatch`, `MaskDtype`); [`Error::ShapeTooLarge`]; or an error of
-    /// the device.
+    /// [`Error::Argument`] (`Axis`, `Condition`, `DeviceMismatch`, `MaskDtype`); [`Error::ShapeTooLarge`]; or an error
+    /// of the device.
     fn compress(self x, rows condition, by axis: Option<isize>, by capacity: Option<usize>)
         -> reported = |dtype| Plan::compress(x.layout(), condition.shape(), axis, capacity, dtype), [x, condition];
 

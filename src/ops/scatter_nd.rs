@@ -39,7 +39,7 @@ pub(crate) use crate::combine::Combine;
 /// Options of `scatter_nd`, `tensor_scatter_nd` and `scatter_elements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ScatterOptions {
-    /// The combination of a row with its slice. `None` is the default of the operation in other libraries:
+    /// The combination of a row with its slice. With `None`, it is the default of the operation in other libraries:
     ///
     /// | operation | `None` | as in |
     /// |---|---|---|

@@ -77,7 +77,8 @@ pub struct ScatterDims {
 /// Options of `xla_scatter`: the combination of updates, and the treatment of windows that extend beyond the operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct XlaScatterOptions {
-    /// The combination of an element of the updates with its element of the operand. `None` is [`Combine::Update`].
+    /// The combination of an element of the updates with its element of the operand. `None` stands for
+    /// [`Combine::Update`].
     pub combine: Option<Combine>,
     /// The treatment of windows that extend beyond the operand. A negative index is outside the operand.
     pub out_of_range: OutOfRange,

@@ -15,15 +15,15 @@ use crate::{
 use core::{iter, ops::Range};
 
 impl Move {
-    /// The walk in units of elements.
+    /// Returns the walk in units of elements.
     pub(super) fn in_elements(&self) -> Option<Walk> {
         let walk = self.walk.as_ref();
         walk.map(|walk| walk.in_units_of(self.dtype.size()))
     }
 
-    /// The dimensions of the result of a slice or a gather, with distances in elements of the source. Each dimension of
-    /// the walk was merged from one or more neighbouring dimensions. In the result, `tuple` only indicates whether a
-    /// dimension has its own tuples.
+    /// Returns the dimensions of the result of a slice or a gather, with distances in elements of the source. Each
+    /// dimension of the walk was merged from one or more neighbouring dimensions. In the result, `tuple` only indicates
+    /// whether a dimension has its own tuples.
     pub(super) fn result_dims(&self) -> Vec<Dim> {
         let mut merged_dims = self.in_elements().map_or(Vec::new(), |walk| walk.dims);
         let mut split_dim = |&size: &usize| {
@@ -111,7 +111,7 @@ impl SourceBox {
         self.ranges.iter().map(Range::len).collect()
     }
 
-    /// The number, in the box's row-major order, of the element at which the ranges of all axes begin.
+    /// Returns the number, in the box's row-major order, of the element at which the ranges of all axes begin.
     pub(super) fn offset(&self) -> usize {
         let strides = shape::row_major_strides(&self.box_extents());
         self.from
@@ -121,7 +121,7 @@ impl SourceBox {
             .sum()
     }
 
-    /// The strides of the `count` axes in the box, in elements of the box.
+    /// Returns the strides of the `count` axes in the box, in elements of the box.
     pub(super) fn strides(&self, count: usize) -> Vec<isize> {
         let lengths: Vec<usize> = shape::row_major_strides(&self.box_extents());
         let stride_of = |number| match self.steps.get(number) {

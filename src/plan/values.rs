@@ -30,12 +30,12 @@ impl<'a> Values<'a> {
         Self { dtype, bytes }
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub(crate) fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The number of elements. A part of an element counts as one.
+    /// Returns the number of elements. A part of an element counts as one.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len().div_ceil(self.dtype.size())
     }
@@ -110,7 +110,7 @@ impl<'a> ValuesMut<'a> {
         Self { dtype, memory }
     }
 
-    /// The number of elements. A part of an element counts as one.
+    /// Returns the number of elements. A part of an element counts as one.
     pub(super) fn len(&self) -> usize {
         match &self.memory {
             Writable::Bytes(bytes) => bytes.len().div_ceil(self.dtype.size()),

@@ -74,7 +74,7 @@ impl IndexSpec {
         }
     }
 
-    /// The entries, in order.
+    /// Returns the entries, in order.
     pub fn items(&self) -> &[IndexItem] {
         &self.items
     }

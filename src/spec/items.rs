@@ -27,7 +27,7 @@ impl SliceSpec {
         }
     }
 
-    /// The items, in order.
+    /// Returns the items, in order.
     pub fn items(&self) -> &[SliceItem] {
         &self.items
     }

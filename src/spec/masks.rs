@@ -1,4 +1,4 @@
-//! Slices in TensorFlow's encoding: three vectors and five masks. No other file reads a mask.
+//! Slices in TensorFlow's encoding: three vectors and five masks. No other file interprets these masks.
 //!
 //! Bit `i` of a mask applies to entry `i` of the vectors. If several bits are set for one entry, the first of ellipsis,
 //! new axis and shrink axis wins. The begin and end bits have an effect only for a range. Bits beyond the vectors have

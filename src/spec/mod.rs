@@ -63,7 +63,7 @@ impl SliceItem {
         stride: 1,
     };
 
-    /// The same item with another stride. An ellipsis or a new axis has no stride and is returned unchanged.
+    /// Returns the same item with another stride. An ellipsis or a new axis has no stride and is returned unchanged.
     #[must_use]
     pub fn with_stride(self, stride: i64) -> Self {
         match self {

@@ -55,17 +55,17 @@ pub struct View {
 }
 
 impl View {
-    /// The shape of the source.
+    /// Returns the shape of the source.
     pub fn source_shape(&self) -> &[usize] {
         &self.source
     }
 
-    /// The position of the view's first element in the source, in elements. 0 if the view is empty.
+    /// Returns the position of the view's first element in the source, in elements, or 0 if the view is empty.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The shape of the view.
+    /// Returns the shape of the view.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -75,7 +75,7 @@ impl View {
         &self.strides
     }
 
-    /// The number of selected elements. A repeated element counts each time.
+    /// Returns the number of selected elements. A repeated element counts each time.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }

@@ -32,7 +32,7 @@ impl View {
 pub(crate) trait Dimensions {
     fn count(&self) -> usize;
 
-    /// The size of a dimension, and the distance between its positions.
+    /// Returns the size of a dimension, and the distance between its positions.
     fn get(&self, at: usize) -> (usize, isize);
 
     fn set(&mut self, at: usize, size: usize, stride: isize);

@@ -284,8 +284,8 @@ fn sums_to_zero(
 mod tests {
     use super::*;
 
-    /// For every small view of three dimensions, the search finds a repeated element exactly if two positions have the
-    /// same place.
+    /// For every small view of three dimensions, the search finds a repeated element exactly when two positions have
+    /// the same place.
     #[test]
     fn repeats_are_found() {
         let mut counts = [0; 2];

@@ -3,7 +3,8 @@
 //! Every case runs on the CPU and on one device of each adapter, which a seed and the number of the draw choose. So the
 //! pipelines of an adapter are compiled about once, and over many cases each device has its share. `WGSLICE_TEST_ALL=1`
 //! runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by default; `WGSLICE_TEST_CASE` runs the drawn
-//! devices of a single draw, and only the CPU in all others. `WGSLICE_TEST_FIRST=1` ends the process at the first failure.
+//! devices of a single draw, and only the CPU in all others. `WGSLICE_TEST_FIRST=1` ends the process at the first
+//! failure.
 
 use super::{DEVICES, Device, SIZES};
 use std::{
@@ -93,7 +94,7 @@ static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     adapters
 });
 
-/// The places in [`DEVICES`] of the devices that the current draw chooses.
+/// Returns the places in [`DEVICES`] of the devices that the current draw chooses.
 fn places() -> Vec<usize> {
     let mut adapters = ADAPTERS.iter();
     let mut chosen_places = adapters.next().cloned().unwrap_or_default();
@@ -135,7 +136,7 @@ pub(crate) fn again<T>(draws: u64, check: impl FnOnce() -> T) -> T {
     check()
 }
 
-/// The number of draws so far.
+/// Returns the number of draws so far.
 pub(crate) fn draws() -> u64 {
     DRAW_COUNT.get()
 }

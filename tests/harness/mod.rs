@@ -70,7 +70,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// The part of the name that all devices of an adapter have.
+    /// Returns the part of the name that all devices of an adapter have.
     fn adapter(&self) -> &str {
         self.name
             .rsplit_once(", ")

@@ -136,7 +136,7 @@ fn any_depth_and_rank() {
 }
 
 #[test]
-fn bad_rows_are_zero_throughout() {
+fn bad_tuples_give_zeros() {
     check_table(&[
         (X34, &[1, 2], "[3,0]", 0, "(1,) [0] bad [0]"),
         (X34, &[1, 2], "[-1,0]", 0, "(1,) [0] bad [0]"),

@@ -88,9 +88,9 @@ export const crop = new Operation({
     const marked = boxes.map(({ begin: [top, edge], flips: [v, h] }, at) => ({
       top, left: edge, height, width, flips: { v, h }, colour: COLOURS[at % COLOURS.length], label: at,
     }));
-    const flat = left.shape.length < 4 && shown.image;
+    const image = left.shape.length < 4 && shown.image;
     // A frame that stays on the GPU is already on its canvas.
-    const placed = outcome ? flat && sideBySide(shown.image, boxes.length) : sheet(boxes.length, [height, width]);
+    const placed = outcome ? image && sideBySide(image, boxes.length) : sheet(boxes.length, [height, width]);
     const onSheet = ({ colour, label }) => ({ ...placed.box(label), colour, label });
     const onResult = placed ? { boxes: marked.map(onSheet) } : {};
     return {

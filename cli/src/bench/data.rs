@@ -309,7 +309,8 @@ impl<'a> WorkloadData<'a> {
         }))
     }
 
-    /// The shape of the start indices and flips of a crop, and their values. Empty for other operations.
+    /// Returns the shape of the start indices and flips of a crop, and their values. For other operations both vectors
+    /// are empty.
     fn crop_boxes(&self) -> ([usize; 2], Vec<i32>, Vec<bool>) {
         let (mut begins, mut flips) = (Vec::new(), Vec::new());
         let [count, columns] = match &self.work.call {
@@ -324,7 +325,7 @@ impl<'a> WorkloadData<'a> {
         ([count, columns / 2], begins, flips)
     }
 
-    /// The shape of the index tuples.
+    /// Returns the shape of the index tuples.
     pub(crate) fn tuple_shape(&self) -> [usize; 2] {
         match &self.work.operation {
             Operation::GatherNd { indices } => *indices,

@@ -21,7 +21,7 @@ struct BarScale {
 }
 
 impl BarScale {
-    /// A scale of percentages. Bars beyond its end are cut.
+    /// Returns a scale of percentages. Bars beyond its end are cut.
     fn for_percents() -> Self {
         Self {
             labels: ["0%", "50%", "100%", "150%"].map(str::to_owned).into(),
@@ -29,7 +29,7 @@ impl BarScale {
         }
     }
 
-    /// A logarithmic scale of seconds, from a power of ten to another.
+    /// Returns a logarithmic scale of seconds, from a power of ten to another.
     fn for_times(times: &[f64]) -> Self {
         let decimal_logs = times.iter().filter(|&&time| time > 0.0);
         let decimal_logs = decimal_logs.map(|time| time.log10());

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
     use crate::bench::{times::Times, workload::built_in};
 
-    /// A device with these seconds from host to host, and a tenth of them with resident data.
+    /// Returns a device with these seconds from host to host, and a tenth of them with resident data.
     fn test_device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
         let row = |(work, seconds): (&Workload, f64)| {
             let sheet = [

@@ -55,7 +55,7 @@ pub(crate) type TimesByQuantity = BTreeMap<Quantity, Times>;
 /// The bytes of a run's result, if they are on the host. Otherwise empty.
 pub(crate) type Output = Box<dyn AsRef<[u8]>>;
 
-/// The output of a run that leaves its result elsewhere.
+/// Returns the output of a run that leaves its result elsewhere.
 pub(crate) fn no_output() -> Output {
     Box::new([0; 0])
 }

@@ -42,7 +42,7 @@ impl From<DType> for Element {
 }
 
 impl Element {
-    /// An element of a type that `.safetensors` files have.
+    /// Returns the [`Element`] for a type that `.safetensors` files have.
     pub(super) fn safetensors(name: &'static str) -> Self {
         Self {
             dtype: DType::I8,
@@ -50,7 +50,7 @@ impl Element {
         }
     }
 
-    /// An element of a NumPy type.
+    /// Returns the [`Element`] for a NumPy type.
     pub(super) fn numpy(element: Type) -> Self {
         if let Some(dtype) = element.number() {
             return dtype.into();
@@ -69,7 +69,7 @@ impl Element {
         }
     }
 
-    /// The size in bytes of an element in a file.
+    /// Returns the size in bytes of an element in a file.
     pub(crate) fn size(self) -> usize {
         match self.bits_of {
             Some(ForeignType::Numpy(numpy)) => numpy.element.size,

@@ -65,7 +65,7 @@ pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Pr
     Ok(array)
 }
 
-/// The error for elements that the file does not contain, or whose size is unknown.
+/// Returns the error for elements that the file does not contain, or whose size is unknown.
 fn no_fixed_size(element: &Type) -> Problem {
     Problem::invalid(format!(
         "dtype {element} is not supported: {}",

@@ -100,7 +100,7 @@ fn describe_member(
     }
 }
 
-/// The entry for an array with an unreadable header.
+/// Returns the entry for an array with an unreadable header.
 fn unreadable_entry(member: &Member, problem: &Problem) -> Entry {
     let reason = Some(problem.to_string());
     let (damaged, unsupported) = match member.method {

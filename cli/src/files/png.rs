@@ -152,7 +152,7 @@ impl KeptMetadata {
         }
     }
 
-    /// The metadata of a JPEG picture.
+    /// Returns the metadata of a JPEG picture.
     pub(super) fn from_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, grey: bool) -> Self {
         let mut info = Info::default();
         info.icc_profile = profile.map(Cow::Owned);

@@ -91,7 +91,7 @@ pub(crate) struct WantedConversion<'a> {
 }
 
 impl WantedConversion<'_> {
-    /// The conversion of an array of this type.
+    /// Returns the conversion of an array of this type.
     fn conversion_from(self, from: DType) -> Conversion {
         let Self {
             result,

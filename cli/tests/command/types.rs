@@ -18,7 +18,7 @@ struct Array {
     elements: Vec<Vec<u8>>,
 }
 
-/// All arrays of fixed-size elements.
+/// Returns all arrays of fixed-size elements.
 fn all_arrays(folder: &Folder) -> Vec<Array> {
     let described = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
     let described: Value = serde_json::from_str(&described).expect("JSON");

@@ -99,7 +99,8 @@ impl Type {
         }
     }
 
-    /// Describes the elements and what to do, if wgslice has no such numbers.
+    /// Describes the elements, for an error message about a type that wgslice does not support. For Python objects, the
+    /// text also says what to save instead.
     pub fn remark(&self) -> &'static str {
         match self.part_without_fixed_size().unwrap_or(self).kind {
             Kind::Number(_) => "numbers",

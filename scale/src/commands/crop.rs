@@ -23,7 +23,7 @@ pub(crate) struct Crop {
     /// The start of each box: a Zarr array or an .npy file of integers
     #[arg(value_name = "BEGINS")]
     begins: PathBuf,
-    /// The size of all boxes in the leading dimensions of IN; along the other dimensions, a box has all positions
+    /// The size of every box in the leading dimensions of IN; along the other dimensions, a box has all positions
     #[arg(long, value_name = "N,M,...")]
     size: Sizes,
     /// The policy for a box that extends beyond IN: its elements outside become zeros, with a warning; the job fails;

@@ -29,7 +29,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// The usage of a function whose arguments are a tensor and then `texts` texts, such as a slice in Python's
+    /// Returns the usage of a function whose arguments are a tensor and then `texts` texts, such as a slice in Python's
     /// notation.
     pub(super) const fn of_tensor(
         name: &'static str,
@@ -45,8 +45,8 @@ impl Usage {
         }
     }
 
-    /// The usage of a function with two tensors and then `texts` texts as arguments. One of the tensors holds indices
-    /// or a mask. An argument of any type can follow and name the row in errors.
+    /// Returns the usage of a function with two tensors and then `texts` texts as arguments. One of the tensors holds
+    /// indices or a mask. An argument of any type can follow and name the row in errors.
     pub(super) const fn of_indices(
         name: &'static str,
         example: &'static str,

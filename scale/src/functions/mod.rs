@@ -88,7 +88,7 @@ use wgslice::{
     spec::SliceItem,
 };
 
-/// All functions of this crate.
+/// Returns all functions of this crate.
 pub fn all() -> Vec<Arc<ScalarUDF>> {
     vec![
         make_udf(Function::new(StridedSlice)),

@@ -99,7 +99,7 @@ impl Crop {
         &self.begins
     }
 
-    /// The number of dimensions of the result that number boxes.
+    /// Returns the number of dimensions of the result that number boxes.
     pub(super) fn tuple_rank(&self) -> usize {
         self.begins.shape().len() - 1
     }

@@ -19,14 +19,14 @@ pub struct Explanation {
     pub mean_reads: f64,
     /// The number of reads of the most frequently read chunk, counted as in `reads`. 0 if no chunk is read.
     pub max_reads: u64,
-    /// The bytes of these chunks, each counted once. For a conversion, the bytes of the result's elements.
+    /// The number of bytes of these chunks, each counted once. For a conversion, that of the result's elements.
     pub bytes_demanded: u64,
-    /// The bytes of these chunks, each counted as many times as it is read, as in `reads`. For a conversion, the bytes
-    /// of the result's elements.
+    /// The number of bytes of these chunks, each counted as many times as it is read, as in `reads`. For a conversion,
+    /// the bytes of the result's elements.
     pub bytes_planned: u64,
-    /// The bytes of the result's elements, before compression.
+    /// The number of bytes of the result's elements, before compression.
     pub bytes_written: u64,
-    /// The bytes of memory that are reserved for each task, as [`Prepared::task_bytes`] counts them.
+    /// The number of bytes of memory that are reserved for each task, as [`Prepared::task_bytes`] counts them.
     pub task_bytes: u64,
 }
 

@@ -28,7 +28,7 @@ static FAULTS_FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
 
 /// Causes the faults that a task meets before it reads. `shard` is the number of the task's shard.
-pub(super) fn before(shard: u64) -> io::Result<()> {
+pub(super) fn inject_before_read(shard: u64) -> io::Result<()> {
     let Some(folder) = &*FAULTS_FOLDER else {
         return Ok(());
     };
@@ -51,7 +51,7 @@ pub(super) fn before(shard: u64) -> io::Result<()> {
 }
 
 /// Causes the faults that a task meets after it has written its shard.
-pub(super) fn after() {
+pub(super) fn inject_after_write() {
     if let Some(folder) = &*FAULTS_FOLDER {
         sleep(folder, "sleep-after");
     }

@@ -11,7 +11,7 @@ use wgslice::DType;
 /// if the source has chunks.
 const MAX_SHARD_BYTES: usize = 32 << 20;
 /// The maximum size, in decoded bytes, of a chosen chunk if the source is an `.npy` file, which has no chunks.
-const MAX_CHUNK_BYTES: usize = 1 << 20;
+const MAX_CHUNK_BYTES_OF_NPY: usize = 1 << 20;
 
 /// Returns the shape of a result's shards and the shape of its chunks. `element` is the size of an element in bytes.
 /// For each dimension of the result, `chunks` has a size of chunks that suits the source's chunks, or `None` if the
@@ -92,7 +92,7 @@ fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -
     let most = if is_like {
         MAX_SHARD_BYTES
     } else {
-        MAX_CHUNK_BYTES
+        MAX_CHUNK_BYTES_OF_NPY
     };
     while product(&chunk) * element > most {
         // If several dimensions are the largest, the last of them is halved.

@@ -28,7 +28,7 @@ pub struct Summary {
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
-    /// The bytes of the shards that were computed, as they are stored.
+    /// The number of bytes of the shards that were computed, as they are stored.
     pub bytes_written: u64,
     /// The number of index tuples out of range, or of boxes that extend beyond the source, for which the computed
     /// shards have zeros.

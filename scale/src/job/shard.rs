@@ -17,7 +17,7 @@ pub struct Outcome {
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
-    /// The bytes of the shard as it is stored. 0 if the shard existed already.
+    /// The number of bytes of the shard as it is stored, or 0 if the shard existed already.
     pub bytes_written: u64,
     /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard. For a
     /// crop, the number of boxes that extend beyond the source, have zeros there, and begin in this shard.
@@ -174,7 +174,7 @@ impl<'a> Worker<'a> {
         let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
         let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
         let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
-        faults::before(number)
+        faults::inject_before_read(number)
             .map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
         let result = prepared.result_box(&at);
         let [bytes, image] = &mut share.buffers;
@@ -242,7 +242,7 @@ impl<'a> Worker<'a> {
         tiles.encode(image, how.threads)?;
         outcome.bytes_written = image.len() as u64;
         target.write(&at, image, job)?;
-        faults::after();
+        faults::inject_after_write();
         Ok(outcome)
     }
 }

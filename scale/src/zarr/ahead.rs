@@ -186,7 +186,7 @@ struct WantedAnswer<'a> {
     ahead: &'a Ahead,
     key: RequestKey,
     piece: Piece,
-    /// The bytes of the request. 0 if another `WantedAnswer` began it.
+    /// The number of bytes of the request, or 0 if another `WantedAnswer` began it.
     bytes: usize,
 }
 

@@ -247,7 +247,7 @@ impl Store {
         &self.place
     }
 
-    /// The number of bytes that have been read.
+    /// Returns the number of bytes that have been read.
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }

@@ -48,7 +48,7 @@ def v2(name, dtype, filters=None, compressor=None, order="C", array=NUMBERS, **m
         compressors=compressor, **more,
     )
     made[...] = array
-    # The differences are rounded, so their sums are other numbers.
+    # In `v2/delta-float` the differences are rounded, so their sums differ from `array`.
     known(name, array.dtype.name, made[...] if name == "v2/delta-float" else array)
 
 

@@ -88,8 +88,8 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
                 .iter()
                 .find(|other| !stand_together(operator, other))
             {
-                let line = read[read.len().saturating_sub(12)..].join(" ");
-                faults.push(format!("{other} beside {operator}: {line}"));
+                let last_tokens = read[read.len().saturating_sub(12)..].join(" ");
+                faults.push(format!("{other} beside {operator}: {last_tokens}"));
             }
             own_operators.push(operator);
         }

@@ -22,7 +22,7 @@ pub(in crate::gpu) struct PlanArguments<'r, 'a> {
     pub(in crate::gpu) types: &'r [DType],
     pub(in crate::gpu) inputs: &'r [Argument<'a>],
     pub(in crate::gpu) outputs: &'r [Argument<'a>],
-    /// The bytes of outputs that were copied because their memory was shared.
+    /// The number of bytes of outputs that were copied because their memory was shared.
     pub(in crate::gpu) copied: usize,
 }
 

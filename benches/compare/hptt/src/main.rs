@@ -78,7 +78,7 @@ fn numbers(list: &Value) -> Vec<usize> {
     numbers.filter_map(|n| Some(n.as_u64()? as usize)).collect()
 }
 
-/// The sum of `result[i] * (i % 97 + 1)`, which is exact.
+/// Returns the sum of `result[i] * (i % 97 + 1)`, which is exact.
 fn checksum(result: &[f32]) -> f64 {
     let weighted = |(i, &value): (usize, &f32)| f64::from(value) * (i % 97 + 1) as f64;
     result.iter().enumerate().map(weighted).sum()

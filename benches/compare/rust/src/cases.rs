@@ -137,7 +137,7 @@ fn permuted(shape: &[usize], axes: &[usize]) -> Work {
     Work::View(Strided::of(&view.expect("a permutation"), by))
 }
 
-/// A permutation of arrays in Fortran order. It equals a permutation of reversed shapes in C order.
+/// Returns a permutation of arrays in Fortran order. It equals a permutation of reversed shapes in C order.
 fn fortran(shape: &[usize], axes: &[usize]) -> Work {
     let last = shape.len() - 1;
     let shape: Vec<usize> = shape.iter().rev().copied().collect();

@@ -142,7 +142,7 @@ macro_rules! operations {
             /// All operations.
             pub const ALL: &[Self] = &[$(Self::$operation),*];
 
-            /// The operation's name in vector files.
+            /// Returns the operation's name in vector files.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$operation => $name),*

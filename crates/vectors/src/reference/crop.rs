@@ -17,7 +17,7 @@ pub struct Boxes<'a> {
     pub flips: Option<&'a [bool]>,
     /// The number of boxes.
     pub count: usize,
-    /// The size of all boxes in each cropped dimension, from dimension 1 of the array on.
+    /// The size of every box in each cropped dimension. Dimension 1 of the array is the first cropped dimension.
     pub sizes: &'a [usize],
     /// The distance in positions between neighbouring elements of a box, for each cropped dimension. It must not be 0.
     /// If it is negative, a box extends from its start towards lower positions.
