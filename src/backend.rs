@@ -168,8 +168,8 @@ impl Backend {
         self
     }
 
-    /// Returns the last error that made the CPU do an operation instead of the device. `None` if there was none. Clones
-    /// of a backend share this error.
+    /// Returns the last error that made the CPU do an operation instead of the device, or `None` if there was none.
+    /// Clones of a backend share this error.
     pub fn last_fallback(&self) -> Option<Error> {
         self.fallback.as_ref()?.get()
     }
@@ -267,7 +267,7 @@ impl Backend {
     }
 
     /// Estimates the time of an operation on host values on the CPU and on the device, from the backend's
-    /// [costs](Self::with_costs). `None` if the backend has no costs or is the CPU.
+    /// [costs](Self::with_costs), or `None` if the backend has no costs or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan))

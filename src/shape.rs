@@ -55,7 +55,7 @@ pub(crate) fn check_elements(
     check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
-/// Returns the shape that both shapes can be broadcast to. `None` if there is none.
+/// Returns the shape that both shapes can be broadcast to, or `None` if there is none.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
@@ -103,7 +103,7 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Option<usize> {
     from_end(axis, rank).filter(|&axis| axis < rank)
 }
 
-/// Returns `number`, or `rank + number` if `number` is negative. `None` if this sum is still negative. The caller
+/// Returns `number`, or `rank + number` if `number` is negative, or `None` if this sum is still negative. The caller
 /// checks that the result is not too large.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {

@@ -28,7 +28,7 @@ fn conversions_agree_with_the_reference() {
     }
 }
 
-/// Returns the result of a device. `None` if the number or the size of its bindings is too low for tables.
+/// Returns the result of a device, or `None` if the number or the size of its bindings is too low for tables.
 #[track_caller]
 fn within_limits<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
     match outcome {

@@ -26,7 +26,7 @@ fn run_case(case: &Case) -> Answer {
 /// The tags of errors for which TensorFlow has several texts. The texts of all other errors are compared.
 const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
-/// Describes the difference between outcome and expectation. `None` if they agree.
+/// Describes the difference between outcome and expectation. Returns `None` if they agree.
 fn describe_difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
     match (expected, outcome) {
         (

@@ -332,8 +332,8 @@ fn parse(path: &Path) -> Vec<Item> {
     syn::parse_file(&text).unwrap().items
 }
 
-/// Returns the name of a public type, trait, function, constant, or module whose items are in the same file. `None` for
-/// other items.
+/// Returns the name of a public type, trait, function, constant, or module whose items are in the same file, or `None`
+/// for other items.
 fn defined_name(item: &Item) -> Option<String> {
     let (visibility, name) = match item {
         Item::Struct(item) => (&item.vis, &item.ident),

@@ -521,7 +521,8 @@ pub(crate) fn command_words(values: &[&Source]) -> WordList {
     words
 }
 
-/// Returns the name of an array for messages: its file's name, without folders. `None` for values on the command line.
+/// Returns the name of an array for messages: its file's name, without folders, or `None` for values on the command
+/// line.
 pub(crate) fn source_name(source: &Source) -> Option<String> {
     if source.is_stdin() {
         return Some("standard input".into());

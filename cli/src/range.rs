@@ -69,7 +69,8 @@ pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     read.is_some() && count > 0 && (small == count || limit * 2 > count)
 }
 
-/// Describes what this array loses by a conversion to `result`, and how to avoid it. `None` if it loses nothing.
+/// Describes what this array loses by a conversion to `result`, and how to avoid it. Returns `None` if it loses
+/// nothing.
 pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
     let dtype = array.dtype();
     let [least, most] = integer_limits(result)?;

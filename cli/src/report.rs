@@ -235,7 +235,7 @@ pub(crate) struct Explained {
     plans: Vec<String>,
 }
 
-/// Estimates the seconds that a plan takes on the backend. `None` if the backend has no estimates.
+/// Estimates the seconds that a plan takes on the backend. Returns `None` if the backend has no estimates.
 #[cfg(feature = "gpu")]
 fn estimate(backend: &Backend, plan: &Plan) -> Option<f64> {
     let costs = wgslice::cost::CostModel::HARDWARE;

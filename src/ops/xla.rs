@@ -194,7 +194,7 @@ enum ResultDim {
 
 impl DimensionNumbers<'_> {
     /// Returns the permutation that moves the tuples of indices of this rank to the end, and the batching dimensions
-    /// after it. `None` if the tuples are already at the end.
+    /// after it, or `None` if the tuples are already at the end.
     fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
         let at = self.index_vector_dim;
         if at + 1 >= rank {

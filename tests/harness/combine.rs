@@ -13,7 +13,7 @@ pub(crate) struct Float {
 }
 
 impl Float {
-    /// Returns the layout of the components of a type. `None` if the components are not floating-point numbers.
+    /// Returns the layout of the components of a type, or `None` if the components are not floating-point numbers.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         let (bits, fraction) = match dtype {
             DType::F16 => (16, 10),

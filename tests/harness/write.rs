@@ -119,7 +119,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     }
 }
 
-/// Returns the plan, the slice and the expected elements. `None` if library and reference report the same error.
+/// Returns the plan, the slice and the expected elements, or `None` if library and reference report the same error.
 #[track_caller]
 fn plan_and_expected<'a>(
     encoded: &TfStridedSlice,

@@ -224,7 +224,7 @@ fn compare_auto(devices: &[Device]) -> Option<Auto> {
     })
 }
 
-/// Returns the name of the processor. `None` if the system has no `/proc/cpuinfo` that names it.
+/// Returns the name of the processor, or `None` if the system has no `/proc/cpuinfo` that names it.
 fn processor_name() -> Option<String> {
     let info = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;

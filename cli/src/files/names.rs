@@ -34,7 +34,7 @@ pub(super) fn describe_names<'a>(
     }
 }
 
-/// Returns the name that is most similar to `asked`. `None` if none is similar.
+/// Returns the name that is most similar to `asked`, or `None` if none is similar.
 fn most_similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
     const MIN_SIMILARITY: f64 = 0.8;
     let likeness = |name: &str| match name.contains(asked) && !asked.is_empty() {

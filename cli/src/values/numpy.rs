@@ -216,7 +216,7 @@ const SECOND_FRACTIONS: [(&str, u32); 6] = [
     ("as", 18),
 ];
 
-/// Returns a date in ISO 8601. `None` if the unit is unknown here.
+/// Returns a date in ISO 8601, or `None` if the unit is unknown here.
 fn format_date(number: i64, unit: &Unit) -> Option<String> {
     let (factor, name) = count_and_unit(unit)?;
     if number == NAT {

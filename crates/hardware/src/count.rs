@@ -139,7 +139,7 @@ impl BufferTraffic {
         (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
     }
 
-    /// Returns the average bytes of an access. `None` if there are no accesses.
+    /// Returns the average bytes of an access, or `None` if there are no accesses.
     pub(crate) fn mean_access_bytes(&self) -> Option<f64> {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }

@@ -116,7 +116,7 @@ impl Type {
         }
     }
 
-    /// Returns the type of numbers. `None` for other types.
+    /// Returns the type of numbers, or `None` for other types.
     pub fn number(&self) -> Option<DType> {
         match self.kind {
             Kind::Number(dtype) => Some(dtype),

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use wgslice::{DType, options::Combine};
 
-/// Returns the floating-point type of this name. `None` for all other names: values are then integers.
+/// Returns the floating-point type of this name, or `None` for all other names: values are then integers.
 pub(crate) fn float_type(name: &str) -> Option<DType> {
     let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
     floats.into_iter().find(|dtype| dtype.name() == name)

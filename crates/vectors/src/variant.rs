@@ -240,8 +240,8 @@ impl DeviceRun<'_> {
     }
 }
 
-/// Returns the bytes of indices, in the machine's byte order because the library reads indices as numbers. `None` if an
-/// index does not fit in the type.
+/// Returns the bytes of indices, in the machine's byte order because the library reads indices as numbers, or `None` if
+/// an index does not fit in the type.
 fn native_bytes(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
     fn collect_bytes<const N: usize>(
         bytes: impl Iterator<Item = Option<[u8; N]>>,

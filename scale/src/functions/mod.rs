@@ -126,8 +126,8 @@ pub fn register_all(registry: &mut dyn FunctionRegistry) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of arguments before the one that names the row in errors. `None` if no function of this name can
-/// have such an argument.
+/// Returns the number of arguments before the one that names the row in errors, or `None` if no function of this name
+/// can have such an argument.
 pub(crate) fn before_name(function: &str) -> Option<usize> {
     let usages = [
         Gather::USAGE,

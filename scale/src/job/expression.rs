@@ -157,7 +157,7 @@ impl Expression {
     }
 }
 
-/// Returns the positions that entry `number` selects in a dimension of `size` positions. `None` if the entry is a
+/// Returns the positions that entry `number` selects in a dimension of `size` positions, or `None` if the entry is a
 /// slice.
 fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<usize>>, Error> {
     let (IndexItem::Positions { shape, .. } | IndexItem::Mask { shape, .. }) = item else {

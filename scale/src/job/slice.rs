@@ -78,7 +78,7 @@ impl Slice {
         &self.place
     }
 
-    /// Returns the part of the slice that is in a box of the result. `None` if they do not overlap.
+    /// Returns the part of the slice that is in a box of the result, or `None` if they do not overlap.
     pub(super) fn overlap(&self, result: &[Range<usize>]) -> Option<Overlap> {
         let mut overlap = Overlap {
             within: Vec::with_capacity(result.len()),

@@ -81,7 +81,7 @@ impl<'a> Tiles<'a> {
         })
     }
 
-    /// Returns the index of the chunk that a box fills. `None` if the box is not exactly one chunk.
+    /// Returns the index of the chunk that a box fills, or `None` if the box is not exactly one chunk.
     pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));

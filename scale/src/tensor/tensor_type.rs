@@ -232,7 +232,7 @@ impl TensorType {
     }
 
     /// Returns the order of the stored dimensions: dimension `i` of a tensor is dimension `permutation[i]` of the
-    /// stored one. `None` if the dimensions are not permuted.
+    /// stored one, or `None` if the dimensions are not permuted.
     pub fn permutation(&self) -> Option<&[usize]> {
         self.permutation.as_deref()
     }
@@ -324,7 +324,7 @@ impl TensorType {
     }
 }
 
-/// Returns the number of elements of this shape. `None` if it exceeds [`MAX_LENGTH`].
+/// Returns the number of elements of this shape, or `None` if it exceeds [`MAX_LENGTH`].
 fn elements(shape: &[usize]) -> Option<usize> {
     let elements = shape
         .iter()

@@ -365,7 +365,7 @@ impl<'a> Line<'a> {
         count
     }
 
-    /// Returns whether the answer to the request for a value has arrived. `None` if it was not requested.
+    /// Returns whether the answer to the request for a value has arrived, or `None` if it was not requested.
     pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
         let key = name(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);

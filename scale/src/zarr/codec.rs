@@ -76,7 +76,7 @@ pub(super) struct Sharding {
     pub(super) is_at_end: bool,
 }
 
-/// Returns how the shards of an array are divided and encoded. `None` if the array is not sharded, if other codecs
+/// Returns how the shards of an array are divided and encoded, or `None` if the array is not sharded, if other codecs
 /// encode the shard as a whole, or if the codecs cannot be parsed.
 pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
     let codecs = array.codecs();

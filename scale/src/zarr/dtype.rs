@@ -65,7 +65,7 @@ pub(super) fn is_float8(name: &str) -> bool {
     FLOAT8_FORMATS.iter().any(|float| float.name == name)
 }
 
-/// Returns the bits of the 8-bit float with this value, given as in Zarr's JSON. `None` if there are none.
+/// Returns the bits of the 8-bit float with this value, given as in Zarr's JSON, or `None` if there are none.
 pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
     let float = FLOAT8_FORMATS.iter().find(|float| float.name == name)?;
     let value = match value {

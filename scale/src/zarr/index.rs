@@ -22,7 +22,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Describes the indexes of shards with this number of chunks in each dimension. `None` if their lengths differ.
+    /// Describes the indexes of shards with this number of chunks in each dimension. Returns `None` if their lengths
+    /// differ.
     pub(super) fn new(sharding: &Sharding, chunks: &[usize]) -> Option<Self> {
         let shape = chunk_shape(&[chunks, &[2]].concat()).ok()?;
         let (dtype, fill) = (data_type::uint64(), FillValue::from(u64::MAX));
@@ -67,7 +68,7 @@ impl Index {
         Ok(Self(Some(decoded.into_owned())))
     }
 
-    /// Returns the offset and the length, in bytes, of chunk `number`. `None` if it is omitted.
+    /// Returns the offset and the length, in bytes, of chunk `number`, or `None` if it is omitted.
     pub(super) fn place(&self, number: usize) -> Option<(u64, u64)> {
         let (words, _) = self.0.as_ref()?.as_chunks();
         let [offset, length] = [2 * number, 2 * number + 1].map(|at| words.get(at).copied());

@@ -13,7 +13,7 @@ pub(crate) enum Location {
     Url(url::Url),
 }
 
-/// Returns the scheme of a URL, which is the text before `://`. `None` if the name is not a URL.
+/// Returns the scheme of a URL, which is the text before `://`, or `None` if the name is not a URL.
 fn scheme(name: &Path) -> Option<&str> {
     let (scheme, _) = name.to_str()?.split_once("://")?;
     let mut letters = scheme.chars();
@@ -102,7 +102,7 @@ impl Location {
         )))
     }
 
-    /// Returns the parent location. `None` for a root or a bucket.
+    /// Returns the parent location, or `None` for a root or a bucket.
     pub(crate) fn parent(&self) -> Option<Self> {
         match self {
             Self::Folder(path) => Some(Self::Folder(path.parent()?.to_owned())),

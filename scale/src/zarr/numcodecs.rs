@@ -57,7 +57,7 @@ pub(super) fn unsupported(name: &str) -> String {
     )
 }
 
-/// Returns the Zarr V3 codec that decodes what this codec has encoded. `None` if decoding changes nothing. `size` is
+/// Returns the Zarr V3 codec that decodes what this codec has encoded, or `None` if decoding changes nothing. `size` is
 /// the size of the array's elements in bytes.
 pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> {
     // A codec without a configuration can be just its name.

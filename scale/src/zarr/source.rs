@@ -268,7 +268,7 @@ impl Source {
         self.codec
     }
 
-    /// Returns a description of how the codecs encode a chunk. `None` if it cannot be compared with another array's.
+    /// Returns a description of how the codecs encode a chunk, or `None` if it cannot be compared with another array's.
     pub(super) fn stored(&self) -> Option<&[serde_json::Value]> {
         self.stored.as_deref()
     }
@@ -467,7 +467,7 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// Returns the read for a chunk: the key of a value, and a piece of it. `None` if the chunk is not stored.
+    /// Returns the read for a chunk: the key of a value, and a piece of it, or `None` if the chunk is not stored.
     fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {

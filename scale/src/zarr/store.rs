@@ -46,7 +46,7 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// whole store.
     fn name(&self, key: &str) -> String;
 
-    /// Returns why there can be no array in this place. `None` if only reading a value would show it.
+    /// Returns why there can be no array in this place, or `None` if only reading a value would show it.
     fn missing(&self) -> Option<&'static str>;
 
     /// Reads a piece of a value. `None` if there is no such value.
@@ -77,7 +77,7 @@ pub(crate) trait Place: Debug + Send + Sync {
         Ok(true)
     }
 
-    /// Returns the length of a value in bytes. `None` if there is no such value.
+    /// Returns the length of a value in bytes, or `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
     /// Returns whether there are no values except in the [`JOB_FOLDER`]. If a file is at the store's path, the error

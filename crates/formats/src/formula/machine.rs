@@ -157,7 +157,7 @@ impl<'a> FormulaMachine<'a> {
         Ok(value)
     }
 
-    /// Returns the names and types of the parts of a type. `None` for a scalar.
+    /// Returns the names and types of the parts of a type, or `None` for a scalar.
     pub(super) fn parts_of_type(
         &self,
         ty: Handle<Type>,

@@ -234,7 +234,7 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
     })
 }
 
-/// Returns the unit and the access of a memory instruction. `None` for cache instructions and for others.
+/// Returns the unit and the access of a memory instruction, or `None` for cache instructions and for others.
 fn memory_access(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
     let caches = access.starts_with("gl") || access.starts_with("wb");
@@ -242,8 +242,8 @@ fn memory_access(name: &str) -> Option<(&str, &str)> {
         .then_some((unit, access))
 }
 
-/// Returns how an instruction changes the mask of lanes. `None` if it does not change the mask, or if it only removes
-/// lanes.
+/// Returns how an instruction changes the mask of lanes, or `None` if it does not change the mask, or if it only
+/// removes lanes.
 fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");

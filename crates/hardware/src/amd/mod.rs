@@ -53,7 +53,7 @@ pub(crate) const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// Returns the path of the manifest with which the Vulkan loader finds RADV. `None` if RADV is not installed.
+/// Returns the path of the manifest with which the Vulkan loader finds RADV, or `None` if RADV is not installed.
 fn installed_manifest() -> Option<PathBuf> {
     let folders = ["/etc", "/usr/local/share", "/usr/share"];
     let files = folders.iter().filter_map(|folder| {

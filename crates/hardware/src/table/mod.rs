@@ -243,7 +243,7 @@ fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kerne
     kernels.chunk_by(|a, b| a.case.name == b.case.name)
 }
 
-/// Returns the total time in microseconds that each GPU takes for these kernels. `None` if they were not compiled.
+/// Returns the total time in microseconds that each GPU takes for these kernels, or `None` if they were not compiled.
 pub(crate) fn total_microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
     let mut sum = [0.0; 3];
     for kernel in kernels {

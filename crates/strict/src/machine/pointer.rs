@@ -207,7 +207,7 @@ impl<'a> Machine<'a> {
         length.cast_signed()
     }
 
-    /// Returns the component of a lane's own variable at which an access begins. `None` if the pointer is a
+    /// Returns the component of a lane's own variable at which an access begins, or `None` if the pointer is a
     /// [`StrayIndex`], which is a fault with [`Outside::Fault`].
     pub(super) fn local_place(
         &mut self,

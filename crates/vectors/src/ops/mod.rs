@@ -108,7 +108,7 @@ pub(crate) trait Op<'a>: Sized {
     /// Draws a random case. Its arguments are valid in most cases, and an error in some.
     fn random_case(operation: Operation, rng: &mut Rng) -> Case;
 
-    /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other operations.
+    /// Returns the index tuples of a gather, a crop or a scatter, and their policies, or `None` for other operations.
     fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
         None
     }
@@ -123,7 +123,7 @@ pub(crate) trait Op<'a>: Sized {
         Combine::Update
     }
 
-    /// Returns the floating-point type of the values, whose bits the case holds. `None` if they are integers.
+    /// Returns the floating-point type of the values, whose bits the case holds, or `None` if they are integers.
     fn float_type(&self) -> Option<DType> {
         None
     }
@@ -203,7 +203,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns the index tuples of a gather, a crop or a scatter, and their policies. `None` for other
+            /// Returns the index tuples of a gather, a crop or a scatter, and their policies, or `None` for other
             /// operations.
             pub fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
                 match self {
@@ -225,7 +225,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns the floating-point type of the values. `None` if they are integers.
+            /// Returns the floating-point type of the values, or `None` if they are integers.
             pub(crate) fn float_type(&self) -> Option<DType> {
                 match self {
                     $(Self::$operation(op) => op.float_type()),*

@@ -273,7 +273,7 @@ pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
     steps
 }
 
-/// Returns the shape of a view after these steps. `None` if a step fails.
+/// Returns the shape of a view after these steps, or `None` if a step fails.
 pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
     let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
     let args = Arguments {

@@ -97,7 +97,7 @@ fn check_fields(message: &Message, what: &str, known: &[&str]) -> Result<(), Err
     }
 }
 
-/// Returns the list in a field. `None` if there is no such field.
+/// Returns the list in a field, or `None` if there is no such field.
 fn list<T>(
     message: &Message,
     name: &str,

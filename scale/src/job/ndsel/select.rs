@@ -90,7 +90,7 @@ impl Ndsel {
         Ok((IndexSpec::new(items).outer(), order.collect()))
     }
 
-    /// Returns the number of positions of a dimension. `None` if it depends on the array.
+    /// Returns the number of positions of a dimension, or `None` if it depends on the array.
     fn count(&self, dim: usize) -> Option<i128> {
         match (self.begin[dim].number, self.end[dim].number) {
             (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),
@@ -134,7 +134,7 @@ impl Ndsel {
         Ok([bound(begin, 0)?, bound(end, 1)?])
     }
 
-    /// Returns the numbers of an index array, and the dimension along which they differ. `None` if all are equal.
+    /// Returns the numbers of an index array, and the dimension along which they differ, or `None` if all are equal.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
         if !flatten_lists(list, 0, &mut sizes, &mut values) {

@@ -38,7 +38,7 @@ fn is_empty(range: ByteRange) -> bool {
     )
 }
 
-/// Returns the range for a request. `None` if it is the whole object.
+/// Returns the range for a request, or `None` if it is the whole object.
 fn request_range(range: ByteRange) -> Option<GetRange> {
     match range {
         ByteRange::FromStart(0, None) => None,

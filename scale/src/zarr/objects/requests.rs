@@ -144,7 +144,7 @@ impl Objects {
     }
 }
 
-/// Returns the prefix for a listing. `None` if it is empty, so that the whole bucket is listed.
+/// Returns the prefix for a listing, or `None` if it is empty, so that the whole bucket is listed.
 pub(super) fn prefix_of(prefix: &Path) -> Option<&Path> {
     (!prefix.as_ref().is_empty()).then_some(prefix)
 }

@@ -7,7 +7,8 @@ use super::{
 use crate::cases::HashedIndices;
 use std::fmt::Write as _;
 
-/// Returns a gather by `rows` index tuples with `depth` indices each. `None` if the peer has no kernel for this depth.
+/// Returns a gather by `rows` index tuples with `depth` indices each, or `None` if the peer has no kernel for this
+/// depth.
 pub(crate) fn gather_launch(
     peer: Peer,
     shape: &[usize],
