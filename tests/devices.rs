@@ -44,7 +44,7 @@ fn every_assembly_on_every_device() {
     print_cases();
 }
 
-/// Every device indexes by arrays like NumPy.
+/// Every device gathers the elements that arrays of indices select, as NumPy does.
 #[test]
 fn every_array_index_on_every_device() {
     for case in parse(include_str!("vectors/array_index.jsonl")) {
@@ -53,7 +53,7 @@ fn every_array_index_on_every_device() {
     print_cases();
 }
 
-/// Every device updates by arrays like NumPy.
+/// Every device updates the elements that arrays of indices select, as NumPy does.
 #[test]
 fn every_index_update_on_every_device() {
     for case in parse(include_str!("vectors/index_update.jsonl")) {
@@ -62,7 +62,7 @@ fn every_index_update_on_every_device() {
     print_cases();
 }
 
-/// Every device updates by the index expressions of JAX's tests.
+/// Every device updates the elements that the index expressions of JAX's tests select.
 #[test]
 fn every_index_expression_of_jax_on_every_device() {
     for case in parse(include_str!("vectors/jax_index.jsonl")) {
@@ -71,7 +71,7 @@ fn every_index_expression_of_jax_on_every_device() {
     print_cases();
 }
 
-/// Every device selects by masks like TensorFlow and NumPy.
+/// Every device selects the elements at which a mask is true, as TensorFlow and NumPy do.
 #[test]
 fn every_selection_by_mask_on_every_device() {
     for case in parse(include_str!("vectors/mask.jsonl")) {

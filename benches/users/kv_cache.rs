@@ -295,7 +295,7 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         "right; the reports of the last: {:?}",
         pending.last().map(|(_, padded, _)| padded.wait())
     );
-    by_tensors(device, queue, &gpu, [&cache, &slots, &rows, &table])
+    run_on_tensors(device, queue, &gpu, [&cache, &slots, &rows, &table])
 }
 
 fn read(device: &Device, queue: &Queue, buffer: &Buffer) -> Result<Vec<u16>, Box<dyn Error>> {
@@ -356,7 +356,7 @@ fn check(
 }
 
 /// Does the same with calls on tensors, which share the buffers.
-fn by_tensors(
+fn run_on_tensors(
     device: &Device,
     queue: &Queue,
     gpu: &Gpu,

@@ -39,7 +39,7 @@ const W: usize = 256;
 const C: usize = 3;
 const S: usize = 224;
 
-/// The mean and the deviation of each channel.
+/// The mean and the standard deviation of each channel.
 const MEAN: [f32; C] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; C] = [0.229, 0.224, 0.225];
 

@@ -559,7 +559,7 @@ pub(crate) struct Batch {
     batch_dims: isize,
 }
 
-/// The arguments of a gather: the array, the indices, and their meaning.
+/// The arguments of a gather: the array, the indices with their policies, and the conversion of the result.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GatherArguments {
     /// The array to gather from
@@ -574,7 +574,7 @@ pub(crate) struct GatherArguments {
     conversion: As,
 }
 
-/// The arguments of a scatter: the indices, the updates, and their meaning.
+/// The arguments of a scatter: the indices with their policies, the updates, and how they are combined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScatterArguments {
     /// The indices: an array, or numbers as in 0,5,7

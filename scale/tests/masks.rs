@@ -16,8 +16,8 @@ use wgslice_vectors::reference;
 const ROWS: usize = 150;
 const SHAPE: [usize; 3] = [5, 4, 3];
 
-/// A table with these columns: `x`, numbers of shape [5, 4, 3], null in row 3; `grid`, booleans of shape [5, 4], null
-/// in row 77; `lines`, bytes of shape [5], and `channels`, booleans of shape [3], both of them partly true.
+/// A table of numbers and three random masks: `x`, numbers of shape [5, 4, 3], null in row 3; `grid`, booleans of shape
+/// [5, 4], null in row 77; `lines`, bytes of shape [5]; `channels`, booleans of shape [3].
 struct Fixture {
     folder: TempDir,
     engine: Engine,

@@ -524,8 +524,8 @@ impl<'a> ConvertLoops<'a> {
         axes
     }
 
-    /// Writes the elements of a block, starting with element `begin`. Elements without a source become zero. The first
-    /// element of the block with a source is element `from` of the source.
+    /// Writes the elements of a block, starting with element `begin`. Elements without a source become zero. The
+    /// block's first element that has a source is element `from` of the source.
     fn write_block(
         &self,
         from: usize,

@@ -166,8 +166,8 @@ pub(super) fn write_dest_in_parts(
     share(parts, threads, |(number, part)| write(number * size, part));
 }
 
-/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the out-of-range tuples of its part. The result
-/// counts the tuples of all parts and has the first.
+/// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the out-of-range tuples of its part. The result has
+/// the number of out-of-range tuples in all parts, and the first of these tuples.
 pub(super) fn write_counting_missing(
     dest: Dest<'_>,
     grain: usize,

@@ -158,7 +158,7 @@ impl Plan {
 }
 
 host_methods! {
-    /// Writes boxes into a copy of `x`, such as new tokens into a KV cache. Box n begins at `begins[n]` in item
+    /// Writes boxes into a copy of `x`, for example new tokens into a KV cache. Box n begins at `begins[n]` in item
     /// `box_indices[n]`, or in item n without box indices, and is reversed along each dimension d for which `flips[n,
     /// d]` is true: see [`Boxes`]. `patches` have the shape of the result of [`Backend::crop`](crate::Backend::crop).
     /// The report counts boxes that extend beyond their item and boxes whose index is out of range.

@@ -75,12 +75,12 @@ const fields = (object) => Object.fromEntries(FIELDS.map((name) => [name, object
 function handles(spec, x, box) {
   if (!box) return [];
   const rank = x.shape.length;
-  const columns = columnAxis(x);
+  const column = columnAxis(x);
   const handle = (name, axis) => {
     const step = axis < 0 ? null : stepOf(spec, axis, rank);
     return step === null ? [] : [{ name, axis, step, most: x.shape[axis], box }];
   };
-  return [...handle('rows', columns - 1), ...handle('columns', columns)];
+  return [...handle('rows', column - 1), ...handle('columns', column)];
 }
 
 export const slice = new Operation({

@@ -43,8 +43,8 @@ struct Scaling {
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = parse_fraction, requires = "as")]
     bias: Vec<f32>,
-    /// Scale by the mean and the deviation of a training set, as neural networks expect: imagenet, with three channels.
-    /// Without --as, the result is float32
+    /// Scale by the mean and the standard deviation of a training set, as neural networks expect: imagenet, with three
+    /// channels. Without --as, the result is float32
     #[arg(long, value_enum, value_name = "SET", conflicts_with_all = ["scale", "bias"],
         hide_possible_values = true)]
     normalize: Option<Normalization>,
@@ -61,7 +61,7 @@ enum Normalization {
 }
 
 impl Normalization {
-    /// Returns the mean and the deviation of each channel, for numbers from 0 to 1.
+    /// Returns the mean and the standard deviation of each channel, for numbers from 0 to 1.
     fn mean_and_deviation(self) -> ([f64; 3], [f64; 3]) {
         match self {
             Self::Imagenet => ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),

@@ -4,7 +4,8 @@ use crate::support::{CommandRun, Folder, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Returns a workloads file with slices, gathers and a transpose that take almost no time.
+/// Returns the content of a workloads file: small slices, gathers, a transpose, a crop and an update, which take
+/// almost no time.
 pub(crate) fn small_workloads() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32",

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_of_the_dispatch_and_no_larger_than_a_stretch_more() {
+    fn samples_are_distinct_workgroups_of_the_dispatch() {
         assert_eq!(sample_workgroups(10, 10), (0..10).collect::<Vec<_>>());
         for workgroups in [11, 100, 1 << 20, u64::from(u32::MAX)] {
             let sampled = sample_workgroups(workgroups, 10);

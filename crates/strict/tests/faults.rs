@@ -419,7 +419,7 @@ fn too_much_workgroup_memory() {
 
 /// wgpu has the same rules.
 #[test]
-fn copies_and_clears_are_of_whole_words_in_the_buffer() {
+fn only_whole_words_inside_the_buffer_are_copied_or_cleared() {
     let gpu = StrictGpu::new(Options::default());
     let (device, queue) = (gpu.device(), gpu.queue());
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {

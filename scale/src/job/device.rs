@@ -12,8 +12,8 @@ use wgslice::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
-    /// A hardware GPU if there is one and it is estimated to process the job's first chunk in this process faster than
-    /// the CPU, including the time to open the GPU; otherwise the CPU. The job keeps this choice for all its later
+    /// A hardware GPU, if there is one and its estimated time for the job's first chunk in this process, including the
+    /// time to open the GPU, is shorter than the CPU's; otherwise the CPU. The job keeps this choice for all its later
     /// chunks in this process. Without the feature `gpu`, the CPU.
     #[default]
     Auto,

@@ -191,7 +191,8 @@ impl Gather {
         Ok(tuples)
     }
 
-    /// Returns, for each kept dimension, a segment for each chunk that a box of the result overlaps there.
+    /// Returns, for each kept dimension, the segments of the box `result`: one for each chunk of `params` that the box
+    /// needs along this dimension.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let kept = self.kept.iter();
         kept.map(|&(dim, to)| AxisWalk::whole(to).segments(result, source.chunk()[dim]))

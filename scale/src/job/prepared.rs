@@ -249,8 +249,8 @@ impl Kind {
                         }
                     }
                 }
-                // If a dimension of the result follows no dimension of the source, it has size 1, or the result has no
-                // elements.
+                // A dimension of the result that comes from no dimension of the source has size 1, or the result has no
+                // elements. Its chunks get size 1.
                 chunks
                     .iter_mut()
                     .for_each(|chunk| *chunk = chunk.or(Some(1)));

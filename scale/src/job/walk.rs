@@ -12,14 +12,15 @@ pub(super) struct AxisWalk {
     base: usize,
     /// The distance to the next position. Negative if the walk goes backwards, and never 0.
     step: isize,
-    /// The dimension of the result that follows this walk. `None` if only the position `base` is read.
+    /// The dimension of the result whose positions are those of this walk, in order. `None` if only the position `base`
+    /// is read.
     pub(super) dim: Option<usize>,
     /// The positions, if an array lists them. `base` and `step` are then unused.
     list: Option<Vec<usize>>,
 }
 
 impl AxisWalk {
-    /// Returns the walk in which dimension `dim` of the result follows all positions in order.
+    /// Returns the walk to all positions in order, which are those of dimension `dim` of the result.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
             base: 0,
@@ -36,7 +37,7 @@ impl AxisWalk {
 
     /// Returns the number of shards that overlap the chunk of `segment` along this dimension. The segment belongs to
     /// the shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source in this
-    /// dimension, `place` are the result's positions that follow the walk, and `shard` is the size of a shard.
+    /// dimension, `place` are the positions of the result that the walk goes to, and `shard` is the size of a shard.
     pub(super) fn readers(
         &self,
         segment: &Segment,

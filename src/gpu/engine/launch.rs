@@ -426,8 +426,8 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
 }
 
 /// Returns the constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. If there are
-/// many units, the constants are the actual numbers, and the compiler can unroll the loops over dimensions and
-/// coordinates.
+/// many units, the constants have the exact number of dimensions up to 4 and of coordinates up to 3, so that the
+/// compiler can unroll the loops over them.
 pub(super) fn walk_constants(
     walk: &Walk,
     units: usize,

@@ -153,7 +153,7 @@ fn new<'a, T, R>(
     }))
 }
 
-/// Returns the calls of a crate that makes vectors.
+/// Returns the calls of a crate whose results are of type `Vec`.
 fn of_vec<'a, T: Element>(
     name: &'static str,
     clock: Clock,
