@@ -239,7 +239,8 @@ fn outer_expressions_in_parts() {
             for &a in &positions(0) {
                 for &b in &positions(1) {
                     for &c in &positions(2) {
-                        // These are positions of the view, whose last two dimensions can be reversed.
+                        // Converts positions in the view, whose last two dimensions can be reversed, to positions in
+                        // `x`.
                         let (b, c) = match backwards {
                             true => (49 - b, 119 - c),
                             false => (b, c),

@@ -141,7 +141,7 @@ fn boxes_that_overlap_are_written_in_their_order() {
     }
 }
 
-/// The boxes begin before the first position and after the last, of every dimension.
+/// In both dimensions of a box, some boxes begin before the first position, and some after the last.
 #[test]
 fn boxes_reach_over_every_edge() {
     let begins: Vec<i64> = (-4..=7)

@@ -5,7 +5,7 @@ use crate::harness::kind;
 use wgslice::{Backend, DType, Plan};
 
 #[test]
-fn axes_that_are_none_are_errors() {
+fn bad_axes_and_shifts_are_errors() {
     for (shape, shifts, axes, tag) in [
         (&[][..], &[][..], &[][..], "axis"),
         (&[3], &[1, 2], &[0], "shifts"),

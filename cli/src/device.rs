@@ -188,7 +188,7 @@ mod with_gpu {
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = list_candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();
-        let mut first_failure = None;
+        let mut last_failure = None;
         for candidate in candidates
             .iter()
             .filter(|candidate| candidate.refused.is_none())
@@ -197,11 +197,11 @@ mod with_gpu {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {
                     print::print_note(format_args!("note: not used: {candidate}: {error}"));
-                    first_failure = Some(Failure::refused(candidate)(error));
+                    last_failure = Some(Failure::refused(candidate)(error));
                 }
             }
         }
-        match first_failure {
+        match last_failure {
             Some(failure) if backends.is_empty() => Err(failure),
             _ => Ok(backends),
         }

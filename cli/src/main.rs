@@ -189,7 +189,7 @@ fn main() -> ExitCode {
 /// Suggests the meaning of a superfluous word. `takes_slices` is true if the subcommand has a SPEC.
 fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
-    let is_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
+    let in_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
     let is_new_axis = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
     let is_file = |argument: &&OsString| Path::new(argument).is_file();
     let files = line.iter().skip(2).filter(is_file).count();
@@ -201,7 +201,7 @@ fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<
         Some("many inputs need a folder for the results: --to DIR".into())
     } else if takes_slices && (is_new_axis || word.chars().all(in_a_slice)) {
         Some("put a slice into quotes, as in '0, 1:, None'".into())
-    } else if word.chars().all(is_integers) {
+    } else if word.chars().all(in_integers) {
         Some("write several numbers with commas and without spaces, as in 5,1,7".into())
     } else {
         None

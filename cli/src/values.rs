@@ -177,7 +177,8 @@ fn arrange_words(
     format!("[{}]", &text[indent.len()..])
 }
 
-/// Decodes a byte with a sign, an exponent with this bias and a mantissa of `digits` bits. There are no special values.
+/// Decodes a byte with a sign, an exponent with this bias and a mantissa of `digits` bits. The caller handles the
+/// bits that mean NaN.
 fn decode_f8(byte: u8, digits: u8, bias: i32) -> f64 {
     let exponent = i32::from((byte & 0x7f) >> digits);
     let mantissa = f64::from(byte & ((1 << digits) - 1)) / f64::from(1 << digits);

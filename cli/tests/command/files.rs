@@ -150,7 +150,7 @@ fn two_runs_that_write_one_output_leave_one_whole() {
 }
 
 #[test]
-fn text_files_that_are_none() {
+fn errors_name_a_file_without_cases_or_workloads() {
     let folder = Folder::new();
     fs::create_dir(folder.path("folder")).expect("a folder");
     folder.write("empty", "");

@@ -319,7 +319,7 @@ fn races_are_faults_unless_barriers_order_them() {
 }
 
 #[test]
-fn indices_that_wrap_are_faults_and_signs_are_none() {
+fn indices_that_wrap_are_faults_but_negative_strides_are_not() {
     // A `step` of 2^32 - 1 represents -1, as in the strides of reversed rows. The index is 3 - lane, although the
     // product and the sum wrap in `u32`.
     check_result(

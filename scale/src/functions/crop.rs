@@ -16,7 +16,7 @@ impl TensorFunction for Crop {
         1..=2,
     );
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let (x, begins) = call.two();
         begins.check_integers("begins")?;
         let options = options(call)?;

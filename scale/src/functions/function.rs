@@ -49,7 +49,7 @@ pub(super) trait TensorFunction:
     }
 
     /// Checks the arguments of a call and returns the type of its result.
-    fn result(call: &Call) -> Result<TensorType>;
+    fn result_type(call: &Call) -> Result<TensorType>;
 
     /// Writes the result of all rows to `result`, which holds zeros. Returns a problem with the elements of a row, such
     /// as an index out of range, if that is an error. Not called if there are no rows.
@@ -103,7 +103,7 @@ impl<F: TensorFunction> Function<F> {
 
     fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
         let mut call = Call::parse(&F::USAGE, fields, literals)?;
-        let result = F::retype_arguments(&mut call).and_then(|()| F::result(&call));
+        let result = F::retype_arguments(&mut call).and_then(|()| F::result_type(&call));
         let result = result.map_err(call::naming_function(F::USAGE.name))?;
         if result.elements() == 0 {
             return plan_err!(

@@ -17,7 +17,7 @@ impl TensorFunction for Gather {
         0..=1,
     );
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let options = options(call, Self::KNOWN)?;
         gather_type(call, |params, indices, dtype| {
             Plan::gather(params, indices, options, dtype)
@@ -72,7 +72,7 @@ impl TensorFunction for GatherNd {
         0..=1,
     );
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let given = options(call, Self::KNOWN)?;
         gather_type(call, |params, indices, dtype| {
             Plan::gather_nd(params, indices, nd(given, given.batch_dims), dtype)

@@ -24,7 +24,7 @@ impl TensorFunction for BooleanMask {
         0..=2,
     );
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let (x, mask) = call.two();
         mask.check_mask("mask")?;
         let axis = axis(call)?;
@@ -109,7 +109,7 @@ impl TensorFunction for Nonzero {
         ..Usage::of_tensor("nonzero", "nonzero(mask, '10', 'surplus=drop')", 0..=2)
     };
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let mask = &call.tensors[0];
         mask.check_mask("mask")?;
         let room = MaskCapacity::of(call, 0, &KNOWN[1..])?;
@@ -138,7 +138,7 @@ impl TensorFunction for CountNonzero {
     const USAGE: Usage = Usage::of_tensor("count_nonzero", "count_nonzero(mask)", 0..=0);
     const RUNS_ON_NULL_ROWS: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         call.tensors[0].check_mask("mask")?;
         TensorType::new(DataType::Int64, &[])
     }
@@ -165,7 +165,7 @@ impl TensorFunction for TensorSelect {
     };
     const RUNS_ON_NULL_ROWS: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let [mask, x, y] = &call.tensors[..] else {
             return internal_err!("tensor_select has other tensors");
         };

@@ -14,7 +14,7 @@ impl TensorFunction for ScatterNd {
         1..=2,
     );
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let (indices, updates) = call.two();
         indices.check_integers("indices")?;
         let combine = Options::parse(call.text(1), KNOWN)?.combine()?;

@@ -17,7 +17,7 @@ impl TensorFunction for TensorShape {
     const USAGE: Usage = Usage::of_tensor("tensor_shape", "tensor_shape(x)", 0..=0);
     const RUNS_ON_NULL_ROWS: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         TensorType::new(DataType::Int64, &[call.tensors[0].shape().len()])
     }
 
@@ -42,7 +42,7 @@ impl TensorFunction for TensorReshape {
     const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
         let result = x.with_shape(&integers("the shape", call.text(0))?)?;
         if result.elements() != x.elements() {
@@ -73,7 +73,7 @@ impl TensorFunction for TensorFromArrow {
         Ok(())
     }
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
         x.with_shape(x.shape())
     }
@@ -87,7 +87,7 @@ impl TensorFunction for TensorToArrow {
     const RUNS_ON_NULL_ROWS: bool = true;
     const KEEPS_BYTES: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let x = call.tensors[0].clone();
         if x.shape().is_empty() {
             return plan_err!("arrow.fixed_shape_tensor has no scalars: use the column as it is");

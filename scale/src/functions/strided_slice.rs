@@ -13,7 +13,7 @@ impl TensorFunction for StridedSlice {
     );
     const RUNS_ON_NULL_ROWS: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
         let plan = Plan::slice(x.shape(), &spec(call)?, x.dtype()).map_err(refused)?;
         x.with_shape(plan.shape())

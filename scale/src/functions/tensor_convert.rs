@@ -26,7 +26,7 @@ impl TensorFunction for TensorConvert {
     // Any element can be converted, whatever its value.
     const RUNS_ON_NULL_ROWS: bool = true;
 
-    fn result(call: &Call) -> Result<TensorType> {
+    fn result_type(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
         let (_, element) = to(call)?;
         if !RESULT_TYPES.iter().any(|(dtype, _)| *dtype == x.dtype()) {

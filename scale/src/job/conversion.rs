@@ -31,7 +31,7 @@ impl Conversion {
     ///
     /// [`Error::Usage`] if the library does not support the conversion.
     pub(super) fn read(&self, source: &Source) -> Result<(wgslice::Conversion, DType), Error> {
-        let from = source.numbers()?;
+        let from = source.numeric_dtype()?;
         let refused = |problem: String| Error::usage(format_args!("--as: {problem}"));
         let to = DType::ALL.into_iter().find(|dtype| dtype.name() == self.to);
         let to = to.ok_or_else(|| refused(format!("{} is no type of elements", self.to)))?;

@@ -35,7 +35,7 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
 
 /// Calls `each` for every run of elements of a box that is contiguous in both arrays. The arguments are in bytes: where
 /// the run begins in the array that is read, where it begins in the array that is written, and its length. The box's
-/// first element is at bytes `from` and `to`.
+/// first element is at byte `from` of the array that is read, and at byte `to` of the array that is written.
 ///
 /// The distances in `dims` are in elements, and an element has `unit` bytes.
 pub(crate) fn for_each_run(

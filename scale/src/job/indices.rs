@@ -137,7 +137,7 @@ impl IndexArray {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let input = Input::open(path)?;
         if let Input::Zarr(source) = &input {
-            source.numbers()?;
+            source.numeric_dtype()?;
         }
         let dtype = input.dtype();
         let is_integer = !matches!(

@@ -202,11 +202,11 @@ impl Record {
         let keys =
             (0..prepared.shards()).map(|shard| target.key(&coordinates(shard as usize, &grid)));
         let keys: Vec<_> = keys.collect();
-        let standing = target.place().standing(&keys, &self.id);
-        let standing = standing.map_err(|error| io_error("read", &*target.place(), "", &error))?;
-        let shards = (0..).zip(standing);
+        let written = target.place().written_by(&keys, &self.id);
+        let written = written.map_err(|error| io_error("read", &*target.place(), "", &error))?;
+        let shards = (0..).zip(written);
         Ok(shards
-            .filter(|&(_, stands)| !stands)
+            .filter(|&(_, is_written)| !is_written)
             .map(|(shard, _)| shard)
             .collect())
     }

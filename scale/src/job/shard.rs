@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
         let target = prepared.target();
         let at = coordinates(number as usize, &target.grid());
         let job = &prepared.order().id;
-        if target.stands(&at, job)? {
+        if target.has_written(&at, job)? {
             return Ok(Outcome::default());
         }
         self.plan(number);

@@ -78,7 +78,7 @@ pub fn to_npy(
             output.display()
         )));
     }
-    let header = Header::bytes(source.numbers()?, source.shape()).map_err(|error| {
+    let header = Header::bytes(source.numeric_dtype()?, source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
     // The minimum memory of a thread: an encoded chunk, a decoded chunk, and a tile of one chunk.

@@ -59,7 +59,7 @@ impl Request {
         // If the lock is taken, another thread is waiting for the answer.
         let answer = self.answer.try_lock();
         answer.is_ok_and(|answer| match &*answer {
-            RequestState::Coming(begun) => begun.is_come.load(Ordering::Acquire),
+            RequestState::Coming(begun) => begun.has_arrived.load(Ordering::Acquire),
             RequestState::Come(_) | RequestState::Failed => true,
         })
     }

@@ -164,7 +164,7 @@ impl Place for Folder {
         fs::write(path, value)
     }
 
-    fn standing(&self, keys: &[String], _: &str) -> io::Result<Vec<bool>> {
+    fn written_by(&self, keys: &[String], _: &str) -> io::Result<Vec<bool>> {
         // Files of other jobs were removed before this job began, so every file belongs to this job.
         keys.iter().map(|key| self.path(key).try_exists()).collect()
     }

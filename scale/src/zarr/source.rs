@@ -236,7 +236,7 @@ impl Source {
     /// # Errors
     ///
     /// [`Error::Usage`] if they can only be moved.
-    pub fn numbers(&self) -> Result<DType, Error> {
+    pub fn numeric_dtype(&self) -> Result<DType, Error> {
         if dtype::is_float8(&self.data_type) {
             return Err(Error::usage(format_args!(
                 "{} holds elements of type {}, which are only moved: convert them to float16 or float32 before",

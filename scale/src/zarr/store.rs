@@ -30,7 +30,7 @@ pub(crate) type Value = Option<Bytes>;
 /// A request in progress.
 pub(crate) struct Begun {
     /// True if the answer to the request has arrived.
-    pub(crate) is_come: Arc<AtomicBool>,
+    pub(crate) has_arrived: Arc<AtomicBool>,
     /// Waits for the answer.
     pub(crate) wait: Box<dyn FnOnce() -> Result<Value, Unread> + Send>,
 }
@@ -96,7 +96,7 @@ pub(crate) trait Place: Debug + Send + Sync {
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
 
     /// Returns, for each key, whether the job has written its value.
-    fn standing(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>>;
+    fn written_by(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>>;
 
     /// Removes the value of a key, and all values whose keys begin with this key and a slash. The empty key removes
     /// all.

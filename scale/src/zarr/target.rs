@@ -213,16 +213,16 @@ impl Target {
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn stands(&self, at: &[usize], job: &str) -> Result<bool, Error> {
+    pub fn has_written(&self, at: &[usize], job: &str) -> Result<bool, Error> {
         let key = self.key(at);
-        let standing = self.place().standing(std::slice::from_ref(&key), job);
-        let standing = standing.map_err(|error| {
+        let written = self.place().written_by(std::slice::from_ref(&key), job);
+        let written = written.map_err(|error| {
             Error::io(
                 format_args!("cannot read {}", self.place().name(&key)),
                 &error,
             )
         })?;
-        Ok(standing == [true])
+        Ok(written == [true])
     }
 
     /// Writes an encoded shard for the job with this id, as a whole or not at all.

@@ -253,7 +253,7 @@ mod tests {
     use super::{TexelRows, cut_into_progressions};
     use crate::{DType, View, moves::Effect};
 
-    /// Returns the number of moves that write these channels of a format with four, with permuted dimensions.
+    /// Returns the number of moves that write these channels of a four-channel format if the dimensions are permuted.
     fn count_writes(channels: &[usize], permutation: &[usize]) -> usize {
         let shape = [1, 3, 64, channels.len()];
         let mut view = View::new(&[1, 3, 64, 4]).unwrap();

@@ -1,5 +1,5 @@
-"""Lemmas on quotients: digits of rows, tiles and grids. They are proved for integers, since no solver divides words by
-unknown words, and for the algorithm, not for the text of `locate` and the entry points, which have loops."""
+"""Lemmas on quotients: digits of rows, tiles and grids. They are proved for integers, since solvers are too slow if words
+are divided by unknown words, and for the algorithm, not for the text of `locate` and the entry points, which have loops."""
 
 import z3
 

@@ -73,8 +73,8 @@ impl FormulaMachine<'_> {
     }
 
     /// Returns the quotient of two numbers. Unless the divisor is known and not 0, the quotient is an uninterpreted
-    /// function, because no solver divides words by unknown words. Instead, `tests/python/lemmas/integers.py` proves
-    /// lemmas about quotients of integers.
+    /// function, because solvers are too slow if words are divided by unknown words. Instead,
+    /// `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
     fn make_quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.word_function("bvudiv", &[a, b]),

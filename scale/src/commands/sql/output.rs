@@ -45,8 +45,8 @@ const ALL_ROW_GROUPS: usize = 256 << 20;
 /// The minimum size of a row group in bytes, because readers skip and read whole row groups.
 const LEAST_ROW_GROUP: usize = 1 << 20;
 
-/// Row groups get this fraction of `--memory`: one part in four.
-const PART_OF_MEMORY: usize = 4;
+/// The row groups of all partitions together get at most `--memory` divided by this number.
+const MEMORY_DIVISOR: usize = 4;
 
 /// The maximum number of rows in a row group, whatever their size. This is Parquet's usual number.
 const MAX_GROUP_ROWS: usize = 1 << 20;
@@ -91,7 +91,7 @@ impl Output {
     ) -> Result<(usize, u64), Failure> {
         let partitions = result.execute_stream_partitioned().await.map_err(failed)?;
         let all = memory.map_or(ALL_ROW_GROUPS, |memory| {
-            ALL_ROW_GROUPS.min(memory / PART_OF_MEMORY)
+            ALL_ROW_GROUPS.min(memory / MEMORY_DIVISOR)
         });
         let group = all / partitions.len().max(1);
         let Self {

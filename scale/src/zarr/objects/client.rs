@@ -55,7 +55,7 @@ fn runtime() -> io::Result<&'static Runtime> {
 pub(super) struct StartedRequests<T> {
     receiver: mpsc::Receiver<object_store::Result<T>>,
     /// True if their result has arrived.
-    pub(super) is_come: Arc<AtomicBool>,
+    pub(super) has_arrived: Arc<AtomicBool>,
 }
 
 impl<T> StartedRequests<T> {
@@ -70,14 +70,17 @@ pub(super) fn start<T: Send + 'static>(
     requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
 ) -> io::Result<StartedRequests<T>> {
     let (sender, receiver) = mpsc::sync_channel(1);
-    let is_come = Arc::new(AtomicBool::new(false));
-    let come = is_come.clone();
+    let has_arrived = Arc::new(AtomicBool::new(false));
+    let arrived = has_arrived.clone();
     runtime()?.spawn(async move {
         // Sending fails if the answer is no longer needed.
         let _ = sender.send(requests.await);
-        come.store(true, Ordering::Release);
+        arrived.store(true, Ordering::Release);
     });
-    Ok(StartedRequests { receiver, is_come })
+    Ok(StartedRequests {
+        receiver,
+        has_arrived,
+    })
 }
 
 /// Runs requests, and waits for their result. The calling thread can itself be running futures.

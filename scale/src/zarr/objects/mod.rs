@@ -123,7 +123,7 @@ impl Place for Objects {
         let started = self.start(key, request_range(piece.range)).ok()?;
         let (objects, key) = (self.clone(), key.to_owned());
         Some(Begun {
-            is_come: started.is_come.clone(),
+            has_arrived: started.has_arrived.clone(),
             wait: Box::new(move || objects.answered(&key, piece, started.wait())),
         })
     }
@@ -189,7 +189,7 @@ impl Place for Objects {
         outcome.map_err(|error| failure(&error))
     }
 
-    fn standing(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>> {
+    fn written_by(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>> {
         let store = self.store.clone();
         let paths: Vec<Path> = keys.iter().map(|key| self.path(key)).collect();
         let (prefix, job) = (self.prefix.clone(), job.to_owned());
