@@ -55,7 +55,7 @@ fn every_piece_length() {
 
 /// Tests pixels of 1 to 6 channels, in rows of several lengths. Rows are flipped, and channels are reversed.
 #[test]
-fn pixels() {
+fn channels_of_pixels_are_reversed() {
     for channels in 1..=6 {
         for width in [1, 2, 3, 4, 15, 16, 17, 40] {
             check_slice(&[3, width, channels], ":, ::-1, :");

@@ -89,7 +89,7 @@ fn slices_of_every_length() {
 }
 
 #[test]
-fn batches() {
+fn each_batch_is_gathered_by_its_own_indices() {
     check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], options_along(1, 1));
     check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], options_along(2, 1));
     check_gather(
@@ -452,7 +452,7 @@ fn errors_are_the_same_everywhere() {
 
 /// Runs TensorFlow's vectors of `gather` on every device.
 #[test]
-fn vectors() {
+fn every_device_gives_the_results_of_tensorflow() {
     let mut checked = 0;
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();

@@ -90,7 +90,7 @@ fn short_rows() {
 }
 
 #[test]
-fn batches() {
+fn each_batch_is_gathered_by_its_own_tuples() {
     check_gather(&[2, 3, 4], &[0, 2], &[2, 1], 1);
     check_gather(&[2, 3, 4], &[0, 2, 1, 3], &[2, 2, 1], 1);
     check_gather(&[2, 3, 4], &[0, 1, 2, 3, 2, 1], &[2, 3, 1], 2);
@@ -113,7 +113,7 @@ fn what_does_not_fit() {
 
 /// Tests every policy at several depths, with one batch and with several.
 #[test]
-fn policies() {
+fn tuples_follow_every_policy() {
     let how = |batch_dims| {
         How::GatherNd(GatherNdOptions {
             batch_dims,

@@ -69,7 +69,7 @@ fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
     }
 }
 
-fn slices_and_gathers(tensor: &Tensor) {
+fn check_slices_and_gathers(tensor: &Tensor) {
     assert_holds(tensor, "the upload", byte_at);
     let reversed = tensor.slice(&slice![..; -1]).unwrap();
     assert_holds(&reversed, "::-1", |place| byte_at(LONG_BYTES - 1 - place));
@@ -205,14 +205,14 @@ fn wraps_and_boxes(tensor: &Tensor) {
 #[test]
 fn beyond_32_bits_on_the_cpu() {
     let tensor = Tensor::from_bytes(&Backend::cpu(), long_bytes(), DType::U8, &[LONG_BYTES]);
-    slices_and_gathers(&tensor.unwrap());
+    check_slices_and_gathers(&tensor.unwrap());
 }
 
 #[test]
 fn beyond_32_bits_on_the_gpu() {
     let Some(gpu) = gpu() else { return };
     let tensor = Tensor::from_bytes(&Backend::from(gpu), long_bytes(), DType::U8, &[LONG_BYTES]);
-    slices_and_gathers(&tensor.unwrap());
+    check_slices_and_gathers(&tensor.unwrap());
 }
 
 /// Tests a mask with few true elements, the last of them beyond 2^32, and a mask with more than 2^32 true elements, of

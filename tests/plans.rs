@@ -545,7 +545,7 @@ fn layouts_compose_without_copies() {
 
 /// Tests typical programs, each with one plan.
 #[test]
-fn programs() {
+fn typical_programs_are_single_plans() {
     // The tables of conversions do not fit the smallest bindings.
     let is_tiny = |name: &str| ["Tiny", "Parts"].iter().any(|tiny| name.contains(tiny));
     for device in devices().iter().filter(|device| !is_tiny(&device.name)) {

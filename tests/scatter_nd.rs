@@ -114,7 +114,7 @@ fn every_depth() {
 }
 
 #[test]
-fn policies() {
+fn tuples_follow_every_policy() {
     let indices = [1, -1, 5, -5, 4, 0, 9, -9, 1 << 33, i64::MIN, -1 << 32, 2];
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp] {
         for negative in [NegativeIndex::Invalid, NegativeIndex::Wrap] {

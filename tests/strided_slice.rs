@@ -43,7 +43,7 @@ fn unaligned_starts_at_every_byte() {
 /// Tests rows that begin at any byte. Some rows end at the end of a vector of the result, and others share their last
 /// vector with the next row.
 #[test]
-fn unaligned_rows() {
+fn rows_begin_at_any_byte() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
     let places = lengths.flat_map(|run| [0, 1, 6, 19].map(|at| (run, at)));
     for ((run, skipped), step) in places.flat_map(|place| [(place, 1), (place, 2)]) {

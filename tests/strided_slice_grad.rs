@@ -41,7 +41,7 @@ fn tensorflows_table() {
 }
 
 #[test]
-fn patterns() {
+fn gradients_match_the_reference() {
     for spec in [
         "...",
         "::2, ::3",
@@ -107,7 +107,7 @@ fn wide_rows() {
 
 /// Tests more dimensions than the uniforms of a shader have room for, and more than TensorFlow accepts.
 #[test]
-fn many_dimensions() {
+fn gradients_of_many_dimensions_match_the_reference() {
     check_gradient(&[2; 9], "::-1, ..., :1");
     check_gradient(&[3; 8], &["::2"; 8].join(", "));
     check_gradient(&[3; 8], &["::-2"; 8].join(", "));

@@ -49,7 +49,7 @@ fn empty_slices_take_any_value() {
 
 /// Tests all element sizes, with many steps and alignments. The bytes around the slice do not change.
 #[test]
-fn patterns() {
+fn updates_keep_the_bytes_around_the_slice() {
     for spec in [
         "::2, ::3",
         "1::3, ::-2",

@@ -37,8 +37,9 @@ impl Numbers {
         nulls: &[usize],
         random: &mut Random,
     ) -> Self {
-        let each: usize = shape.iter().product();
-        let number = |at: usize, random: &mut Random| match nulls.contains(&(at / each)) {
+        let elements_per_row: usize = shape.iter().product();
+        let number = |at: usize, random: &mut Random| match nulls.contains(&(at / elements_per_row))
+        {
             true => 99,
             false => random.within(0, most),
         };
@@ -46,17 +47,19 @@ impl Numbers {
             name,
             array,
             shape: shape.to_vec(),
-            numbers: (0..ROWS * each).map(|at| number(at, random)).collect(),
+            numbers: (0..ROWS * elements_per_row)
+                .map(|at| number(at, random))
+                .collect(),
             nulls: nulls.to_vec(),
         }
     }
 
     /// Makes a column of some of the rows, in buffers that hold only these.
     fn column(&self, begin: usize, rows: usize) -> ArrayRef {
-        let each: usize = self.shape.iter().product();
+        let elements_per_row: usize = self.shape.iter().product();
         let nulls = self.nulls.iter().filter_map(|row| row.checked_sub(begin));
         let nulls: Vec<_> = nulls.filter(|&row| row < rows).collect();
-        let numbers = &self.numbers[begin * each..][..rows * each];
+        let numbers = &self.numbers[begin * elements_per_row..][..rows * elements_per_row];
         tensors((self.array)(numbers), &self.shape, rows, &nulls)
     }
 
@@ -67,11 +70,11 @@ impl Numbers {
         for (&axis, &size) in order.iter().zip(&self.shape) {
             stored_shape[axis] = size;
         }
-        let each: usize = self.shape.iter().product();
+        let elements_per_row: usize = self.shape.iter().product();
         let mut stored = vec![0; self.numbers.len()];
         for (number, &value) in self.numbers.iter().enumerate() {
             // The position of the number in its tensor gives its place in the stored one.
-            let mut rest = number % each;
+            let mut rest = number % elements_per_row;
             let mut at = vec![0; order.len()];
             for (&axis, &size) in order.iter().zip(&self.shape).rev() {
                 at[axis] = rest % size;
@@ -79,9 +82,14 @@ impl Numbers {
             }
             let places = at.iter().zip(&stored_shape);
             let place = places.fold(0, |place, (at, size)| place * size + at);
-            stored[number / each * each + place] = value;
+            stored[number / elements_per_row * elements_per_row + place] = value;
         }
-        let column = tensors((self.array)(&stored), &[each], ROWS, &self.nulls);
+        let column = tensors(
+            (self.array)(&stored),
+            &[elements_per_row],
+            ROWS,
+            &self.nulls,
+        );
         let parameters = format!(r#"{{"shape":{stored_shape:?},"permutation":{order:?}}}"#);
         (extension_field(self.name, &column, &parameters), column)
     }

@@ -300,7 +300,7 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
     let nulls: Vec<_> = (0..ROWS).filter(|&row| column.is_null(row)).collect();
     assert_eq!(nulls, NULLS);
     let found = elements::<UInt8Type>(column);
-    let each = found.len() / ROWS;
+    let elements_per_row = found.len() / ROWS;
     for row in (0..ROWS).filter(|row| !NULLS.contains(row)) {
         let ids = &fixture.ids[row * 3..][..3];
         let gathered = reference::gather(
@@ -313,7 +313,7 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
             Indexing::default(),
         );
         assert_eq!(
-            found[row * each..][..each],
+            found[row * elements_per_row..][..elements_per_row],
             gathered.unwrap().values,
             "row {row}"
         );

@@ -286,7 +286,7 @@ fn batch_dimensions_are_shared() {
 
 /// The examples of TensorFlow's documentation, whose params are strings.
 #[test]
-fn strings() {
+fn strings_are_gathered_as_in_the_documentation() {
     let p2: (&[usize], &[&str]) = (&[2, 2], &["a", "b", "c", "d"]);
     let p3: (&[usize], &[&str]) = (
         &[2, 2, 2],

@@ -26,7 +26,7 @@ const X5: &[usize] = &[5];
 const X34: &[usize] = &[3, 4];
 
 #[test]
-fn blocks() {
+fn blocks_have_a_begin_and_a_size() {
     check_table(&[
         (X5, "[1]", "[3]", "(3,) [1,2,3]"),
         (X5, "[1]", "[-1]", "(4,) [1,2,3,4]"),

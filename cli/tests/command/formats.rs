@@ -271,7 +271,7 @@ fn photographs_are_read() {
 }
 
 #[test]
-fn formats_of_others_get_a_way_out() {
+fn errors_for_other_formats_name_a_way_out() {
     let folder = Folder::new();
     for (name, says) in [
         ("x.zarr", "wgslice-scale"),

@@ -2,7 +2,7 @@
 
 use crate::{
     draw::{integers, size, sizes},
-    plans::{MOST_RUN_BYTES, check_plan, checked, dtype, number, view},
+    plans::{MAX_RUN_BYTES, check_plan, checked, dtype, number, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{Error, Plan, Values, ValuesMut, View, options::Pad};
@@ -15,7 +15,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     };
     check_plan(&plan);
     let (bytes, inputs) = (plan.outputs()[0].bytes(), plan.inputs());
-    if bytes > MOST_RUN_BYTES || inputs.iter().any(|input| input.bytes() > MOST_RUN_BYTES) {
+    if bytes > MAX_RUN_BYTES || inputs.iter().any(|input| input.bytes() > MAX_RUN_BYTES) {
         return Ok(());
     }
     let sources: Vec<_> = inputs.iter().map(|input| vec![7; input.bytes()]).collect();

@@ -11,10 +11,10 @@ use wgslice_vectors::{
 };
 
 /// The maximum number of elements of the first array in a call.
-const MOST_ELEMENTS: usize = 512;
+const MAX_ELEMENTS: usize = 512;
 /// The maximum number of elements of a tensor whose shape was changed. Three such tensors can be broadcast to their
 /// product.
-const MOST_IN_CHANGED: usize = 32;
+const MAX_IN_CHANGED: usize = 32;
 
 /// Draws a case from bytes and checks it. Rejects bytes that do not make a case.
 pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
@@ -75,7 +75,7 @@ fn draw_slice_shape(
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
         Ok(view) if u.ratio(7, 8)? => view.shape().to_vec(),
-        _ => draw::shape(u, 4, MOST_ELEMENTS)?,
+        _ => draw::shape(u, 4, MAX_ELEMENTS)?,
     };
     if let Some(size) = sliced.first_mut()
         && u.ratio(1, 8)?
@@ -87,7 +87,7 @@ fn draw_slice_shape(
 
 /// Draws a slice with vectors and masks, its gradient or its update, or a block with starts and sizes.
 pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
+    let shape = draw::shape(u, 5, MAX_ELEMENTS)?;
     let input = draw::tensor(&shape);
     if u.ratio(1, 5)? {
         let (begin, size) = (
@@ -116,8 +116,8 @@ pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
 
 /// Draws a chain of slices, transposes and broadcasts.
 pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 5, MOST_ELEMENTS)?;
-    let steps = draw::steps(u, &shape, 4 * MOST_ELEMENTS)?;
+    let shape = draw::shape(u, 5, MAX_ELEMENTS)?;
+    let steps = draw::steps(u, &shape, 4 * MAX_ELEMENTS)?;
     let args = into_map(json!({ "steps": encoded_steps(&steps) }));
     Ok(Case::new(
         Operation::View,
@@ -128,7 +128,7 @@ pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
 
 /// Draws a gather, a crop, a paste or a scatter, whose indices and axes can be out of range.
 pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
-    let shape = draw::shape(u, 4, MOST_ELEMENTS)?;
+    let shape = draw::shape(u, 4, MAX_ELEMENTS)?;
     let mut args = Map::new();
     for (name, word) in [("negative", "wrap"), ("out_of_range", "clamp")] {
         if u.ratio(1, 3)? {
@@ -149,7 +149,7 @@ fn draw_gather(
 ) -> Result<Case> {
     let mut from = shape.to_vec();
     if u.ratio(1, 4)? {
-        let steps = draw::steps(u, shape, MOST_ELEMENTS)?;
+        let steps = draw::steps(u, shape, MAX_ELEMENTS)?;
         let whole_view = wgslice::View::new(shape);
         let view = steps.iter().try_fold(whole_view, |view, step| match view {
             Ok(view) => Some(step.of_view(&view)),
@@ -241,7 +241,7 @@ fn draw_crop(
         }
         let mut case = Case::new(Operation::Paste, tensors, args);
         let patches = match u.ratio(7, 8)? {
-            true => draw::tensor(&bounded_shape(boxes, 4 * MOST_ELEMENTS)),
+            true => draw::tensor(&bounded_shape(boxes, 4 * MAX_ELEMENTS)),
             false => draw::tensor(&draw_near_shape(u, &boxes)?),
         };
         case.tensors.insert("patches".into(), patches);
@@ -285,7 +285,7 @@ fn draw_scatter(
     if u.ratio(1, 8)? {
         updates = draw_near_shape(u, &updates)?;
     }
-    let mut updates = draw::tensor(&bounded_shape(updates, 8 * MOST_ELEMENTS));
+    let mut updates = draw::tensor(&bounded_shape(updates, 8 * MAX_ELEMENTS));
     // The values are small, so that sums of many of them fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];
@@ -313,7 +313,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
         if u.ratio(1, 4)? {
             let tensor_index = u.choose_index(case.tensors.len())?;
             if let Some(tensor) = case.tensors.values_mut().nth(tensor_index) {
-                let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MOST_IN_CHANGED);
+                let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MAX_IN_CHANGED);
                 // Masks stay masks, and most indices stay in range.
                 let old_values = if tensor.data.is_empty() {
                     &[0][..]

@@ -2,7 +2,7 @@
 
 use crate::{
     draw::{self, integer, sizes, slice},
-    plans::{MOST_RUN_BYTES, check_plan, checked, dtype, run, view},
+    plans::{MAX_RUN_BYTES, check_plan, checked, dtype, run, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{
@@ -12,7 +12,7 @@ use wgslice::{
 };
 
 /// The maximum number of elements of an array in an expression. Three of them can be broadcast to their product.
-const MOST_IN_ARRAY: usize = 12;
+const MAX_IN_ARRAY: usize = 12;
 
 /// Makes the plan of an index expression, and runs it if its arrays are small. The plan checks positions, so a run has
 /// none out of range.
@@ -30,7 +30,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     check_plan(&plan);
-    if plan.inputs()[0].bytes() > MOST_RUN_BYTES || plan.outputs()[0].bytes() > MOST_RUN_BYTES {
+    if plan.inputs()[0].bytes() > MAX_RUN_BYTES || plan.outputs()[0].bytes() > MAX_RUN_BYTES {
         return Ok(());
     }
     let (source, mut dest) = (
@@ -64,14 +64,14 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
     for _ in 0..u.int_in_range(1..=3)? {
         let insert_at = u.int_in_range(0..=items.len())?;
         let shape = match u.ratio(1, 2)? {
-            true => draw::shape(u, 2, MOST_IN_ARRAY)?,
+            true => draw::shape(u, 2, MAX_IN_ARRAY)?,
             false => shape.iter().copied().take(u.int_in_range(1..=2)?).collect(),
         };
         let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         let Some(count) = count.filter(|&count| count <= 512) else {
             continue;
         };
-        let item = match count > MOST_IN_ARRAY || u.ratio(1, 3)? {
+        let item = match count > MAX_IN_ARRAY || u.ratio(1, 3)? {
             true => IndexItem::Mask {
                 values: (0..count).map(|_| u.ratio(1, 8)).collect::<Result<_>>()?,
                 shape,

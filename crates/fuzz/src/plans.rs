@@ -12,7 +12,7 @@ use wgslice::{
 };
 
 /// A plan with at most 256 indices is also run if neither its source nor its result has more bytes than this.
-pub const MOST_RUN_BYTES: usize = 1 << 16;
+pub const MAX_RUN_BYTES: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.
 type DrawnPlan = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
@@ -34,14 +34,14 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
             .iter()
             .try_fold(1_usize, |count, &n| count.checked_mul(n))
     });
-    if plan.inputs()[0].bytes() > MOST_RUN_BYTES
-        || plan.outputs()[0].bytes() > MOST_RUN_BYTES
+    if plan.inputs()[0].bytes() > MAX_RUN_BYTES
+        || plan.outputs()[0].bytes() > MAX_RUN_BYTES
         || count.is_none_or(|n| n > 256)
     {
         return Ok(());
     }
     if let [mask, x, y] = &*plan.inputs() {
-        let bytes = [mask, x, y].map(|input| vec![7; input.bytes().min(MOST_RUN_BYTES)]);
+        let bytes = [mask, x, y].map(|input| vec![7; input.bytes().min(MAX_RUN_BYTES)]);
         let inputs = [mask, x, y].into_iter().zip(&bytes);
         let inputs = inputs.map(|(input, bytes)| Values::from_bytes(input.dtype, bytes));
         let inputs: Vec<_> = inputs.collect();

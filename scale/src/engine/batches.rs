@@ -20,7 +20,7 @@ const USUAL_BATCH_BYTES: usize = 1 << 20;
 const BATCHES_IN_FLIGHT: usize = 8;
 
 /// The maximum number of rows in a batch: DataFusion's default.
-const MOST_ROWS: usize = 8192;
+const MAX_ROWS: usize = 8192;
 
 /// Returns the memory for a batch in bytes. `task` is the memory of a task in bytes, or `None` if it is not known.
 pub(super) fn memory_of(task: Option<usize>) -> usize {
@@ -29,7 +29,7 @@ pub(super) fn memory_of(task: Option<usize>) -> usize {
     })
 }
 
-/// Returns the number of rows of a batch: the largest number up to [`MOST_ROWS`] for which the estimated size of every
+/// Returns the number of rows of a batch: the largest number up to [`MAX_ROWS`] for which the estimated size of every
 /// step's batches is at most `memory` bytes. It is at least 1.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut widest = 1;
@@ -37,7 +37,7 @@ pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
         widest = widest.max(row_bytes(step.schema().fields()));
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok((memory / widest).clamp(1, MOST_ROWS))
+    Ok((memory / widest).clamp(1, MAX_ROWS))
 }
 
 /// Estimates the size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.

@@ -278,9 +278,10 @@ fn find_positions(
     let masks = masks.chunks_exact(shape.iter().product());
     let [mut surplus, all] = [0, masks.len()];
     let mut first = None;
-    let each = capacity * nonzero.shape()[1] * dtype.size();
+    let bytes_per_mask = capacity * nonzero.shape()[1] * dtype.size();
     for (row, mask) in masks.enumerate() {
-        let places = ValuesMut::from_bytes(dtype, &mut places[row * each..][..each]);
+        let places =
+            ValuesMut::from_bytes(dtype, &mut places[row * bytes_per_mask..][..bytes_per_mask]);
         let report = nonzero.run_cpu(&[mask.into()], &mut [places]);
         let count = report.map_err(failed)?.found.unwrap_or(0);
         if count > capacity && !room.drops_surplus {

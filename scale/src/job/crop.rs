@@ -68,8 +68,8 @@ impl Crop {
                 sizes.len()
             )));
         }
-        let is_large = sizes.iter().zip(shape).any(|(size, whole)| size > whole);
-        if is_large && out_of_range == OutOfRange::Clamp {
+        let exceeds_source = sizes.iter().zip(shape).any(|(size, whole)| size > whole);
+        if exceeds_source && out_of_range == OutOfRange::Clamp {
             return Err(Error::usage(format_args!(
                 "boxes of --size {sizes:?} do not fit into {shape:?}, so --out-of-range clamp cannot shift them inside: \
                  make them smaller, or take zero"

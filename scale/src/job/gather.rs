@@ -125,8 +125,8 @@ impl Gather {
         let count: usize = self.tuple_dims.iter().map(|&dim| shape[dim]).product();
         // The number of words for each tuple: its indices twice, as read and as rebased; its positions; 2 in `sorted`;
         // 1 in `places`; and 1 in `invalid`.
-        let each = 2 * self.named.len() + self.located().count() + 4;
-        count.saturating_mul(each * size_of::<usize>())
+        let words_per_tuple = 2 * self.named.len() + self.located().count() + 4;
+        count.saturating_mul(words_per_tuple * size_of::<usize>())
     }
 
     pub(super) fn tuples(

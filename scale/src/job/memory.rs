@@ -9,7 +9,7 @@ use std::{
 
 /// The maximum number of bytes in buffers that are kept for later tasks. They are kept because allocating new memory
 /// takes longer than filling it: the system clears every page.
-const MOST_IDLE_BYTES: usize = 512 << 20;
+const MAX_IDLE_BYTES: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
     held: 0,
@@ -84,7 +84,7 @@ impl Drop for Share {
         let used = self.buffers.iter_mut().rev().map(mem::take);
         let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
         memory.idle.extend(fit);
-        memory.shrink(MOST_IDLE_BYTES);
+        memory.shrink(MAX_IDLE_BYTES);
         MEMORY_FREED.notify_all();
     }
 }

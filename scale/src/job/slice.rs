@@ -446,14 +446,14 @@ fn planes(
     slab: &ContiguousBox,
 ) -> Result<Option<FoundElements>, Error> {
     /// The minimum number of bytes that are skipped.
-    const LEAST_GAP: usize = 16 << 10;
+    const MIN_GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
         return Ok(None);
     };
     let Segment { step, count, .. } = segments[dim];
     let plane: usize = slab.shape[dim + 1..].iter().product();
     let sizes = (plane, step.unsigned_abs() * plane);
-    let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, LEAST_GAP)? else {
+    let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, MIN_GAP)? else {
         return Ok(None);
     };
     let mut segments: Vec<Segment> = slab.within(segments).collect();

@@ -23,10 +23,10 @@ use std::{
 use zarrs::storage::byte_range::ByteRange;
 
 /// The maximum number of requested values of a process that have not been used, whether or not they have arrived.
-const MOST_VALUES: usize = 512;
+const MAX_VALUES: usize = 512;
 /// The maximum number of bytes of neighbouring values in a shard that are read by one request. A connection transfers
 /// about as many bytes in the time that a remote store takes to begin an answer.
-const MOST_JOINED_BYTES: u64 = 4 << 20;
+const MAX_JOINED_BYTES: u64 = 4 << 20;
 
 /// The requests of all threads of a job.
 #[derive(Default)]
@@ -149,7 +149,7 @@ fn groups(values: &[Asked], mut new: Vec<(usize, RequestKey)>) -> Vec<Vec<(usize
                 group.push((number, key));
             }
             _ => {
-                room = MOST_JOINED_BYTES.saturating_sub(length);
+                room = MAX_JOINED_BYTES.saturating_sub(length);
                 groups.push(vec![(number, key)]);
             }
         }
@@ -236,8 +236,8 @@ impl<'a> Line<'a> {
     pub(super) fn look(&mut self) -> Option<(u64, Need)> {
         /// The maximum number of chunks that are looked at before they are requested, so that the indexes of their
         /// shards have arrived by then.
-        const MOST_LOOKED_AT: usize = 256;
-        if self.next.len() >= MOST_LOOKED_AT {
+        const MAX_LOOKED_AT: usize = 256;
+        if self.next.len() >= MAX_LOOKED_AT {
             return None;
         }
         while let Some((task, needs)) = self.tasks.front_mut() {
@@ -287,7 +287,7 @@ impl<'a> Line<'a> {
     /// Returns the maximum number of values and bytes for this thread.
     fn share(&self) -> (usize, usize) {
         let threads = self.ahead.threads.load(Ordering::Relaxed).max(1);
-        (MOST_VALUES.div_ceil(threads), self.ahead.limit / threads)
+        (MAX_VALUES.div_ceil(threads), self.ahead.limit / threads)
     }
 
     fn held(&self) -> usize {
@@ -320,7 +320,7 @@ impl<'a> Line<'a> {
                 }
                 None => {
                     held = held.saturating_add(value.bytes);
-                    if held > ahead.limit || requests.len() >= MOST_VALUES {
+                    if held > ahead.limit || requests.len() >= MAX_VALUES {
                         break;
                     }
                     bytes = value.bytes;

@@ -739,11 +739,11 @@ impl<'a> Reader<'a> {
     /// returns the value's length with the bytes.
     fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
-        let right = (source.part == Part::Plain).then_some(source.chunk_bytes() as u64);
+        let expected_bytes = (source.part == Part::Plain).then_some(source.chunk_bytes() as u64);
         let Some((sharding, layout)) = &source.sharding else {
             let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             let key = self.array.chunk_key(&chunk);
-            let of = right;
+            let of = expected_bytes;
             return Ok((key, Some(Piece { of, ..Piece::ALL })));
         };
         let (shard, number) = source.shard_of(at);
@@ -761,8 +761,8 @@ impl<'a> Reader<'a> {
         let Some((begin, length)) = index.and_then(|index| index.place(number)) else {
             return Ok((key, None));
         };
-        if let Some(right) = right.filter(|&right| right != length) {
-            return Err(self.failed(&key, at, &wrong_length(length, right)));
+        if let Some(expected) = expected_bytes.filter(|&expected| expected != length) {
+            return Err(self.failed(&key, at, &wrong_length(length, expected)));
         }
         let place = ByteRange::FromStart(begin, Some(length));
         Ok((key, Some(Piece::of_any(place))))

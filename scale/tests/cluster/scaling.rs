@@ -18,9 +18,9 @@ const TASK_COUNT: usize = 1_000_000;
 
 /// Divides the tasks into this many files, in the format of a job's lists of tasks.
 fn write_tasks(folder: &Path, files: usize) {
-    let each = TASK_COUNT / files;
+    let tasks_per_file = TASK_COUNT / files;
     for file in 0..files {
-        let shards = (0..each).map(|task| (file + task * files) as i64);
+        let shards = (0..tasks_per_file).map(|task| (file + task * files) as i64);
         let shards: ArrayRef = Arc::new(Int64Array::from_iter_values(shards));
         let batch = RecordBatch::try_from_iter([("shard", shards)]).unwrap();
         let file = File::create(folder.join(format!("{file}.parquet"))).unwrap();

@@ -43,7 +43,7 @@ const ROW_GROUP: usize = 64 << 20;
 const ALL_ROW_GROUPS: usize = 256 << 20;
 
 /// The minimum size of a row group in bytes, because readers skip and read whole row groups.
-const LEAST_ROW_GROUP: usize = 1 << 20;
+const MIN_ROW_GROUP: usize = 1 << 20;
 
 /// The row groups of all partitions together get at most `--memory` divided by this number.
 const MEMORY_DIVISOR: usize = 4;
@@ -105,7 +105,7 @@ impl Output {
             writer: Mutex::new(writer),
             encoders,
             schema,
-            group: group.clamp(LEAST_ROW_GROUP, ROW_GROUP),
+            group: group.clamp(MIN_ROW_GROUP, ROW_GROUP),
         });
         let mut rows = 0;
         let mut tasks = JoinSet::new();

@@ -11,7 +11,7 @@ use std::{
 type Message = Map<String, Value>;
 
 /// The maximum number of dimensions of a box, as in TensorStore and `zarr-indexing`.
-const MOST_DIMS: usize = 32;
+const MAX_DIMS: usize = 32;
 
 impl FromStr for Ndsel {
     type Err = Error;
@@ -61,10 +61,10 @@ impl FromStr for Ndsel {
             _ => Self::transform(&message),
         }?;
         match made.begin.len() {
-            ..=MOST_DIMS => Ok(made),
+            ..=MAX_DIMS => Ok(made),
             rank => refused(
                 "invalid_json",
-                format_args!("{rank} dimensions, of at most {MOST_DIMS}"),
+                format_args!("{rank} dimensions, of at most {MAX_DIMS}"),
             ),
         }
     }
@@ -316,9 +316,9 @@ impl Ndsel {
         let labels = labels(message, &name)?;
         let declared = match message.get("input_rank").map(Value::as_u64) {
             None => None,
-            Some(Some(rank)) if rank <= MOST_DIMS as u64 => Some(("input_rank", rank as usize)),
+            Some(Some(rank)) if rank <= MAX_DIMS as u64 => Some(("input_rank", rank as usize)),
             Some(_) => {
-                let detail = format_args!("input_rank must be an integer from 0 to {MOST_DIMS}");
+                let detail = format_args!("input_rank must be an integer from 0 to {MAX_DIMS}");
                 return refused("invalid_json", detail);
             }
         };

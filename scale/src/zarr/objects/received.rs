@@ -9,7 +9,7 @@ use zarrs::storage::Bytes;
 /// The minimum size in bytes of an answer that uses this memory. Shorter answers get their own memory.
 pub(super) const LONG_ANSWER: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
-const MOST_SPARE: usize = 64 << 20;
+const MAX_SPARE: usize = 64 << 20;
 
 const ANSWER_PURPOSE: Purpose<&str> = Purpose {
     what: "an answer of a store",
@@ -37,7 +37,7 @@ impl Drop for ReceivedAnswer {
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
         // The memory that has been free for the longest time is released first.
-        while spare > MOST_SPARE {
+        while spare > MAX_SPARE {
             spare -= free.remove(0).capacity();
         }
     }
@@ -100,14 +100,11 @@ mod tests {
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
         // Five buffers exceed the limit for free memory, so the one that was freed first is released.
         let many: Vec<_> = (0..5)
-            .map(|_| answer_memory(MOST_SPARE / 4).unwrap())
+            .map(|_| answer_memory(MAX_SPARE / 4).unwrap())
             .collect();
         drop(many);
         let kept: usize = free().iter().map(Buffer::capacity).sum();
-        assert!(
-            (MOST_SPARE / 2..=MOST_SPARE).contains(&kept),
-            "{kept} bytes"
-        );
+        assert!((MAX_SPARE / 2..=MAX_SPARE).contains(&kept), "{kept} bytes");
     }
 
     #[test]
