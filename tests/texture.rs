@@ -501,9 +501,10 @@ fn check_written(
     );
 }
 
-/// Even rows that need no padding are not copied directly if they are converted, and results must begin at words.
+/// Rows that are converted are not copied directly, even if they need no padding, and results must begin at a multiple
+/// of 4 bytes.
 #[test]
-fn conversions_are_recorded_at_words() {
+fn converted_rows_begin_at_a_multiple_of_4_bytes() {
     for gpu in gpus() {
         if gpu.device().limits().max_buffer_size < 4096 {
             continue;

@@ -215,14 +215,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let [row, column] = [H, W].map(|size| random((size - S + 1) as u32) as i32);
         boxes.extend([0, row, column, 0, 0, random(2) as i32]);
     }
-    let of_boxes = |label, entries: &[usize]| {
+    let buffer_of_entries = |label, entries: &[usize]| {
         let entry = |of: &[i32]| entries.iter().map(|&entry| of[entry]).collect::<Vec<_>>();
         let chosen: Vec<i32> = boxes.chunks(6).flat_map(entry).collect();
         own.filled(label, bytemuck::cast_slice(&chosen), result)
     };
-    let boxes_chw = of_boxes("boxes", &[0, 1, 2, 3, 4, 5]);
-    let boxes_hwc = of_boxes("boxes2", &[1, 2, 4, 5]);
-    let boxes_plain = of_boxes("boxes3", &[1, 2]);
+    let boxes_chw = buffer_of_entries("boxes", &[0, 1, 2, 3, 4, 5]);
+    let boxes_hwc = buffer_of_entries("boxes2", &[1, 2, 4, 5]);
+    let boxes_plain = buffer_of_entries("boxes3", &[1, 2]);
 
     let gpu = Gpu::new(&own.device, &own.queue);
     let to_chw_crop = CropOptions {

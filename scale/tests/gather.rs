@@ -285,7 +285,7 @@ fn an_index_out_of_range_fails_the_job_once_by_its_place() {
     assert!(!result.join("c/1/1/0").exists() && !result.join("zarr.json").exists());
 }
 
-/// With `--overwrite`, the result's path is removed before anything is read.
+/// Without this refusal, `--overwrite` would remove the indices before they are read.
 #[test]
 fn a_result_in_its_indices_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -311,7 +311,10 @@ fn a_result_in_its_indices_is_refused() {
                 .unwrap();
             let errors = String::from_utf8(said.stderr).unwrap();
             assert_eq!(said.status.code(), Some(2), "{command}: {errors}");
-            assert!(errors.contains("lie in each other"), "{command}: {errors}");
+            assert!(
+                errors.contains("one lies inside the other"),
+                "{command}: {errors}"
+            );
             assert_eq!(files(folder.path()), before, "{command}");
         }
     }

@@ -50,8 +50,7 @@ pub(crate) fn wrong_shape(
     )
 }
 
-/// Returns the error for `begins` that do not have two dimensions, or have rows with a length that fits no number of
-/// dimensions.
+/// Returns the error for `begins` that are not a matrix, or whose number of columns fits no number of box dimensions.
 pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
     argument!(
         CropShape,

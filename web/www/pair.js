@@ -89,10 +89,10 @@ export function times(rows) {
   const agree = rows.length > 1 ? (rows.every(({ same }) => same) ? 'The same bytes on both. ' : 'The bytes differ! ') : '';
   const [{ name, label }] = rows;
   const [, adapter] = label.split(' · ');
-  const what = {
+  const runner = {
     CPU: 'The CPU runs WebAssembly', 'WebGPU (software)': `The adapter, ${adapter}, runs the shaders on the CPU, not on a GPU`,
   }[name] ?? `WebGPU is ${adapter}`;
-  $('times-note').textContent = `${agree}Means of calls with readback, after a warm-up. ${what}.`;
+  $('times-note').textContent = `${agree}Means of calls with readback, after a warm-up. ${runner}.`;
 }
 
 export function rate(text) {

@@ -46,7 +46,7 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         DType::I32 => Indices::I32(map_numbers(bytes, i32::from_ne_bytes)),
         DType::U32 => Indices::I64(map_numbers(bytes, |b| u32::from_ne_bytes(b).into())),
         DType::I64 => Indices::I64(map_numbers(bytes, i64::from_ne_bytes)),
-        // A larger number is out of range too.
+        // A number above `i64::MAX` becomes `i64::MAX`, which is out of range as well.
         DType::U64 => Indices::I64(map_numbers(bytes, |b| {
             i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
         })),

@@ -63,7 +63,7 @@ pub(crate) struct Verify {
     #[cfg(not(feature = "strict"))]
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
-    /// The seed: equal seeds generate equal cases, which --strict runs in an equal order
+    /// The seed: equal seeds generate equal cases, and --strict runs invocations in the same order
     #[cfg(feature = "strict")]
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,

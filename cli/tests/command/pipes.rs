@@ -362,7 +362,7 @@ fn names_with_a_star_are_many_inputs() {
     // The name of this array contains a star.
     wgslice(&["concat", &format!("{model}#star*"), "-o", &both]).ok();
     assert_eq!(read_i32(&both), (vec![1], vec![4]));
-    // Without `--to`, the command needs a single array.
+    // Without `--to`, `slice` takes a single array, so a star stands for itself. With `--to`, some array must match.
     for args in [
         &["slice", &chosen, "..."][..],
         &["slice", &format!("{model}#x.*"), "...", "--to", &out],

@@ -504,7 +504,7 @@ fn large_unsigned_indices_are_out_of_range() {
     assert_eq!(json["out_of_range"]["first"]["index"], json!([1, u64::MAX]));
 }
 
-/// Every message and report shows the numbers of uint64 that a file holds, in each column of a tuple.
+/// Every message and report shows a uint64 index as the file holds it, whichever column of the tuple it is in.
 #[test]
 fn large_unsigned_indices_are_shown_as_they_are() {
     let folder = Folder::new();

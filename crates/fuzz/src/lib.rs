@@ -1,12 +1,12 @@
 //! The code that the fuzz targets share.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `draw` | shapes, bounds and indices, from the fuzzer's bytes |
 //! | `cases` | calls of every operation on small tensors, compared with the naive reference |
 //! | `plans` | plans on shapes and arguments of any size |
 //! | `assemblies`, `indices` | assembled arrays, and index expressions with arrays, of any size |
-//! | `readers` | passing bytes to the command's file readers |
+//! | `readers` | a function that passes bytes to the command's file readers |
 
 pub mod assemblies;
 pub mod cases;

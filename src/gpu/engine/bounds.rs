@@ -394,7 +394,8 @@ fn accesses(
     let (from, to, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
-            // These kernels count slices, and the shaders check that the number of a slice is in the bound range.
+            // In these kernels a position is the number of a slice, and the shaders check that it is in the bound
+            // range. So only the accesses to tuples are added here.
             reached_units(dispatch, walk, &mut accesses)?;
             return Ok(accesses);
         }
