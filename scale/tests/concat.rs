@@ -242,7 +242,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
         inside
             .unwrap_err()
             .to_string()
-            .contains("one lies inside the other")
+            .contains("overlaps its source")
     );
 
     // A task rejects an array that has changed since the job was made.

@@ -312,7 +312,7 @@ fn a_result_in_its_indices_is_refused() {
             let errors = String::from_utf8(said.stderr).unwrap();
             assert_eq!(said.status.code(), Some(2), "{command}: {errors}");
             assert!(
-                errors.contains("one lies inside the other"),
+                errors.contains("overlaps its source"),
                 "{command}: {errors}"
             );
             assert_eq!(files(folder.path()), before, "{command}");

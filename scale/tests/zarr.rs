@@ -451,7 +451,7 @@ fn a_result_in_its_source_is_refused() {
             refused
                 .unwrap_err()
                 .to_string()
-                .contains("one lies inside the other")
+                .contains("overlaps its source")
         );
     }
 }

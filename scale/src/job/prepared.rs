@@ -386,7 +386,7 @@ fn absolute_name(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     let name = from.into_name();
     if is_overlap {
         return Err(Error::usage(format_args!(
-            "of the result {} and its source {}, one lies inside the other: name another place for the result",
+            "the result {} overlaps its source {}: name another place for the result",
             result.clone().into_name().display(),
             name.display()
         )));
