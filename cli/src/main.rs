@@ -1,6 +1,6 @@
 //! The `wgslice` command: slices and gathers files with TensorFlow's semantics.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `args` | the options that several commands share |
 //! | `device` | the backend that the options select |

@@ -1,7 +1,7 @@
 //! The Rust side of the page: the functions that `www` calls. Errors reach the page as exceptions with the library's
 //! messages.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `device` | WebGPU or the CPU |
 //! | `numbers`, `typed` | parsing typed integers, boxes and updates |

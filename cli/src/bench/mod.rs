@@ -1,6 +1,6 @@
 //! `wgslice bench`: times slices, gathers, transposes, crops and updates on each device, and compares them with a copy.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `workload` | the workloads: the built-in set, or a file |
 //! | `data`, `loops` | the data, and the correct result, which plain loops compute |

@@ -1,6 +1,6 @@
 //! `wgslice verify`: runs golden vectors and random cases on every device. Vectors run at every element size.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `random` | which random cases run, and which failing cases are reduced |
 //! | `strict` | the devices that interpret the shaders |

@@ -22,7 +22,7 @@
 //! # Ok::<(), wgslice_vectors::BadLine>(())
 //! ```
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `case`, `arguments` | the content of a line |
 //! | `ops` | the operations and their arguments, one file for each operation or pair of similar ones |

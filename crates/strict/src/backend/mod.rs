@@ -1,6 +1,6 @@
 //! The implementation of a wgpu device.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `device` | creating resources, and routing errors to scopes |
 //! | `buffer` | buffers and their mapping |

@@ -6,7 +6,7 @@
 //! in another order. A step goes through the lanes in ascending order, and so through the invocations in that other
 //! order.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `value` | how values are stored |
 //! | `arithmetic` | the results of operators on scalars |

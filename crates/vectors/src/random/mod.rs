@@ -1,6 +1,6 @@
 //! Random cases, answered by the naive reference, and the reduction of failing ones.
 //!
-//! | file | decides |
+//! | file | content |
 //! |---|---|
 //! | `draw` | the shapes, values, bounds and indices of cases |
 //! | `rng` | the random numbers, which are the same on every machine |
