@@ -1,8 +1,8 @@
 //! Positions along a dimension.
 
 /// Returns the position at which a dimension of `positions` positions is split: the middle. For 64 positions or more,
-/// the middle is rounded down to a multiple of 32, so that the second half keeps the alignment of the first. `None` for
-/// fewer than 2 positions, which cannot be split.
+/// the middle is rounded down to a multiple of 32, so that the second half keeps the alignment of the first. Returns
+/// `None` for fewer than 2 positions, which cannot be split.
 #[cfg(any(feature = "gpu", all(feature = "std", not(target_arch = "wasm32"))))]
 pub(crate) fn split_position(positions: usize) -> Option<usize> {
     match positions / 2 {

@@ -178,8 +178,8 @@ impl Move {
         }
     }
 
-    /// Returns the size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient, `params`
-    /// of a gather, `x` of a crop, `updates` of a scatter.
+    /// Returns the size of the source in bytes. The source is `input` of a slice, `value` of an update, `dy` of a
+    /// gradient, `params` of a gather, `x` of a crop or `updates` of a scatter.
     pub(crate) fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.source_dtype().size()
     }

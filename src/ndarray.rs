@@ -145,8 +145,8 @@ pub(crate) fn memory_and_slice<'a, T: Element>(
     }
 }
 
-/// Returns the memory of an array, and the array as a view of this memory, or `None` if there are gaps between
-/// elements.
+/// Returns the memory of an array, and the array as a view of this memory. Returns `None` if there are gaps
+/// between elements.
 fn dense_memory<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
     let mut once = array.clone();
     for axis in 0..array.ndim() {

@@ -103,8 +103,8 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Option<usize> {
     from_end(axis, rank).filter(|&axis| axis < rank)
 }
 
-/// Returns `number`, or `rank + number` if `number` is negative, or `None` if this sum is still negative. The caller
-/// checks that the result is not too large.
+/// Returns `number`, or `rank + number` if `number` is negative. Returns `None` if this sum is still negative. The
+/// caller checks that the result is not too large.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {
         Ok(number) => Some(number),

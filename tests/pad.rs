@@ -57,7 +57,7 @@ fn what_cannot_be_padded_is_an_error() {
 }
 
 /// A pad of 11 dimensions by edge values would have too many pieces, and is rejected before they are planned. A pad of
-/// 25 dimensions by a constant has few steps.
+/// 25 dimensions by a constant has only 51 steps.
 #[test]
 fn many_dimensions_are_padded_by_a_constant_only() {
     let padded = |rank, mode| {

@@ -379,8 +379,8 @@ impl BoxTuples {
         IndexTensor::new((&tuples, self.dtype).into(), 1, policy)
     }
 
-    /// Returns the distance between the items of neighbouring boxes, if box n belongs to item n, or 0 with box indices:
-    /// the tuple then selects the item.
+    /// Returns the distance between the items of neighbouring boxes. With box indices it is 0, because the tuple
+    /// selects the item.
     pub(super) fn item_stride(self, x: &View) -> isize {
         match self.has_own_items() {
             true => x.strides[0],

@@ -155,8 +155,8 @@ impl Shown {
 impl Layout {
     /// Returns the layout of an array of this shape on a canvas. A last dimension of size 3 or 4 holds the channels if
     /// the elements are bytes and at least one dimension precedes it; one of size 1 holds the only channel if at least
-    /// two dimensions precede it. Otherwise the last dimension is the width of a picture with one channel. Dimensions
-    /// before the height stack pictures vertically.
+    /// two dimensions precede it. Otherwise the picture has one channel, and the last dimension is its width.
+    /// Dimensions before the height stack pictures vertically.
     pub(crate) fn of(shape: &[usize], dtype: DType) -> Self {
         let (outer, width, channels) = match *shape {
             [] => (&[][..], 1, 1),

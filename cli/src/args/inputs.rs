@@ -63,7 +63,8 @@ pub(super) fn first_free_word(definition: &Command, line: &[OsString]) -> Option
     Some(line[*outer.first()?].to_string_lossy().into_owned())
 }
 
-/// Returns the positions of the inputs in the line, or `None` if there is only one, or if a single run takes them all.
+/// Returns the positions of the inputs in the line. Returns `None` if there is only one, or if a single run takes them
+/// all.
 fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     let (outer, _) = word_positions(definition, line, 1);
     let &name = outer.first()?;

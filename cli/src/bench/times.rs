@@ -105,7 +105,8 @@ impl Times {
     }
 }
 
-/// Returns the median: the mean of the two middle numbers if their count is even, or `None` if there are no numbers.
+/// Returns the median: the mean of the two middle numbers if their count is even. Returns `None` if there are no
+/// numbers.
 pub(crate) fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let upper = *numbers.get(numbers.len() / 2)?;

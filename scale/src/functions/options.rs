@@ -42,7 +42,7 @@ impl<'a> Options<'a> {
             .map(|&(_, value)| value)
     }
 
-    /// Returns the integer value of option `name`, or `None` if the option is left out.
+    /// Returns the integer value of option `name`. Returns `None` if the option is left out.
     pub(super) fn integer<I: FromStr>(&self, name: &str) -> Result<Option<I>> {
         match self.get(name).map(|value| (value, value.parse())) {
             None => Ok(None),
@@ -59,7 +59,7 @@ impl<'a> Options<'a> {
             .map_or(Ok(Vec::new()), |value| integers(name, value))
     }
 
-    /// Returns the number, or the numbers in brackets, of option `name`, or `None` if the option is left out.
+    /// Returns the number, or the numbers in brackets, of option `name`. Returns `None` if the option is left out.
     pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f32>>> {
         match self.get(name).map(|value| (value, parse_numbers(value))) {
             None => Ok(None),

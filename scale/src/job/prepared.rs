@@ -160,7 +160,7 @@ impl Kind {
         Ok((Self::Slices(vec![(source, slice)]), result))
     }
 
-    /// Returns the job's source, or the first one of several, or `None` for an `.npy` file.
+    /// Returns the job's source, or the first one of several. Returns `None` for an `.npy` file.
     fn source(&self) -> Option<&Source> {
         match self {
             Self::Slices(slices) => slices.first().map(|(source, _)| source),

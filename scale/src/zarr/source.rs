@@ -467,7 +467,7 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// Returns the read for a chunk: the key of a value, and a piece of it, or `None` if the chunk is not stored.
+    /// Returns the read for a chunk: the key of a value, and a piece of it. Returns `None` if the chunk is not stored.
     fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {

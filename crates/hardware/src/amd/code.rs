@@ -242,7 +242,7 @@ fn memory_access(name: &str) -> Option<(&str, &str)> {
         .then_some((unit, access))
 }
 
-/// Returns how an instruction changes the mask of lanes, or `None` if it does not change the mask, or if it only
+/// Returns how an instruction changes the mask of lanes. Returns `None` if it does not change the mask, or if it only
 /// removes lanes.
 fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());

@@ -108,7 +108,8 @@ pub(crate) trait Op<'a>: Sized {
     /// Draws a random case. Its arguments are valid in most cases, and an error in some.
     fn random_case(operation: Operation, rng: &mut Rng) -> Case;
 
-    /// Returns the index tuples of a gather, a crop or a scatter, and their policies, or `None` for other operations.
+    /// Returns the index tuples of a gather, a crop or a scatter, and their policies. Returns `None` for other
+    /// operations.
     fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
         None
     }
@@ -203,7 +204,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns the index tuples of a gather, a crop or a scatter, and their policies, or `None` for other
+            /// Returns the index tuples of a gather, a crop or a scatter, and their policies. Returns `None` for other
             /// operations.
             pub fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
                 match self {

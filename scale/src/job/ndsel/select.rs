@@ -134,7 +134,8 @@ impl Ndsel {
         Ok([bound(begin, 0)?, bound(end, 1)?])
     }
 
-    /// Returns the numbers of an index array, and the dimension along which they differ, or `None` if all are equal.
+    /// Returns the numbers of an index array, and the dimension along which they differ, which is `None` if all are
+    /// equal.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
         if !flatten_lists(list, 0, &mut sizes, &mut values) {
