@@ -52,12 +52,10 @@ pub(super) fn transpose<const N: usize, const M: usize, const WIDTH: usize>(
     match shuffles {}
 }
 
-pub(super) const MIN_BLOCK_PIECE: usize = 4;
-
 pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     _: (&[u8], usize, isize),
-    _: usize,
+    _: (usize, usize),
     _: &mut [&mut [u8]],
 ) {
     match shuffles {}

@@ -414,32 +414,23 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
     }
 }
 
-/// The size in bytes of the smallest pieces that are transposed in blocks. A block is a cache line of each of `R` rows
-/// and becomes a cache line of each of `R` lanes. With blocks, few bounds checks are needed and each line is read and
-/// written only once, whatever the distance between rows is. A block of smaller pieces has too many rows for that.
-pub(super) const MIN_BLOCK_PIECE: usize = 4;
-
 /// Transposes rows of the source without buffers and writes the next `bytes` bytes of each lane. The first row begins
-/// at byte `at` of the source, and rows are `pitch` bytes apart. `bytes` is a multiple of a vector's size, and the
-/// number of lanes is a multiple of `M` and at most `R`.
+/// at byte `at` of the source, and rows are `pitch` bytes apart. The first `blocks` cache lines of each lane are written
+/// in blocks if there are `R` lanes. `bytes` is a multiple of a vector's size, and the number of lanes is a multiple of
+/// `M` and at most `R`.
 #[inline(always)]
 pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     (source, at, pitch): (&[u8], usize, isize),
-    bytes: usize,
+    (blocks, bytes): (usize, usize),
     lanes: &mut [&mut [u8]],
 ) {
-    let blocks = if N >= MIN_BLOCK_PIECE {
-        bytes / LINE
-    } else {
-        0
-    };
     shuffles.vectorize(
         #[inline(always)]
         || {
             let (mut at, mut bytes) = (at, bytes);
             if blocks > 0
-                && let Some(lanes) = lanes.first_chunk_mut::<R>()
+                && let Some(lanes) = lanes.first_chunk_mut()
             {
                 blocks_to_lanes::<N, M, R>(shuffles, (source, at, pitch), blocks, lanes);
                 at = along(at, pitch, blocks * R);
@@ -498,7 +489,8 @@ fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
     }
 }
 
-/// Transposes squares of `M` rows and `M` lanes and writes the next `bytes` bytes of each lane.
+/// Transposes squares of `M` rows and `M` lanes and writes the next `bytes` bytes of each lane. If squares are moved by
+/// the loop over blocks, as blocks of one square, 256 × 256 bytes take 6 times as long.
 #[inline(always)]
 fn squares_to_lanes<const N: usize, const M: usize>(
     shuffles: Shuffles,

@@ -27,7 +27,7 @@ use super::{
     kernel::Kernel,
     memory::{self, LINE, Lines},
     rows::{Axis, along},
-    shuffle::{MIN_BLOCK_PIECE, Shuffles, VECTOR, transpose, transpose_in_registers},
+    shuffle::{Shuffles, VECTOR, transpose, transpose_in_registers},
 };
 use core::mem;
 
@@ -155,17 +155,18 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         } = tile;
         let (lanes, other_lanes) = tile.lanes.split_at_mut(tile.lanes.len() / M * M);
         let rows = tile.count / M * M;
-        let rows_at_once = R * if N >= MIN_BLOCK_PIECE {
-            LINES_OF_BLOCKS
-        } else {
-            LINES_OF_SQUARES
+        let in_blocks = N >= MIN_BLOCK_PIECE;
+        let lines_at_once = match in_blocks {
+            true => LINES_OF_BLOCKS,
+            false => LINES_OF_SQUARES,
         };
-        for first in (0..rows).step_by(rows_at_once) {
-            let bytes = rows_at_once.min(rows - first) * N;
+        for first in (0..rows).step_by(lines_at_once * R) {
+            let bytes = (lines_at_once * R).min(rows - first) * N;
+            let blocks = if in_blocks { bytes / LINE } else { 0 };
             let begin = along(at, row.stride, first);
             for (begin, lanes) in (begin..).step_by(LINE).zip(lanes.chunks_mut(R)) {
                 let from = (source, begin, row.stride);
-                transpose_in_registers::<N, M, R>(self.shuffles, from, bytes, lanes);
+                transpose_in_registers::<N, M, R>(self.shuffles, from, (blocks, bytes), lanes);
             }
         }
         let width = lanes.len() * N;
@@ -233,6 +234,11 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         }
     }
 }
+
+/// The size in bytes of the smallest pieces that are transposed in blocks. A block is a cache line of each of `R` rows
+/// and becomes a cache line of each of `R` lanes. With blocks, few bounds checks are needed and each line is read and
+/// written only once, whatever the distance between rows is. A block of smaller pieces has too many rows for that.
+const MIN_BLOCK_PIECE: usize = 4;
 
 /// The number of cache lines that are written to each lane of a group before the next group, without buffers and in
 /// blocks. With 4 or 64, some arrays take 20 % more time.
