@@ -270,6 +270,28 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
+/// Tests results of at least 32 MiB on one thread and on two. Their lanes begin at cache lines, begin in the middle of
+/// lines, or have short rows, so that only the first result bypasses the caches.
+#[test]
+fn large_transposed_arrays() {
+    for [a, b, c] in [[2048, 1, 2056], [2051, 1, 2050], [32, 2050, 64]] {
+        let x: Vec<u64> = (0..).take(a * b * c).collect();
+        let view = View::new(&[a, b, c]).unwrap().transpose(&[2, 1, 0]);
+        let plan = Plan::contiguous(&view.unwrap(), DType::U64).unwrap();
+        assert!(plan.outputs()[0].bytes() >= 32 << 20);
+        for threads in [1, 2] {
+            let backend = Backend::cpu().with_threads(threads);
+            let (found, _) = backend.run::<u64>(&plan, &[x[..].into()]).unwrap();
+            let places =
+                (0..c * b).flat_map(|row| (0..a).map(move |i| (i * b + row % b) * c + row / b));
+            assert!(
+                found.data.iter().copied().eq(places.map(|place| x[place])),
+                "{plan} of {a} × {b} × {c} on {threads} threads"
+            );
+        }
+    }
+}
+
 /// Tests depths of tuples with and without their own loop, with and without batches.
 #[test]
 fn every_depth() {
