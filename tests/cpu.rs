@@ -277,7 +277,7 @@ fn large_transposed_arrays() {
     for [a, b, c] in [[2048, 1, 2056], [2051, 1, 2050], [32, 2050, 64]] {
         let x: Vec<u64> = (0..).take(a * b * c).collect();
         let view = View::new(&[a, b, c]).unwrap().transpose(&[2, 1, 0]);
-        let plan = Plan::contiguous(&view.unwrap(), DType::U64).unwrap();
+        let plan = Plan::contiguous(view.unwrap(), DType::U64).unwrap();
         assert!(plan.outputs()[0].bytes() >= 32 << 20);
         for threads in [1, 2] {
             let backend = Backend::cpu().with_threads(threads);
