@@ -278,7 +278,24 @@ def stale():
             known(f"stale-v{form}/{name}", "int32", array)
 
 
-for write in (numcodecs, xarray, netcdf, gdal, tensorstore, java, zarrita, fills, scalars, stale):
+def omitted():
+    """Shards without the chunks in which each encoded element equals the fill value."""
+    encoded = np.concatenate([np.full(24, 5), np.arange(24)])
+    shard = codec("sharding_indexed", chunk_shape=[24], codecs=[LITTLE], index_codecs=[LITTLE, {"name": "crc32c"}])
+    delta = codec("numcodecs.delta", dtype="<i4", astype="<i2")
+    scaled = codec("numcodecs.fixedscaleoffset", scale=10, offset=3, dtype="<f8", astype="<i2")
+    for name, dtype, filter, array in [
+        ("delta", "int32", delta, np.cumsum(encoded)), ("fixedscaleoffset", "float64", scaled, encoded / 10 + 3),
+    ]:
+        array = array.astype(dtype)
+        write_v3(f"omitted/{name}", dtype, [filter, shard], chunk=(48,), shape=(48,), fill=5)
+        made = zarr.open_array(root / f"omitted/{name}", mode="r+")
+        made[:] = array
+        assert (made[:] == array).all()
+        known(f"omitted/{name}", dtype, array)
+
+
+for write in (numcodecs, xarray, netcdf, gdal, tensorstore, java, zarrita, fills, scalars, stale, omitted):
     write()
 files = {}
 for path in sorted(root.rglob("*")):

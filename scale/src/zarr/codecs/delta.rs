@@ -63,7 +63,7 @@ impl Delta {
         let names = [decoded.clone(), text("astype").unwrap_or(decoded)];
         let unknown =
             || PluginCreateError::Other(format!("delta does not take elements of {names:?}"));
-        // Configurations that people write can also have long names.
+        // Configurations that people write can also have long names, such as `int32`.
         let long = |name: &str| DType::ALL.into_iter().find(|dtype| dtype.name() == name);
         let find = |name: &str| element(name).map(|(dtype, _)| dtype).or_else(|| long(name));
         let [decoded, stored] = [&names[0], &names[1]].map(|name| find(name));
@@ -138,9 +138,12 @@ impl ArrayToArrayCodecTraits for Delta {
         Ok(self.stored_type.clone())
     }
 
-    /// Returns an arbitrary value, because no chunk is omitted for differences that all have a certain value.
-    fn encoded_fill_value(&self, _: &DataType, _: &FillValue) -> Result<FillValue, CodecError> {
-        Ok(FillValue::new(vec![0; self.stored.size()]))
+    /// Returns the fill value itself, in the stored type. zarr-python omits a chunk of a shard if all of its differences
+    /// equal the fill value.
+    fn encoded_fill_value(&self, _: &DataType, fill: &FillValue) -> Result<FillValue, CodecError> {
+        // The sum of a single element is this element in the other type.
+        let stored = sums(fill.as_ne_bytes(), self.decoded, self.stored);
+        Ok(FillValue::new(stored))
     }
 
     fn encode<'a>(
