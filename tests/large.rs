@@ -2,6 +2,11 @@
 //! tests need 16 GB of memory and some minutes, so `cargo test` leaves them out. `bash tests/run large` runs them.
 
 #![cfg(target_pointer_width = "64")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positions are not negative, and an address has 64 bits"
+)]
 
 use std::time::{Duration, Instant};
 use wgslice::{

@@ -4,6 +4,7 @@
 //!
 //! The times and sizes are printed as tables.
 
+#[expect(dead_code, reason = "no thread of this test destroys the device")]
 #[path = "stress/worker.rs"]
 mod worker;
 
@@ -62,7 +63,7 @@ const PLAN_COUNT: usize = 10_000;
 fn plans_do_not_pile_up() {
     let (instance, gpu) = open_device();
     let (backend, begin) = (Backend::from(gpu.clone()), Instant::now());
-    println!("{gpu}, {PLANS} random cases\n");
+    println!("{gpu}, {PLAN_COUNT} random cases\n");
     print_heading();
     let mut early = None;
     for number in 1..=PLAN_COUNT {

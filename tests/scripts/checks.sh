@@ -1,4 +1,5 @@
-# Sourced by tests/run: its steps. The function `check_NAME` is the step NAME. It returns 77 if it skips itself.
+# Defines the steps of tests/run, which sources this file. The function `check_NAME` runs the step NAME. It returns 77
+# if it skips the step.
 
 # For each step: its name, its time on 2 cores, and what it checks and needs.
 steps=(
@@ -73,7 +74,7 @@ timed_tests() {
         MALLOC_TRIM_THRESHOLD_=262144 cargo test --no-fail-fast "$@"
 }
 
-# Checks every package, including those outside the workspace, whose own tests take long before they fail.
+# Checks every package, even those outside the workspace, because it takes long until their own tests fail.
 check_formatting() {
     if ! cargo fmt --version >/dev/null 2>&1; then
         lacks rustfmt 'rustup component add rustfmt'
@@ -93,7 +94,9 @@ check_lints() {
         lacks clippy 'rustup component add clippy'
         return
     fi
-    cargo clippy "${all_features[@]}" --all-targets -- -D warnings
+    # `--all-targets` leaves out targets with `test = false`.
+    cargo clippy "${all_features[@]}" --all-targets -- -D warnings &&
+        cargo clippy "${all_features[@]}" --test '*' -- -D warnings
 }
 
 check_tests() {
@@ -110,12 +113,12 @@ check_tests() {
     return "$status"
 }
 
-# Runs AMD's compiler, which needs no GPU, on the kernels for one family.
+# Compiles the kernels for one family of GPUs with AMD's compiler, which needs no GPU.
 check_amd() {
     timed_tests "${all_features[@]}" --test check -- amds_compiler
 }
 
-# Runs the README's first commands as written, so that they are never ambiguous or wrong.
+# Runs README's first command exactly as README has it.
 check_readme() {
     cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o "$target/flipped.png"
 }
@@ -230,7 +233,7 @@ compiled_files() {
         # The file has one line, with the paths of the executable and of each source.
         sed 's/^[^:]*: //' "$target/debug/wgslice.d" | tr ' ' '\n' | sed "s|^$PWD/||"
     else
-        # For each library, the compiler has written lines such as `src/gpu/../../shaders/crop.wgsl:`.
+        # For each library, the compiler has written lines such as `src/gpu/engine/../../../shaders/copy.wgsl:`.
         for rlib in "$target"/debug/deps/"lib$library"-*.rlib; do
             rlib=${rlib%.rlib}
             sed -n -E 's/^([^ ]+):$/\1/p' "${rlib/"lib$library"/$library}.d"
@@ -240,9 +243,9 @@ compiled_files() {
         while read -r file; do [[ ! -e $file ]] || echo "$file"; done
 }
 
-# Verifies every vector at all sizes and with all index types. Both parts run in parallel, because each uses one
-# processor. The CPU is also verified like a processor without byte shuffles, in a build that panics on overflow. A
-# failing case is printed as a line that can be verified again.
+# Verifies every vector at all sizes and with all index types, and in parallel 10,000 random cases, because each of the
+# two runs uses one processor. The CPU path is also verified as on a processor without byte shuffles, in a build that
+# panics on overflow. A failing case is printed as a line that can be verified again.
 check_verify() {
     local random=$folder/random status=0 seed
     seed=$(date +%s)
@@ -298,7 +301,7 @@ check_swiftshader() {
         scatter_nd::slices_of_every_length scatter_nd::floats_are scatter_nd::halves_are
 }
 
-# Runs the tests that count or lose adapters on a machine without any.
+# Runs the tests that count or lose adapters, as on a machine without adapters.
 check_driverless() (
     unset WGSLICE_REQUIRE_GPU
     export VK_ICD_FILENAMES=/dev/null __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null

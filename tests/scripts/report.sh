@@ -35,7 +35,7 @@ descendants() {
     done
 }
 
-# On Ctrl-C, no process is left behind: background processes do not always get the signal.
+# Ends all processes on Ctrl-C, because background processes do not always get the signal.
 ended() {
     trap - INT TERM
     local process
@@ -85,7 +85,7 @@ step() {
     current=''
 }
 
-# note NAME STATUS SECONDS
+# note NAME STATUS SECONDS: adds the outcome of a step to the report.
 note() {
     local verdict
     case $2 in
