@@ -6,11 +6,12 @@
 //! cargo bench --bench device -- 4     # results four times as long, for a GPU with a large cache
 //! ```
 //!
-//! The workloads are W1, W7 to W10 (gathers) and W12 to W15 of `wgslice bench`, and transposes of elements of 1 to 16 bytes
-//! with results of 64 MiB. Each copy moves as many bytes as the result has. A time is the time of many dispatches in one
-//! submission ÷ their number, from the submission to its completion, because a single dispatch would take less time than its
-//! submission. The three are measured alternately, and the table has medians. Every result is compared with the CPU's.
-//! `WGPU_ADAPTER_NAME` chooses an adapter. Without `--bench`, as in tests, everything runs once on small arrays.
+//! The workloads are W1, W7 to W10 (gathers) and W12 to W15 of `wgslice bench`, and transposes of elements of 1 to
+//! 16 bytes with results of 64 MiB. Each copy moves as many bytes as the result has. A single dispatch would take less
+//! time than its submission. So a time is the time from the submission of many dispatches to their completion, divided
+//! by their number. A workload and both copies are measured alternately, and the table has medians. Every result is
+//! compared with the CPU's. `WGPU_ADAPTER_NAME` chooses an adapter. Without `--bench`, as in tests, everything runs
+//! once on small arrays.
 
 use std::time::{Duration, Instant};
 use wgpu::{Buffer, CommandEncoder, ComputePipeline};
@@ -86,7 +87,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn cases(measured: bool, factor: usize) -> Result<Vec<Case>, Error> {
-    // The first dimension of each array, or the number of index tuples.
+    // Returns the first dimension of an array, or the number of index tuples, for this run.
     let many = |count: usize| match measured {
         true => count * factor,
         false => count.div_ceil(64),
@@ -219,7 +220,7 @@ fn figures(
         }
         Ok(())
     };
-    // Gathers can repeat elements, so that a result is larger than its source: copies have their own buffers.
+    // Copies have their own buffers, because the result of a gather can be larger than its source.
     let size = output.bytes() as u64 / 16 * 16;
     let [copied, copy] = ["the source of copies", "the dest of copies"].map(|label| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {

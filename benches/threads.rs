@@ -4,9 +4,10 @@
 //!     cargo bench --bench threads
 //!     cargo bench --bench threads --features rayon
 //!
-//! A crop copies rows of 750 bytes, and a gather copies rows of 256 bytes, both into memory that is reused. In `1` an
-//! operation can use one thread, in `all` any number of threads. `jobs` are 16 crops, each a job of a rayon pool with a
-//! thread for each core. Without `--bench`, as in tests, only the smallest size runs, and nothing is timed.
+//! `crop` copies rows of 750 bytes, and `gather` copies rows of 256 bytes, both into memory that is reused. `jobs` runs
+//! 16 crops as jobs of a rayon pool with one thread for each core. A name ends in `1` if an operation can use one
+//! thread, and in `all` if it can use any number of threads. Without `--bench`, as in tests, only the smallest size
+//! runs, and nothing is timed.
 
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use criterion::{Throughput, criterion_group, criterion_main};

@@ -1,7 +1,7 @@
 //! Looks up embeddings within the caller's submission: token ids in, a vector per sentence out.
 //!
-//! The table stays on the device. Each step writes the ids of a few sentences, records the gather of their rows and a
-//! shader of the program that averages the rows, and submits both at once. Ids outside the table give rows of zeros.
+//! The table stays on the device. Each step writes the ids of a few sentences. It records the gather of their rows and
+//! a shader of the program that averages the rows, and submits both together. Ids outside the table give rows of zeros.
 //! The report of such ids is read later, while the device continues to work.
 //!
 //! ```sh
@@ -48,7 +48,7 @@ fn embedding(id: usize, column: usize) -> f32 {
     f32::from(u16::try_from(id * 31 % 509 + column).expect("a small number")) * 0.25 - 60.0
 }
 
-/// Returns the id at a position of a sentence. It replaces a tokenizer.
+/// Returns the id at a position of a sentence. A real program would call a tokenizer here.
 fn token(step: usize, sentence: usize, position: usize) -> i32 {
     if (step, sentence, position) == BAD {
         return BAD_ID;

@@ -2,7 +2,7 @@
 //! all sequences.
 //!
 //! Instead of this: two shaders with their pipelines and bind groups. One writes 16-bit numbers, two in a word, to the
-//! slots of the new tokens. The other follows a table of blocks and writes zeros for unused places, which are -1.
+//! slots of the new tokens. The other follows a table of blocks and writes zeros for its unused entries, which are -1.
 //!
 //! Write this: prepare two plans once, and record both in each step. An index out of range, such as -1, gives zeros.
 //!

@@ -4,7 +4,7 @@
 //! a loop that separates the pairs of chroma.
 //!
 //! Write this: wgpu copies each plane of the frame to a texture with the plane's format. A selection of texels then
-//! puts the two channels of chroma after each other.
+//! separates the two channels of chroma into two planes.
 //!
 //! ```sh
 //! cargo run --example nv12_planes

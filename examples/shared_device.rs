@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pipeline = common::compute_pipeline(&device, "ends", SHADER, &[]);
     let bindings = common::bind(&device, &pipeline, [&sliced, &ends]);
 
-    // wgslice uses that device. A program makes the plan and `gpu` once, and uses them many times.
+    // wgslice uses the program's device. A program makes the plan and `gpu` once, and uses them many times.
     let gpu = Gpu::new(&device, &queue);
     let plan = Plan::slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
     println!("{}", gpu.explain(&plan));

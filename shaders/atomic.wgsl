@@ -1,9 +1,9 @@
-// Combines integers of one word atomically: the result does not depend on the order of the rows. An invocation
-// combines `segment` numbers of a row.
+// Combines rows of 32-bit integers with their slices of the destination by atomic operations. The order of the rows
+// does not change the result. An invocation combines `segment` numbers of a row.
 // Needs: `Integer`, which is i32 or u32.
 #import walk.wgsl
 
-// The operation: one of the constants below; 4 is the maximum.
+// The operation: one of the constants below, or 4 for the maximum.
 override COMBINE: u32 = 0u;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;

@@ -1,12 +1,13 @@
-// Reads the rows of each slice in the order in which they are combined. `link.wgsl` and `order.wgsl` write the lists.
+// Finds the rows of each slice, in the order in which they are combined, in linked lists that `link.wgsl` and
+// `order.wgsl` write.
 //
 // `lists` has three parts, in this order:
 //
 // - Heads: `walk.lists` for each of the `walk.slices` slices. A head is the number of a row, or 0 for an empty list.
 //   Rows r of a slice with the same r >> list_shift share a list. If there are few slices, each slice has several
 //   lists, which keeps the lists short.
-// - Slices: for each of the `walk.rows` rows, its slice or NONE. If `walk.lists` is 0, only one row of each slice has
-//   its slice here: the first row, or in updates the last row (see LASTS in `link.wgsl`).
+// - Slices: for each of the `walk.rows` rows, its slice or NONE. If `walk.lists` is 0, only the first row of each slice
+//   has its slice here (in updates the last row: see LASTS in `link.wgsl`), and the others have NONE.
 // - Links: two for each row, to the next row of its list (0 if the row is not in a list) and to the next row of its
 //   slice. If `walk.lists` is 1, the two links of a row are neighbours: both are then in one memory sector. Otherwise
 //   all links to the next row of a list come before all links to the next row of a slice.
@@ -27,8 +28,8 @@ fn slice_at(row: u32) -> u32 {
     return word_at(walk.slices * walk.lists + row);
 }
 
-// Returns the slice that has `row` as its first row, or NONE. `speaks` is true for one invocation of each row, which
-// reports the row's tuple if it is out of range.
+// Returns the slice that has `row` as its first row, or NONE. `speaks` is true for one invocation of each row. This
+// invocation reports the row's tuple if the tuple is out of range.
 fn led_by(row: u32, speaks: bool) -> u32 {
     if UNIQUE { return slice_of(row, speaks); }
     let slice = slice_at(row);
@@ -46,8 +47,8 @@ fn to_next() -> u32 {
     return select(walk.rows, 1u, walk.lists == 1u);
 }
 
-// Returns the smallest number above `after` in the lists of a slice, from list `list` on, or 0 if there is no such
-// number. The numbers in a list are smaller than the numbers in later lists.
+// Returns the smallest row number above `after` in the lists of a slice, from list `list` on, or 0 if there is no such
+// row. The row numbers in a list are smaller than the row numbers in later lists.
 fn first_after(slice: u32, list: u32, after: u32) -> u32 {
     var first = NONE;
     // With Mesa 22.3, OpenGL gives wrong results if the loop ends when a number is found, or if the first list is read
@@ -58,7 +59,8 @@ fn first_after(slice: u32, list: u32, after: u32) -> u32 {
     return select(first, 0u, first == NONE);
 }
 
-// Returns the smallest number above `after` in a list, or NONE if there is no such number.
+// Returns the smallest row number above `after` in the list that begins with row number `head`, or NONE if there is no
+// such row.
 fn first_in(head: u32, after: u32) -> u32 {
     var first = NONE;
     for (var number = head; number > walk.first_row; number = word_at(link_of(number - walk.first_row - 1u))) {

@@ -1,4 +1,4 @@
-// The last step of combinations for numbers of one or two words, and for smaller numbers if rows are whole words. An
+// The last step of a scatter that combines numbers of one or two words, or smaller numbers in rows of whole words. An
 // invocation takes `segment` units of a slice of the destination. It combines each unit with the same unit of every row
 // of the slice, in order. If there are few rows (BY_ROWS), invocations go through all rows instead of all slices; then
 // only the invocation of a slice's first row combines the rows of the slice. Needs: `Unit`; `words`, which converts a
@@ -9,15 +9,16 @@
 @group(0) @binding(1) var<storage, read> source: array<Unit>;
 @group(0) @binding(2) var<storage, read_write> dest: array<Unit>;
 
-// The operation: one of the constants below; 4 is the maximum.
+// The operation: one of the constants below, or 4 for the maximum.
 override COMBINE: u32 = 0u;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MUL: u32 = 2u;
 const MIN: u32 = 3u;
 
-// The type of elements; 0 is unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
-// subtracted. Numbers smaller than a word (PARTS) are combined by the rule in `parts.wgsl`.
+// The type of the elements: one of the constants below, or 0 for unsigned integers. Integers wrap. Integers of two
+// words (PAIRS) are only added and subtracted. Numbers smaller than a word (PARTS) are combined by the rule in
+// `parts.wgsl`.
 override NUMBERS: u32 = 0u;
 const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
@@ -78,13 +79,13 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return result;
 }
 
-// The first binding holds the lists or, if rows are UNIQUE, the tuples.
+// Returns word `at` of the lists. They are in the binding of the tuples, unless rows are UNIQUE.
 fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
-    // The number of the invocation's slice or row.
+    // The number of the slice that the invocation combines or, if BY_ROWS, of the row that it takes.
     let owner = id / walk.segments;
     if owner >= select(walk.slices, walk.rows, BY_ROWS) { return; }
     let begin = (id - owner * walk.segments) * walk.segment;

@@ -1,8 +1,8 @@
-// The last step of combinations for numbers of 1 or 2 bytes. An invocation takes a word of the destination. It combines
-// all numbers of the word that belong to the same slice with the same numbers of every row of the slice, in order.
-// If there are few rows (BY_ROWS), invocations go through the words of each row instead of all words; then only the
-// invocations of a slice's first row combine the rows of the slice. Slices can share words: if an invocation does not
-// write a whole word, it uses atomics. Needs: no other names.
+// The last step of a scatter that combines numbers of 1 or 2 bytes. An invocation takes a word of the destination. It
+// combines the numbers of each slice in this word with the numbers at the same positions in every row of the slice, in
+// order. If there are few rows (BY_ROWS), invocations go through the words of each row instead of all words; then only
+// the invocations of a slice's first row combine the rows of the slice. Slices can share words: if an invocation does
+// not write a whole word, it uses atomics. Needs: no other names.
 #import chain.wgsl
 #import parts.wgsl
 
@@ -16,7 +16,7 @@ fn load(byte: u32, bytes: u32) -> u32 {
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }
 
-// The first binding holds the lists or, if rows are UNIQUE, the tuples.
+// Returns word `at` of the lists. They are in the binding of the tuples, unless rows are UNIQUE.
 fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)
@@ -56,8 +56,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if !FRESH && number == 0u { continue; }
         let bit_shift = in_word * ELEMENT * 8u;
         let kept_bits = (NONE >> (32u - count * ELEMENT * 8u)) << bit_shift;
-        // Other bits are masked, because their memory might never have been written, and because the sum of f16 and
-        // bf16 numbers branches on all bits of a word.
+        // All other bits are set to 0: their memory might never have been written, and the addition of f16 and bf16
+        // numbers branches on all bits of a word.
         var result = 0u;
         if !FRESH { result = atomicLoad(&dest[word]) & kept_bits; }
         // The link to the next row is loaded before this row is combined, so that the load and the arithmetic overlap.

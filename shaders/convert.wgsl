@@ -1,5 +1,6 @@
 // Converts elements of 1, 2 or 4 bytes to elements of 1, 2 or 4 bytes and writes them to a contiguous result. An
-// invocation makes whole words of the result. Distances are in elements of either side, and results begin at a word.
+// invocation makes whole words of the result. Distances in the source count elements of the source, and distances in
+// the result count elements of the result.
 //
 // `lanes` neighbouring invocations take neighbouring words of a row; a tile is `segment` words of the row. An
 // invocation makes four words at a time, `lanes` apart. It loads everything that these words need before it stores any
@@ -7,13 +8,13 @@
 // invocation of each row also makes the word in which the row ends. For the first row, it also makes the word in which
 // the row begins.
 //
-// Elements of 8 bits are converted by lookup tables, one for each position along an axis of the source. The number of
-// an element in the source determines its table: the `tables` tables repeat, each for `table_inner` elements.
+// Elements of 8 bits are converted by lookup tables of 256 entries, one table for each position along an axis of the
+// source. Element n of the bound source uses table (n + `table_shift`) / `table_inner` % `tables`.
 // Needs: no other names.
 #import walk.wgsl
 #import number.wgsl
 
-// The types of source and result, as numbered below, and their sizes in bytes.
+// The types of source and result (one of the constants below, or 6 for f32), and their sizes in bytes.
 override FROM: u32 = 0u;
 override TO: u32 = 6u;
 override FROM_BYTES: u32 = 1u;
@@ -28,8 +29,8 @@ const TYPE_BF16: u32 = 5u;
 override TABLES: bool = true;
 // True if all elements of a row use the same table.
 override STEADY: bool = false;
-// 0 if rows are whole words; 1 if rows begin or end within words; SHORT if a word can contain a whole row. With SHORT
-// an invocation makes one word.
+// 0 if rows are whole words; 1 if rows begin or end within words; SHORT if rows have fewer elements than a word. With
+// SHORT an invocation makes one word.
 override EDGES: u32 = 0u;
 const SHORT: u32 = 2u;
 
@@ -68,7 +69,7 @@ fn converted(bits: u32, table: u32) -> u32 {
     if TO == TYPE_F16 { return f16_of_f32(value); }
     if TO == TYPE_BF16 { return bf16_of_f32(value); }
     let single = bitcast<u32>(value);
-    return select(single, (single & HIGH) | 0x7fc00000u, (single & ~HIGH) > 0x7f800000u);
+    return select(single, (single & SIGN_BIT) | 0x7fc00000u, (single & ~SIGN_BIT) > 0x7f800000u);
 }
 
 // Returns the number of an element of the source that has the same table as the row. This is the row's first element
@@ -96,7 +97,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let first_element = (tile - row * walk.segments) * walk.segment;
     if row >= walk.rows { return; }
     let at = locate(row);
-    if first_element + lane == 0u && may_report(at) { report_row(at.tuple); }
+    if first_element + lane == 0u && may_report(at) { report_tuple(at.tuple); }
     let begin = (at.to + elements_per_word() - 1u) / elements_per_word();
     let end = (at.to + walk.run) / elements_per_word();
     let stop = min(begin + first_element + walk.segment, end);
@@ -155,7 +156,7 @@ fn make_edge(word: u32, speaks: bool) {
         let row = element_number / walk.run;
         let j = element_number - row * walk.run;
         let at = locate(row);
-        if speaks && j == 0u && may_report(at) { report_row(at.tuple); }
+        if speaks && j == 0u && may_report(at) { report_tuple(at.tuple); }
         if at.state == ELSEWHERE { continue; }
         mask |= element << (8u * TO_BYTES * k);
         if !has_source(at, j) { continue; }

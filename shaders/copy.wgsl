@@ -4,8 +4,8 @@
 // If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row and has `lanes` invocations. If
 // ROWS is 4, the four units belong to four rows: a workgroup with lanes for n rows takes `lanes` units of each of 4 · n
 // neighbouring rows. The host uses 4 for short rows and for transposes. In a transpose, neighbouring rows are
-// neighbours in the source; if `lanes` units fill a sector of the result, the workgroup uses all of each sector that it
-// touches.
+// neighbours in the source. If `lanes` units fill a memory sector of the result (32 bytes), the workgroup uses every
+// byte of each sector that it reads or writes.
 // Needs: `Unit`, a type of the unit's size.
 #import walk.wgsl
 
@@ -29,7 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let end = min(first_unit + walk.segment, walk.run);
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first_unit + lane == 0u && may_report(at) { report_row(at.tuple); }
+        if first_unit + lane == 0u && may_report(at) { report_tuple(at.tuple); }
         var units = first_unit + lane + lanes * ZERO_TO_THREE;
         for (; !LOOPS || units.x < end; units += 4u * lanes) {
             move_four(at, at, at, at, units, units < vec4(end));

@@ -4,8 +4,9 @@
 // A row owns the groups that begin with one of its elements. The last group of a row can end in the next row. `lanes`
 // neighbouring invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four
 // groups and loads everything that they need before it stores any of them. If ROWS is 1, the four groups belong to one
-// row, `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4, they belong to four neighbours along the
-// innermost of `dims`. If the size of this dimension is not a multiple of four, the last invocation makes fewer groups.
+// row, `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4, the groups belong to four rows that are
+// neighbours along the innermost dimension of `dims`. If the size of this dimension is not a multiple of four, the last
+// invocation along it makes fewer groups.
 // Needs: no other names.
 #import walk.wgsl
 
@@ -16,14 +17,14 @@ override ELEMENT: u32 = 1u;
 override SHORT: bool = false;
 // True if an element, or four bytes that are loaded together, can extend over two words.
 override STRADDLES: bool = ELEMENT == 3u;
-// The order in which a word of the result has its bytes in the source; 0 for any order. If it is not 0, invocations
-// load words instead of elements. FORWARD: the same order, without gaps. BACKWARD: the reverse order. EITHER: the index
-// tuple decides between these two orders. SQUARE: the bytes are in four words, and the other bytes of these words
-// belong to the next three rows. ROWS is then 4, and each row begins with a group.
+// The order in the source of the bytes of a result word, or 0 for any order. If BYTES is not 0, invocations load words
+// instead of elements. FORWARD: the same order, without gaps. BACKWARD: the reverse order. BY_TUPLE: the index tuple
+// decides between these two orders. SQUARE: the bytes are in four words, and the other bytes of these words belong to
+// the next three rows. ROWS is then 4, and each row begins with a whole group.
 override BYTES: u32 = 0u;
 const FORWARD: u32 = 1u;
 const BACKWARD: u32 = 2u;
-const EITHER: u32 = 3u;
+const BY_TUPLE: u32 = 3u;
 const SQUARE: u32 = 4u;
 
 @group(0) @binding(1) var<storage, read> source: array<u32>;
@@ -106,7 +107,7 @@ fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
     // The numbers of elements before the result wrap to large numbers, so these elements are not `inside`.
-    let row_number = select(elements.x / walk.run, 0u, elements.x >= HIGH);
+    let row_number = select(elements.x / walk.run, 0u, elements.x >= SIGN_BIT);
     let a = locate(row_number);
     let b = locate(min(row_number + 1u, walk.rows - 1u));
     let in_row = elements - row_number * walk.run;
@@ -136,7 +137,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let first_unit = (tile - row * walk.segments) * walk.segment;
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first_unit + lane == 0u && may_report(at) { report_row(at.tuple); }
+        if first_unit + lane == 0u && may_report(at) { report_tuple(at.tuple); }
         let groups = first_unit + lane + lanes * ZERO_TO_THREE;
         var edges = vec2(NONE, 0u);
         for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
@@ -158,7 +159,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let exists = digits < vec4(run_dim.size);
         let group = (number - block * walk.segments) * lanes + lane;
         let row = locate_along(outer, true, digits.x);
-        if group == 0u && may_report(row) { report_row(row.tuple); }
+        if group == 0u && may_report(row) { report_tuple(row.tuple); }
         if BYTES == SQUARE {
             make_square(row, rows.x, group, exists);
         } else {
@@ -180,7 +181,7 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let b = fetch_word(at + step, last);
     let c = fetch_word(at + 2u * step, last);
     let d = fetch_word(at + 3u * step, last);
-    // Transposes the 4 × 4 bytes: first exchanges pairs of bytes, then pairs of halves.
+    // Transposes the 4 × 4 bytes: first within each block of 2 × 2 bytes, then the 2 × 2 blocks.
     let even = 0x00ff00ffu;
     let low = vec2((a & even) | ((b & even) << 8u), (c & even) | ((d & even) << 8u));
     let high = vec2(((a >> 8u) & even) | (b & ~even), ((c >> 8u) & even) | (d & ~even));
@@ -192,8 +193,8 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     if exists.w { dest[to + 3u * row_words] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), is_found); }
 }
 
-// Makes one group of each of four rows. All four are the same row, or the rows differ only in their bases. The groups
-// are numbered from the first group that the row owns. For a single row, returns the range `edges`, extended to include
+// Makes four groups: of one row or, if ROWS is 4, of four rows that differ only in their bases. `numbers` counts a
+// row's groups from the first group that the row owns. For a single row, returns the range `edges`, extended to include
 // the groups that the row fills only in part.
 fn make_four(
     row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
@@ -262,7 +263,7 @@ fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     return select(vec3(0u), words, found);
 }
 
-// Extends `range`, with an exclusive end, to include the numbers for which `some` is true.
+// Returns `range`, extended to include the numbers for which `some` is true. The end of a range is exclusive.
 fn extended(range: vec2<u32>, numbers: vec4<u32>, some: vec4<bool>) -> vec2<u32> {
     let low = select(vec4(NONE), numbers, some);
     let high = select(vec4(0u), numbers + 1u, some);

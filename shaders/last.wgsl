@@ -1,13 +1,14 @@
-// Step 1 of updates: finds the last row of each slice. This is the only row that the slice keeps.
+// Step 1 of an update, a scatter in which rows replace slices: finds the last row of each slice, the only row that
+// takes effect.
 //
-// `last` has a number for each slice: the number of its last row, or 0 if it has no rows. Step 2 uses these numbers as
-// index tuples: unless there are few rows, it gathers the last row of each slice.
+// `last` has a word for each slice: the number of the slice's last row, or 0 if the slice has no rows. Unless there are
+// few rows, step 2 uses these numbers as index tuples and gathers the last row of each slice.
 //
 // If there are few rows, a second dispatch (CHOOSES) writes one more list after these numbers. The list has a slice for
 // each row: the row's own slice if the row is the slice's last, otherwise NONE. The last step uses this list as index
-// tuples and writes only these rows. Slices without rows then cost only their numbers.
+// tuples and writes only these rows. A slice without rows then costs only its word in `last`.
 //
-// Without slices, this kernel only reports the tuples that are out of range.
+// If `walk.slices` is 0, this kernel only reports the tuples that are out of range.
 // Needs: no other names.
 #import walk.wgsl
 

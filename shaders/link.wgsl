@@ -1,9 +1,10 @@
-// Step 1 of combinations: links the rows of each slice. `chain.wgsl` describes the layout of numbers and links.
+// Step 1 of a scatter that combines: links the rows of each slice. `chain.wgsl` describes the layout of `lists`.
 //
 // If the order of rows matters (ORDERED), a workgroup takes a chunk of CHUNK rows. The rows of a chunk that belong to
 // the same slice form a run, in which each row links to the next. To find the next row of a run, an invocation searches
-// all rows of the chunk with the same hash of their slice. The first rows of a slice's runs form lists in any order: a
-// head links to one of these rows, and each row links to another. `order.wgsl` then links the runs of a slice.
+// all rows of the chunk with the same hash of their slice. The first rows of a slice's runs form linked lists, in any
+// order: the head of a list links to one of these rows, and this row links to the next. `order.wgsl` then links the
+// runs of a slice.
 //
 // If one chunk contains all rows, there are no heads and lists (`walk.lists` is 0), and only the first row of a slice
 // has the slice's number. In updates (LASTS) only the last row of a slice has the number, because the numbers are then
@@ -23,11 +24,12 @@ override CHUNK: u32 = 4u * WORKGROUP;
 
 fn word_at(at: u32) -> u32 { return atomicLoad(&lists[at]); }
 
-// For the rows of the chunk: the slice of each row; for each hash the number of a row with this hash, counted from 1,
-// or 0; and for each row another row with the same hash, with the same numbering.
-var<workgroup> of_chunk: array<u32, CHUNK>;
+// The slice of each row of the chunk.
+var<workgroup> chunk_slices: array<u32, CHUNK>;
+// For each hash, the row with this hash that was entered last, counted from 1 within the chunk, or 0.
 var<workgroup> with_hash: array<atomic<u32>, CHUNK>;
-var<workgroup> others: array<u32, CHUNK>;
+// For each row, the row with the same hash that was entered before it, counted in the same way, or 0.
+var<workgroup> previous_with_hash: array<u32, CHUNK>;
 
 fn hash(slice: u32) -> u32 {
     return ((slice * 0x9e3779b1u) >> 16u) & (CHUNK - 1u);
@@ -48,19 +50,19 @@ fn link_in_order(first: u32, local: u32) {
     for (var i = local; i < CHUNK; i += WORKGROUP) {
         var slice = NONE;
         if first + i < walk.rows { slice = slice_of(first + i, true); }
-        of_chunk[i] = slice;
-        if slice != NONE { others[i] = atomicExchange(&with_hash[hash(slice)], i + 1u); }
+        chunk_slices[i] = slice;
+        if slice != NONE { previous_with_hash[i] = atomicExchange(&with_hash[hash(slice)], i + 1u); }
     }
     workgroupBarrier();
     for (var i = local; i < CHUNK && first + i < walk.rows; i += WORKGROUP) {
         let row = first + i;
-        var slice = of_chunk[i];
+        var slice = chunk_slices[i];
         var is_first = true;
         var next = NONE;
         var other = 0u;
         if slice != NONE {
-            for (var n = atomicLoad(&with_hash[hash(slice)]); n != 0u; n = others[n - 1u]) {
-                if of_chunk[n - 1u] == slice {
+            for (var n = atomicLoad(&with_hash[hash(slice)]); n != 0u; n = previous_with_hash[n - 1u]) {
+                if chunk_slices[n - 1u] == slice {
                     is_first &= n - 1u >= i;
                     if n - 1u > i { next = min(next, n); }
                 }

@@ -2,8 +2,9 @@
 // each chunk. `mask_scan` computes from the counts where each chunk begins in the result. `mask_rows` writes the
 // positions there.
 //
-// A mask has a byte for each element, which is true unless it is 0. A chunk is the part of a workgroup: four words for
-// each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two structs.
+// A mask has a byte for each element, which is true unless it is 0. A chunk is the part of the mask that a workgroup
+// takes: four words for each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two
+// structs.
 // Defines: search, mask, true_flags, sum_before. Needs: nothing.
 #import grid.wgsl
 

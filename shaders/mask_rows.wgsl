@@ -5,8 +5,8 @@
 //
 // A dispatch writes only the bound rows. All other rows exceed the capacity or are written by other dispatches.
 //
-// A further dispatch (FILLS) writes NONE to the rows after the last position. It binds the words that `mask_scan` wrote
-// as `mask`.
+// A further dispatch (FILLS) writes NONE to the rows after the last position. In this dispatch, `mask` is bound to the
+// words that `mask_scan` wrote.
 // Needs: no other names.
 #import mask.wgsl
 
@@ -14,7 +14,7 @@ override FILLS: bool = false;
 // The number of the mask's dimensions.
 override DIMS: u32 = 0u;
 
-@group(0) @binding(1) var<storage, read> begins: array<u32>;
+@group(0) @binding(1) var<storage, read> chunk_starts: array<u32>;
 @group(0) @binding(2) var<storage, read_write> rows: array<u32>;
 
 fn fill(first: u32) {
@@ -62,9 +62,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let found_before = sum_before(countOneBits(found), local);
     if chunk >= search.chunks { return; }
-    let begin = begins[search.first_chunk + chunk];
+    let begin = chunk_starts[search.first_chunk + chunk];
     // A chunk that begins at row 2^31 or later exceeds every capacity.
-    if begin >= HIGH { return; }
+    if begin >= SIGN_BIT { return; }
     var row = begin + found_before - search.first_row;
     for (; found != 0u; found &= found - 1u) {
         if row < search.rows { write(row, first_word * 4u + firstTrailingBit(found) - (search.begin & 3u)); }

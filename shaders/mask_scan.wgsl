@@ -1,14 +1,14 @@
 // Step 2 of a search in a mask: one workgroup replaces the count of each chunk by the number of true elements before
 // the chunk. It also writes the total. See `mask.wgsl`.
 //
-// Numbers of 2^32 or more become NONE, since they exceed the capacity of every result. Only the total has two words. If
-// a search has too many chunks for one binding, several dispatches take the chunks in order. Each dispatch after the
+// Numbers of 2^32 or more become NONE, because they exceed the capacity of every result. Only the total has two words.
+// If a search has too many chunks for one binding, several dispatches take the chunks in order. Each dispatch after the
 // first (CONTINUES) continues from the total so far.
 // Needs: no other names.
 #import mask.wgsl
 
 override CONTINUES: bool = false;
-// The number of rows for each workgroup of the indirect dispatch.
+// The number of result rows that each workgroup of the caller's indirect dispatch takes.
 const ROWS: u32 = 64u;
 // The largest number of workgroups along the first dimension of the indirect dispatch.
 const WIDTH: u32 = 65535u;

@@ -1,6 +1,6 @@
-// Step 2 of combinations if the order of rows matters: links the last row of each run to the next run of its slice.
-// Then the links of a slice connect all of its rows in order. See `link.wgsl`. Each invocation writes only the link of
-// its row, and no other invocation reads this link.
+// Step 2 of a scatter that combines, if the order of rows matters: links the last row of each run to the next run of
+// its slice. Then the links of a slice connect all of its rows in order. See `link.wgsl`. Each invocation writes only
+// the link of its row, and no other invocation reads this link.
 // Needs: no other names.
 #import chain.wgsl
 

@@ -1,14 +1,15 @@
 // Index tuples: the integers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
 // checks.
 // Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder,
-// report_row.
+// report_tuple.
 // Needs: no other names.
 #import uniforms.wgsl
 
-// True if coordinates can grow along dimensions, as in crops and gradients of slices.
+// True if coordinates can have boxes, which extend along dimensions, or starts that are not in tuples, as in crops and
+// gradients of slices.
 override CROPS: bool = true;
-// True if all coordinates grow along dimensions from positions that are not in tuples, as in gradients of slices.
-// Sizes and extents are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
+// True if all coordinates have boxes with starts that are not in tuples, as in gradients of slices. Sizes and extents
+// are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
 // True if an integer of a tuple is in range exactly when, as an unsigned integer, it is less than its dimension's size.
 // This requires that integers are neither wrapped nor clamped, that no dimension has 2^31 positions, and that this
@@ -34,10 +35,11 @@ fn number_at(tuple: u32, column: u32) -> Number {
     let at = tuple + column * walk.index_words;
     let low = tuples[at] - walk.first_index;
     if walk.index_words == 2u { return Number(low, tuples[at + 1u]); }
-    return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= HIGH));
+    return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= SIGN_BIT));
 }
 
-// If tuples are PLAIN: returns the low word of this integer, or NONE if its high word is not 0.
+// Returns the integer of `number_at` in one word. Tuples must be PLAIN, so integers that are negative or longer than a
+// word only have to become at least 2^31.
 fn plain_number_at(tuple: u32, column: u32) -> u32 {
     if MASKED { return mask_at(tuple); }
     let at = tuple + column * walk.index_words;
@@ -65,15 +67,15 @@ fn add_numbers(a: Number, b: Number) -> Number {
     return Number(low, a.high + b.high + select(0u, 1u, low < b.low));
 }
 
-// Returns the sum of `a` and `b`, a signed 32-bit integer.
+// Returns the sum of `a` and the signed 32-bit integer `b`.
 fn plus(a: Number, b: u32) -> Number {
-    return add_numbers(a, Number(b, select(0u, NONE, b >= HIGH)));
+    return add_numbers(a, Number(b, select(0u, NONE, b >= SIGN_BIT)));
 }
 
 // Returns the remainder of `number` divided by `size`, which is less than 2^31. The remainder is never negative.
 fn remainder(number: Number, size: u32) -> Number {
-    // The complement of a negative number is not negative. Its remainder counts from the end.
-    let sign = select(0u, NONE, number.high >= HIGH);
+    // The complement of a negative number is not negative. Its remainder is counted back from the last position.
+    let sign = select(0u, NONE, number.high >= SIGN_BIT);
     let high = number.high ^ sign;
     var rest = number.low ^ sign;
     if high != 0u {
@@ -93,15 +95,15 @@ fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let size = size_of(c);
     if FIXED || (CROPS && column == NONE) {
         let begin = walk.coordinates[c].begin;
-        return Number(begin, select(0u, NONE, begin >= HIGH));
+        return Number(begin, select(0u, NONE, begin >= SIGN_BIT));
     }
     var number = number_at(tuple, column);
-    if flag(WRAPS) && number.high >= HIGH { number = add_numbers(number, size); }
+    if flag(WRAPS) && number.high >= SIGN_BIT { number = add_numbers(number, size); }
     if flag(CLAMPS) && (size.low | size.high) != 0u {
-        let backwards = reach >= HIGH;
+        let backwards = reach >= SIGN_BIT;
         let lowest = Number(select(0u, 0u - reach, backwards), 0u);
         let highest = plus(size, NONE - select(reach, 0u, backwards));
-        if number.high >= HIGH || is_below(number, lowest) {
+        if number.high >= SIGN_BIT || is_below(number, lowest) {
             number = lowest;
         } else if is_below(highest, number) {
             number = highest;
@@ -122,7 +124,7 @@ fn reach_of(c: u32) -> u32 {
 }
 
 // Reports tuple number `tuple` of this dispatch if it is out of range.
-fn report_row(tuple: u32) {
+fn report_tuple(tuple: u32) {
     if COORDINATES > 0u && is_out_of_range(walk.tuples + tuple * walk.tuple_words) {
         atomicAdd(&report.count, 1u);
         atomicMax(&report.first, ~(walk.first_row + tuple));

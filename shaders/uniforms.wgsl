@@ -44,7 +44,7 @@ struct Coordinate {
     extent: u32,
     // This dispatch takes the elements of a box from number `digit` on.
     digit: u32,
-    // The column of the tuple that reverses the box if it is not 0. If `flip` is NONE, no box is reversed.
+    // The column of the tuple with the flip flag: a box is reversed if the flag is not 0. NONE if no box is reversed.
     flip: u32,
     // `size` and `first` have 48 bits: the low half of this word has the upper 16 bits of `size`, and the high half has
     // the upper 16 bits of `first`.
@@ -80,8 +80,8 @@ struct Walk {
     groups_x: u32,
     // In `copy_words.wgsl`: how many elements of the first group precede the result, 0 to 3.
     head: u32,
-    // In a scatter: a row's number is its position plus `first_row` plus 1. Earlier dispatches use the numbers up to
-    // `first_row`.
+    // In a scatter: a row's number is its index in this dispatch plus `first_row` plus 1. Earlier dispatches use the
+    // numbers up to `first_row`.
     first_row: u32,
     // In a scatter: the number of slices of the destination that this dispatch binds.
     slices: u32,
@@ -91,12 +91,11 @@ struct Walk {
     lists: u32,
     // Rows r with the same r >> list_shift share a list.
     list_shift: u32,
-    // The distance between rows in the updates and between slices.
+    // The distance in units between neighbouring rows in the updates, and between neighbouring slices.
     pitch: u32,
-    // The start of the first row in the updates.
+    // The position of the first row in the updates, in units.
     updates: u32,
-    // The integer in a tuple that means position 0. It is 0 except for the tuples that `last.wgsl` writes, which are
-    // row numbers.
+    // The integer in a tuple that means position 0. It is 0, unless the tuples are row numbers that `last.wgsl` wrote.
     first_index: u32,
     // In `convert.wgsl`: the number of neighbouring source elements that share a table.
     table_inner: u32,

@@ -8,7 +8,7 @@
 override ELEMENT: u32 = 1u;
 // The value of `run_to` as a constant for the compiler if it is less than 5, otherwise 0.
 override RUN_TO: u32 = 0u;
-// True if rows are bytes without gaps on both sides. Then the words of a row are loaded as words.
+// True if the bytes of a row are contiguous in source and destination. They are then loaded in words.
 override FORWARD: bool = false;
 // The maximum number of elements of a row that have bytes in the same word.
 override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
@@ -16,7 +16,7 @@ override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;
 @group(0) @binding(1) var<storage, read> source: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dest: array<atomic<u32>>;
 
-// Loads the element at byte `at`; the bytes above it have no meaning.
+// Loads the element at byte `at`. The higher bytes of the result have no meaning.
 fn fetch(at: u32) -> u32 {
     var word = source[at >> 2u] >> (at << 3u);
     // WGSL takes shift amounts modulo 32. It would take a shift by 32 as a shift by 0, so there are two shifts.
@@ -24,7 +24,7 @@ fn fetch(at: u32) -> u32 {
     return word;
 }
 
-// Makes four words of a row. Their distances in the row are multiples of four bytes.
+// Makes four words of a row. They are whole words apart, so with FORWARD all four need the same shift.
 fn make_four(row: Row, words: vec4<u32>) {
     // The distance in bytes from the start of the row to each word. Negative if the word begins before the row.
     let t = vec4<i32>(words * 4u - row.to);
@@ -77,7 +77,8 @@ fn make_four(row: Row, words: vec4<u32>) {
     store(words.w, bits.w, mask.w);
 }
 
-// Returns the bits of elements that begin `place` bits after the beginning of their words.
+// Returns elements shifted to their places in words: an element begins `place` bits after its word, or before it if
+// `place` is negative.
 fn shift_to_place(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
     let shifted = elements << vec4<u32>(place);
     if ELEMENT == 1u { return shifted; }
@@ -102,7 +103,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     if row_number >= walk.rows { return; }
     let part = tile - row_number * walk.segments;
     let row = locate(row_number);
-    if part == 0u && lane == 0u && may_report(row) { report_row(row.tuple); }
+    if part == 0u && lane == 0u && may_report(row) { report_tuple(row.tuple); }
     if row.state == ELSEWHERE { return; }
     let words = (row.to >> 2u) + part * walk.segment + lane + lanes * ZERO_TO_THREE;
     for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {

@@ -123,7 +123,7 @@ fn move_along(c: u32, position: u32, row: ptr<function, Row>) {
     }
 }
 
-// Adds coordinate `c`, along which boxes extend. Its tuple begins at word `tuple`.
+// Adds coordinate `c`, along which boxes extend, to a row. The row's tuple begins at word `tuple`.
 fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, row: ptr<function, Row>) {
     let d = walk.coordinates[c].along;
     var step = walk.coordinates[c].step;
@@ -143,9 +143,10 @@ fn extend(c: u32, tuple: u32, digits: ptr<function, array<u32, CROPPED_DIMS>>, r
         return;
     }
     // The run itself is cropped: each of its units is checked as a 32-bit number. The host allows this only if sizes
-    // and extents are less than 2^30. So if the start is farther away than 2^30, it can be replaced by 2^31.
+    // and extents are less than 2^30. If the start is farther away than 2^30, no unit is inside the array, so 2^31 can
+    // replace the start.
     let is_near = (begin.high == 0u && begin.low < 0x40000000u) || (begin.high == NONE && begin.low >= 0xc0000000u);
-    (*row).place = select(HIGH, begin.low, FIXED || is_near);
+    (*row).place = select(SIGN_BIT, begin.low, FIXED || is_near);
     (*row).place_step = step;
     (*row).places = walk.coordinates[c].size;
     (*row).step = step * walk.coordinates[c].stride;
@@ -165,7 +166,8 @@ fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
     return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
 }
 
-// Returns whether the row can be the first with its tuple and this dispatch reports tuples.
+// Returns whether the row has to check its tuple for the report. Only the first row with a tuple does this, and without
+// crops only if it was not found.
 fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
@@ -176,15 +178,16 @@ fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), rows_may_report);
     let list = vec4(a.tuple, b.tuple, c.tuple, d.tuple);
     for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
-        report_row(list[firstTrailingBit(left)]);
+        report_tuple(list[firstTrailingBit(left)]);
     }
 }
 
 // Returns the slice to which a scatter writes row `number`, counted from the first bound slice, or NONE if this slice
-// is not bound. `speaks` is true for one invocation of each row, which reports the row's tuple if it is out of range.
+// is not bound. `speaks` is true for one invocation of each row. This invocation reports the row's tuple if the tuple
+// is out of range.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
-    if speaks && may_report(row) { report_row(row.tuple); }
+    if speaks && may_report(row) { report_tuple(row.tuple); }
     let slice = row.base - walk.first_slice;
     let is_forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
     return select(NONE, slice, row.state == FOUND && slice < walk.slices && !is_forbidden);

@@ -32,7 +32,7 @@ impl<T: Element> Array<T> {
 /// |---|---|
 /// | `(&values, &shape)`, of slices, arrays or vectors | in row-major order |
 /// | `&Array` | in row-major order |
-/// | an array or a view of ndarray, by reference, with the feature `ndarray` | of any strides |
+/// | an array or a view of ndarray, by reference, with the feature `ndarray` | with any strides |
 ///
 /// ```
 /// use wgslice::{slice, Backend};
@@ -111,8 +111,9 @@ type Borrowed<'a, T> = (&'a [T], &'a [usize]);
 type RowMajor<'a, T> = (Cow<'a, [T]>, Cow<'a, [usize]>);
 
 impl<'a, T: Element> ArrayRef<'a, T> {
-    /// Returns the values and their shape if the array is known to be in row-major order without checking its strides.
-    pub(crate) fn in_order(
+    /// Returns the values and their shape if the argument was made from a slice or an [`Array`], which are in row-major
+    /// order. Returns `None` for an array of ndarray, which can have any strides.
+    pub(crate) fn as_row_major(
         &self,
         argument: &'static str,
     ) -> Result<Option<Borrowed<'a, T>>, Error> {
@@ -162,7 +163,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         argument: &'static str,
         backend: &Backend,
     ) -> Result<RowMajor<'a, T>, Error> {
-        if let Some((values, shape)) = self.in_order(argument)? {
+        if let Some((values, shape)) = self.as_row_major(argument)? {
             return Ok((values.into(), shape.into()));
         }
         let (memory, view) = self.memory(argument)?;

@@ -50,7 +50,7 @@ pub struct Backend {
     /// for the device before it returns. This applies to tensors on a GPU under `OutOfRange::Error`.
     #[cfg(feature = "gpu")]
     pub(crate) late_errors: bool,
-    /// If `Some`, an operation on host values runs on the CPU if these costs estimate that the CPU is faster.
+    /// If `Some`, an operation on host values runs on the CPU if the CPU is faster according to these costs.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
     /// The maximum number of threads for an operation on the CPU.
@@ -100,9 +100,9 @@ impl Backend {
     /// process may use.
     ///
     /// An operation uses fewer threads if it is small: every thread gets at least about 60 µs of work. With the feature
-    /// `rayon`, the threads belong to the rayon pool of the calling thread, or else to the global pool. The size of
-    /// that pool is then the default and the maximum. Without the feature `std` the calling thread does all of the
-    /// work. The number of threads does not change the bits of a result.
+    /// `rayon`, the threads belong to the rayon pool of the calling thread, or else to the global pool. The default and
+    /// the maximum are then the size of this pool. Without the feature `std` the calling thread does all of the work.
+    /// The number of threads does not change the bits of a result.
     ///
     /// The limit also applies to tensors that the backend makes from now on. It does not apply to copies to and from
     /// the memory of a GPU.
@@ -121,15 +121,16 @@ impl Backend {
         self
     }
 
-    /// [`Backend::with_threads`] without a minimum amount of work for each thread, so that in tests even small results
-    /// are cut into parts. From then on, the whole process also zeroes new memory in the smallest blocks.
+    /// Like [`Backend::with_threads`], but without a minimum amount of work for each thread, so that in tests even
+    /// small results are cut into parts. After this call, the whole process also zeroes new memory in the smallest
+    /// blocks.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
     #[must_use]
     pub fn with_threads_for_any_work(mut self, threads: usize) -> Self {
         self.threads = Threads::at_most(threads);
         self.threads.for_any_work = true;
-        crate::cpu::FOR_ANY_RESULT.store(true, core::sync::atomic::Ordering::Relaxed);
+        crate::cpu::ALWAYS_UNINITIALIZED.store(true, core::sync::atomic::Ordering::Relaxed);
         self
     }
 
@@ -234,8 +235,8 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// [`Backend::wait`] without blocking, for programs that run in a browser or in an async runtime. Its errors are
-    /// the same, except [`Error::WouldBlock`].
+    /// Like [`Backend::wait`], but without blocking, for programs that run in a browser or in an async runtime. Its
+    /// errors are the same, except [`Error::WouldBlock`].
     pub async fn wait_async(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
@@ -267,7 +268,7 @@ impl Backend {
     }
 
     /// Estimates the time of an operation on host values on the CPU and on the device, from the backend's
-    /// [costs](Self::with_costs), or `None` if the backend has no costs or is the CPU.
+    /// [costs](Self::with_costs). Returns `None` if the backend has no costs or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan))

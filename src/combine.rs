@@ -7,20 +7,20 @@ use core::fmt;
 /// index tuple selects. See [`ScatterOptions::combine`](crate::options::ScatterOptions::combine) for the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
-    /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
+    /// Adds the row to the slice, as TensorFlow's `scatter_nd` and `tensor_scatter_nd_add` do.
     Add,
-    /// Subtracts the row from the slice. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
+    /// Subtracts the row from the slice, as TensorFlow's `tensor_scatter_nd_sub` does. Not defined for booleans.
     Sub,
-    /// Multiplies the slice by the row, element by element. ONNX's `ScatterND` with `reduction="mul"`.
+    /// Multiplies the slice by the row, element by element, as ONNX's `ScatterND` with `reduction="mul"` does.
     Mul,
-    /// At each position, keeps the smaller of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_min`.
-    /// Not defined for complex numbers.
+    /// At each position, keeps the smaller of the row's and the slice's element, as TensorFlow's
+    /// `tensor_scatter_nd_min` does. Not defined for complex numbers.
     Min,
-    /// At each position, keeps the greater of the row's and the slice's element. TensorFlow's `tensor_scatter_nd_max`.
-    /// Not defined for complex numbers.
+    /// At each position, keeps the greater of the row's and the slice's element, as TensorFlow's
+    /// `tensor_scatter_nd_max` does. Not defined for complex numbers.
     Max,
-    /// Replaces the slice with the row. If several rows have the same slice, the slice becomes the last of them.
-    /// TensorFlow's `tensor_scatter_nd_update`.
+    /// Replaces the slice with the row, as TensorFlow's `tensor_scatter_nd_update` does. If several rows have the same
+    /// slice, the last row replaces it.
     Update,
 }
 

@@ -185,11 +185,13 @@ impl CostModel {
                 };
                 step_move.moved() / rate + pieces as f64 * costs.piece + starts(step_move) * row
             };
-            plan.steps().map(|(what, _)| seconds_of_move(what)).sum()
+            plan.steps()
+                .map(|(step_move, _)| seconds_of_move(step_move))
+                .sum()
         };
         let mut cpu = of_steps(self.cpu, Move::starts_on_cpu) + self.call;
         let mut device = of_steps(self.device, Move::starts) + self.submission;
-        device += plan.sent() / self.upload + result / self.readback;
+        device += plan.uploaded_bytes() / self.upload + result / self.readback;
         if plan.is_in_place() {
             // The CPU copies the array and changes the copy.
             cpu += 2.0 * result / self.cpu.bytes;

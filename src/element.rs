@@ -48,18 +48,19 @@ mod sealed {
     pub trait Sealed: bytemuck::NoUninit {}
 }
 
-/// Elements of any type, to be overwritten.
+/// Elements of any type, in a form that can be overwritten.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Writable<'a> {
     /// The bytes of the elements.
     Bytes(&'a mut [u8]),
-    /// Booleans, because most bytes are not a valid `bool`.
+    /// The elements themselves if they are booleans, because most bytes are not a valid `bool`.
     Bools(&'a mut [bool]),
 }
 
 impl Writable<'_> {
-    /// If the elements are booleans, sets them: every byte except 0 counts as true.
+    /// Sets the elements from `bytes` if they are booleans: every byte except 0 counts as true. Changes no other
+    /// elements.
     pub(crate) fn set_bools(&mut self, bytes: &[u8]) {
         if let Self::Bools(values) = self {
             for (value, &byte) in values.iter_mut().zip(bytes) {
@@ -71,9 +72,9 @@ impl Writable<'_> {
 
 /// Makes a zeroed vector. Fails if the memory cannot be allocated.
 ///
-/// A large vector comes from `calloc`. It does not write to new pages from the operating system, which has already
-/// zeroed them. A small vector comes from `malloc` and is then zeroed: glibc caches freed small blocks for `malloc`,
-/// but older versions of glibc do not use this cache for `calloc`.
+/// A large vector comes from `calloc`, which does not write to new pages: the operating system has already zeroed them.
+/// A small vector comes from `malloc` and is then zeroed: glibc caches freed small blocks for `malloc`, but older
+/// versions of glibc do not use this cache for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Pod>(len: usize) -> Result<Vec<T>, Error> {
     /// The largest size in bytes of a small vector. The cache of glibc holds blocks of up to about 1 KiB.
     const SMALL_BYTES: usize = 1 << 10;

@@ -37,11 +37,11 @@ impl Plan {
 
     /// Explains each step. If there are several, numbers them.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
-        if let Some(what) = self.single_move() {
-            return explain(what);
+        if let Some(step_move) = self.single_move() {
+            return explain(step_move);
         }
         let lines = self.steps().enumerate();
-        let lines = lines.map(|(n, (what, _))| format!("step {n}: {}", explain(what)));
+        let lines = lines.map(|(n, (step_move, _))| format!("step {n}: {}", explain(step_move)));
         lines.collect::<Vec<_>>().join("\n")
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The operating system zeroes each new page and maps it at its first use. So writing a large result takes several
 //! times as long in new memory as in memory that was written before. A CPU backend therefore keeps one buffer. The
-//! buffer is not zeroed, since the next result overwrites all of its bytes. Without the standard library no buffer is
+//! buffer is not zeroed, because the next result overwrites all of its bytes. Without the standard library no buffer is
 //! kept.
 
 use crate::{

@@ -15,10 +15,10 @@
 // | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; helpers for positions along a dimension |
-// | `walk` | which unit of the source goes to which unit of the destination, in few dimensions and large units ||
+// | `walk` | which unit of the source goes to which unit of the destination, in few dimensions and large units |
 // | `plan` | an operation on known shapes, independent of a device: steps that read and write inputs, outputs and temporary memory |
-// | `moves` | the work of one step ||
-// | `part` | the box of the source that a box of a result needs, and the plan that makes one from the other |
+// | `moves` | the work of one step |
+// | `part` | the box of the source that a box of a result needs, and the plan that makes the result's box from it |
 // | `ops` | one file for each operation, with its methods of `Plan`, `Backend` and `Tensor`; the module `options` |
 // | `copy` | makes a view contiguous in one call |
 // | `report`, `pending` | the out-of-range indices of a call; a value, such as a report, that a device delivers later |
@@ -31,7 +31,7 @@
 // | `prelude` | names of `std`'s prelude that `core`'s prelude lacks, imported from `alloc` |
 // | `guide` | documentation for users of other APIs |
 
-// rustdoc lists the methods of a type in the order of the modules, so those with constructors come first.
+// rustdoc lists the methods of a type in the order of the modules, so the modules with constructors come first.
 mod backend;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -95,7 +95,7 @@ pub use view::View;
 #[cfg(feature = "gpu")]
 pub use wgpu;
 
-/// Runs the examples of the README.
+/// The README, with examples that `cargo test` runs as doctests.
 #[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;

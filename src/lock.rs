@@ -1,4 +1,5 @@
-//! Values that threads share behind a lock. Only the standard library has locks that wait.
+//! Values that threads share behind a lock. `core` has no locks that wait, so without the feature `std` no value is
+//! kept.
 
 use core::fmt;
 #[cfg(feature = "std")]
@@ -14,7 +15,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The value of the last call of `put`. Clones share it. Without the standard library no value is kept.
+/// The value of the last call of `put`, which clones share. Always empty without the feature `std`.
 #[derive(Clone)]
 pub(crate) struct KeptValue<T> {
     #[cfg(feature = "std")]

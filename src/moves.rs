@@ -23,11 +23,11 @@ use core::fmt;
 /// The effect of a move on the elements of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
-    /// The walk writes every element of the result. For slices, gathers and crops.
+    /// The walk writes every element of the result. Slices, gathers and crops have this effect.
     Make,
-    /// The elements that the walk does not write keep their values. For updates.
+    /// The elements that the walk does not write keep their values, as in updates.
     Update,
-    /// The elements that the walk does not write become zeros. For gradients.
+    /// The elements that the walk does not write become zeros, as in gradients.
     Fill,
     /// Each row of the walk replaces a slice of the destination, or is combined with it.
     Scatter(Scatter),
@@ -47,7 +47,8 @@ pub(crate) struct Find {
 /// The parameters of a scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scatter {
-    /// The number of slices that fill the destination, each as long as a row. 0 for boxes, which can be anywhere in it.
+    /// The number of slices that fill the destination, each as long as a row. 0 for a paste, because its boxes can be
+    /// anywhere in the destination.
     pub(crate) slices: usize,
     /// True if rows are combined with zeros, false if they are combined with the destination's old content.
     pub(crate) fresh: bool,
@@ -134,7 +135,7 @@ pub(crate) struct Move {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IndexTensor {
     pub(crate) shape: Vec<usize>,
-    /// The number of leading dimensions; each position in them has a tuple.
+    /// The number of leading dimensions that number the tuples.
     pub(crate) tuple_dims: usize,
     /// The shape of the array that the tuples index. `None` if they index the move's destination.
     pub(crate) target: Option<Vec<usize>>,
@@ -272,8 +273,8 @@ impl Move {
         }
     }
 
-    /// Returns the type of index tensors of this element type, or of a mask in a masked update. `argument` is the name
-    /// of the indices in the error message.
+    /// Returns the index type for indices or a mask of this element type. Fails if the move cannot have indices or a
+    /// mask of this type. `argument` is the name of the indices in the error message.
     pub(crate) fn index_type_of(
         &self,
         found: DType,
@@ -295,7 +296,7 @@ impl Move {
         }
     }
 
-    /// Returns the same move, or a changed copy if its indices have another type.
+    /// Returns the move for indices of this type: this move, or a changed copy if its indices have another type.
     #[cfg(feature = "gpu")]
     pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
         match &self.indices {
@@ -322,7 +323,7 @@ impl Move {
             .map_or(0, |tuples| tuples.integer_count() * tuples.index.bytes())
     }
 
-    /// How the move treats negative and out-of-range indices. [`Policy::default`] for moves without indices.
+    /// Returns how the move treats negative and out-of-range indices, or [`Policy::default`] for moves without indices.
     pub(crate) fn policy(&self) -> Policy {
         let indices = self.indices.as_ref();
         indices.map(|indices| indices.policy).unwrap_or_default()

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | contiguous, axes in any order and direction | no copy: the layout becomes a [`View`] of the memory, which is then sliced |
 //! | contiguous, and repeated along some axes ([`broadcast`]) | no copy: the [`View`] repeats the elements too |
-//! | with gaps (a slice of another array) | a copy, since safe code cannot borrow memory with gaps: a slice copies only the selected elements, a gather or an upload all elements |
+//! | with gaps (a slice of another array) | a copy, because safe code cannot borrow memory with gaps: a slice copies only the selected elements, a gather or an upload copies all elements |
 //!
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 

@@ -12,8 +12,8 @@
 
 use crate::DType;
 
-/// The types that shaders convert to, in the order of their numbers in `shaders/convert.wgsl`. Shaders convert elements
-/// of the first two only by tables.
+/// The types that conversions in shaders distinguish, in the order of their numbers in `shaders/convert.wgsl`. Shaders
+/// convert elements of `U8` and `I8` only by tables.
 #[cfg(feature = "gpu")]
 pub(crate) const ON_GPU: [DType; 7] = [
     DType::U8,
@@ -58,7 +58,7 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
     }
 }
 
-/// Returns the nearest integer, in a tie the even one, as `f32::round_ties_even` does, which needs the standard
+/// Returns the nearest integer, in a tie the even one. `f32::round_ties_even` does the same, but needs the standard
 /// library. Adding 2^23 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 fn round_ties_even(value: f32) -> f32 {

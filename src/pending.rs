@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-/// The waker of calls that poll or block instead of awaiting. It does nothing, since such calls poll again by
+/// The waker of calls that poll or block instead of awaiting. It does nothing, because such calls poll again by
 /// themselves.
 pub(crate) static POLLING_WAKER: &Waker = Waker::noop();
 
@@ -62,7 +62,7 @@ enum Source<T> {
 
 #[cfg(feature = "gpu")]
 enum PendingState<T> {
-    /// The value has not been requested. Holds the function that begins to read it; `None` once the function has been
+    /// The value has not been requested. Holds the function that starts to read it, or `None` after the function was
     /// taken out to be called.
     Recorded(Option<Box<dyn FnOnce() -> ReadFuture<T> + Send>>),
     Reading(ReadFuture<T>),
@@ -79,7 +79,7 @@ impl<T: Clone> Pending<T> {
     }
 
     /// Makes a pending value that a device delivers. The first request calls `start`, which begins to read the value.
-    /// The future is not made earlier, because that takes time and most reports are dropped without a request.
+    /// The future is not made earlier, because making it takes time and most reports are dropped without a request.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_device<F: Future<Output = Result<T, Error>> + Send + 'static>(
         device: &OpenDevice,
@@ -149,8 +149,8 @@ impl<T: Clone> Pending<T> {
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) if a tuple was out of range.
     pub fn poll(&self) -> Result<Option<T>, Error> {
         let poll_now = || self.advance(&mut Context::from_waker(POLLING_WAKER));
-        // The first `poll_now` submits the copy that reads the value back. `OpenDevice::poll` runs the callback of a
-        // copy that is done.
+        // The first `poll_now` submits the copy that reads the value back. `OpenDevice::poll_callbacks` runs the
+        // callback of a copy that is done.
         #[cfg(feature = "gpu")]
         if let Source::Made {
             device: Some(device),

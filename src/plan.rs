@@ -67,10 +67,10 @@ pub struct Plan {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Form {
-    /// One step from the first input to the only output, with index tuples, if any, as the second input. This form owns
-    /// no lists, so planning a slice allocates little more than the slice.
+    /// One step from the first input to the only output, with index tuples, if any, as the second input. This form has
+    /// no lists of steps and arrays, so planning a slice allocates little more memory than its move.
     One {
-        what: Move,
+        step_move: Move,
         /// The layout of the first input. `None` if the input is all of its memory in row-major order.
         layout: Option<Box<View>>,
     },
@@ -146,7 +146,7 @@ impl Kind {
 /// Memory between the steps of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Temp {
-    /// If the memory needs several buffers, each has whole rows of the last dimension.
+    /// If the memory needs several buffers, each buffer has whole rows of the last dimension.
     pub(crate) shape: Vec<usize>,
     pub(crate) dtype: DType,
 }
@@ -165,8 +165,8 @@ pub(crate) enum Operand {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HeldTuples {
     Bytes(Arc<[u8]>),
-    /// The numbers of slices. Only GPUs need them, and there can be one for each element. So the plan does not keep
-    /// them, and each recording computes them.
+    /// The numbers of slices, up to one for each element. Only GPUs need them. So the plan does not keep them, and each
+    /// recording computes them.
     Slices(Arc<SelectedSlices>),
 }
 
@@ -184,7 +184,8 @@ impl HeldTuples {
 pub(crate) struct Operands {
     /// The source. Never an output, because a dispatch must not read memory that it writes.
     pub(crate) from: Operand,
-    /// The index tuples or the mask. For a search, the output for the number of true elements, if the caller wants it.
+    /// The index tuples or the mask. For a search, the output for the number of true elements, if the caller wants this
+    /// number.
     pub(crate) by: Option<Operand>,
     /// The destination: an output or temporary memory.
     pub(crate) to: Operand,
@@ -247,7 +248,7 @@ impl IntoView for &View {
 }
 
 impl ArraySpec {
-    /// Returns an array of elements. The plan reads this view of it.
+    /// Makes the specification of an array of elements. The plan reads `view` of this array.
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
@@ -269,7 +270,7 @@ impl ArraySpec {
         Self::whole(name, shape, DType::U8, Kind::Mask)
     }
 
-    /// Index tuples. The plan reads this view of them.
+    /// Makes the specification of an array of index tuples. The plan reads `view` of this array.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             kind: Kind::Indices,
@@ -277,7 +278,7 @@ impl ArraySpec {
         }
     }
 
-    /// Returns the first output.
+    /// Makes the specification of a first output.
     pub(crate) fn result(shape: &[usize], dtype: DType) -> Self {
         Self::whole("dest", shape, dtype, Kind::Elements)
     }
@@ -300,7 +301,7 @@ impl ArraySpec {
     }
 }
 
-/// Returns the view, or `None` if it is all of its memory in row-major order.
+/// Returns a copy of the view, or `None` if the view is all of its memory in row-major order.
 pub(crate) fn layout(view: &View) -> Option<Box<View>> {
     (!view.is_all()).then(|| Box::new(view.clone()))
 }
@@ -332,7 +333,7 @@ impl Move {
 
 /// Methods that operations use to make plans.
 impl Steps {
-    /// Begins a plan without steps that makes or changes one array.
+    /// Makes a plan that has one output and no steps yet.
     pub(crate) fn new(operation: Operation, inputs: Vec<ArraySpec>, output: ArraySpec) -> Self {
         Self {
             operation,
@@ -340,7 +341,8 @@ impl Steps {
             outputs: vec![output],
             in_place: false,
             temps: Vec::new(),
-            // A list with room for more than two steps would be too large for the C library's cache of freed blocks.
+            // A list with capacity for more than two steps would be too large for the C library's cache of freed
+            // blocks.
             steps: Vec::with_capacity(2),
             shortcut: None,
         }
@@ -352,10 +354,16 @@ impl Steps {
     }
 
     /// Adds a step that reports nothing.
-    pub(crate) fn push(&mut self, what: Move, from: Operand, by: Option<Operand>, to: Operand) {
+    pub(crate) fn push(
+        &mut self,
+        step_move: Move,
+        from: Operand,
+        by: Option<Operand>,
+        to: Operand,
+    ) {
         let reports = false;
         self.steps.push((
-            what,
+            step_move,
             Operands {
                 from,
                 by,
@@ -366,8 +374,14 @@ impl Steps {
     }
 
     /// Adds a step that reports which of its tuples are out of range.
-    pub(crate) fn push_reporting(&mut self, what: Move, from: Operand, by: Operand, to: Operand) {
-        self.push(what, from, Some(by), to);
+    pub(crate) fn push_reporting(
+        &mut self,
+        step_move: Move,
+        from: Operand,
+        by: Operand,
+        to: Operand,
+    ) {
+        self.push(step_move, from, Some(by), to);
         if let Some((_, operands)) = self.steps.last_mut() {
             operands.reports = true;
         }
@@ -420,23 +434,23 @@ impl Steps {
 
 impl Plan {
     /// Makes a plan of one step. Its source is a whole array in row-major order.
-    pub(crate) fn from_move(what: Move) -> Self {
+    pub(crate) fn from_move(step_move: Move) -> Self {
         let layout = None;
         Self {
-            form: Form::One { what, layout },
+            form: Form::One { step_move, layout },
             works: Works::default(),
         }
     }
 
     /// Makes a plan of one step, from a view of its source.
-    pub(crate) fn from_view(what: Move, view: &View) -> Self {
-        Self::with_layout(what, layout(view))
+    pub(crate) fn from_view(step_move: Move, view: &View) -> Self {
+        Self::with_layout(step_move, layout(view))
     }
 
     /// Makes a plan of one step, from a source of this [`layout`].
-    pub(crate) fn with_layout(what: Move, layout: Option<Box<View>>) -> Self {
+    pub(crate) fn with_layout(step_move: Move, layout: Option<Box<View>>) -> Self {
         Self {
-            form: Form::One { what, layout },
+            form: Form::One { step_move, layout },
             works: Works::default(),
         }
     }
@@ -459,19 +473,20 @@ impl Plan {
     /// Returns the steps in order.
     pub(crate) fn steps(&self) -> impl ExactSizeIterator<Item = (&Move, &Operands)> {
         let (one, many) = match &self.form {
-            Form::One { what, .. } => {
-                let operands = match what.indices {
+            Form::One { step_move, .. } => {
+                let operands = match step_move.indices {
                     Some(_) => &ONE_BY_TUPLES,
                     None => &ONE,
                 };
-                (Some((what, operands)), &[][..])
+                (Some((step_move, operands)), &[][..])
             }
             Form::Many(steps) => (None, &steps.steps[..]),
         };
         let count = usize::from(one.is_some()) + many.len();
-        let mut all_steps = one
-            .into_iter()
-            .chain(many.iter().map(|(what, operands)| (what, operands)));
+        let mut all_steps = one.into_iter().chain(
+            many.iter()
+                .map(|(step_move, operands)| (step_move, operands)),
+        );
         (0..count).map(move |_| all_steps.next().expect("as many steps as counted"))
     }
 
@@ -487,7 +502,7 @@ impl Plan {
     /// Returns the step of a plan that was made from a single move.
     pub(crate) fn single_move(&self) -> Option<&Move> {
         match &self.form {
-            Form::One { what, .. } => Some(what),
+            Form::One { step_move, .. } => Some(step_move),
             Form::Many(_) => None,
         }
     }
@@ -499,7 +514,7 @@ impl Plan {
 
     pub(crate) fn into_single_move(self) -> Option<Move> {
         match self.form {
-            Form::One { what, .. } => Some(what),
+            Form::One { step_move, .. } => Some(step_move),
             Form::Many(_) => None,
         }
     }
@@ -513,24 +528,24 @@ impl Plan {
     ) -> Result<Self, Error> {
         let mut plan = self.clone();
         match &mut plan.form {
-            Form::One { what, .. } => *what = change(what)?,
+            Form::One { step_move, .. } => *step_move = change(step_move)?,
             Form::Many(plan) => {
                 let mut last_step = plan.steps.iter_mut();
                 let mut last_step = last_step
                     .by_ref()
                     .filter(|step| step.1.to == Operand::Output(0));
-                let (Some((what, _)), None) = (last_step.next(), last_step.next()) else {
+                let (Some((step_move, _)), None) = (last_step.next(), last_step.next()) else {
                     return Err(error::value::steps(done, self.name()));
                 };
                 let renamed_move = || Move {
                     operation: plan.operation,
-                    ..what.clone()
+                    ..step_move.clone()
                 };
-                // If the step has another name than the plan, the change is tried again with the plan's name, for the
-                // error message.
-                *what = change(what).or_else(|_| change(&renamed_move()))?;
-                plan.outputs[0] = ArraySpec::result(&what.shape, what.dtype);
-                plan.in_place = what.is_in_place();
+                // If the change fails, it is repeated with the plan's name, so that the error message has this name
+                // instead of the step's.
+                *step_move = change(step_move).or_else(|_| change(&renamed_move()))?;
+                plan.outputs[0] = ArraySpec::result(&step_move.shape, step_move.dtype);
+                plan.in_place = step_move.is_in_place();
                 plan.shortcut = None;
             }
         }
@@ -551,16 +566,16 @@ impl Plan {
     /// ```
     pub fn inputs(&self) -> Cow<'_, [ArraySpec]> {
         match &self.form {
-            Form::One { what, layout } => {
+            Form::One { step_move, layout } => {
                 let mut inputs = Vec::with_capacity(2);
-                let (dtype, kind) = (what.source_dtype(), Kind::Elements);
+                let (dtype, kind) = (step_move.source_dtype(), Kind::Elements);
                 inputs.push(ArraySpec {
                     layout: layout.clone(),
-                    ..ArraySpec::whole("source", &what.source, dtype, kind)
+                    ..ArraySpec::whole("source", &step_move.source, dtype, kind)
                 });
-                if let Some(tuples) = what.tuples() {
-                    let (name, kind) = what.index_kind();
-                    let dtype = what.index_dtype();
+                if let Some(tuples) = step_move.tuples() {
+                    let (name, kind) = step_move.index_kind();
+                    let dtype = step_move.index_dtype();
                     inputs.push(ArraySpec::whole(name, tuples.indices, dtype, kind));
                 }
                 Cow::Owned(inputs)
@@ -572,7 +587,9 @@ impl Plan {
     /// Returns the arrays that the plan makes or changes, in order. The first is the result.
     pub fn outputs(&self) -> Cow<'_, [ArraySpec]> {
         match &self.form {
-            Form::One { what, .. } => Cow::Owned(vec![ArraySpec::result(&what.shape, what.dtype)]),
+            Form::One { step_move, .. } => {
+                Cow::Owned(vec![ArraySpec::result(&step_move.shape, step_move.dtype)])
+            }
             Form::Many(steps) => Cow::Borrowed(&steps.outputs),
         }
     }
@@ -580,7 +597,7 @@ impl Plan {
     /// Returns the shape of the result, or of the array that a plan changes in place.
     pub fn shape(&self) -> &[usize] {
         match &self.form {
-            Form::One { what, .. } => &what.shape,
+            Form::One { step_move, .. } => &step_move.shape,
             Form::Many(steps) => steps.shape(),
         }
     }
@@ -588,7 +605,7 @@ impl Plan {
     /// Returns the shape of the first output.
     pub(crate) fn into_shape(self) -> Vec<usize> {
         match self.form {
-            Form::One { what, .. } => what.shape,
+            Form::One { step_move, .. } => step_move.shape,
             Form::Many(mut steps) => steps.outputs.swap_remove(0).shape,
         }
     }
@@ -596,7 +613,7 @@ impl Plan {
     /// Returns the element type of the result, and of the source unless the plan [converts](Plan::converted).
     pub fn dtype(&self) -> DType {
         match &self.form {
-            Form::One { what, .. } => what.dtype,
+            Form::One { step_move, .. } => step_move.dtype,
             Form::Many(steps) => steps.outputs[0].dtype,
         }
     }
@@ -610,7 +627,7 @@ impl Plan {
     /// Otherwise it writes every element of its outputs.
     pub fn is_in_place(&self) -> bool {
         match &self.form {
-            Form::One { what, .. } => what.is_in_place(),
+            Form::One { step_move, .. } => step_move.is_in_place(),
             Form::Many(steps) => steps.in_place,
         }
     }
@@ -622,7 +639,7 @@ impl Plan {
 
     fn operation(&self) -> Operation {
         match &self.form {
-            Form::One { what, .. } => what.operation,
+            Form::One { step_move, .. } => step_move.operation,
             Form::Many(steps) => steps.operation,
         }
     }
@@ -639,16 +656,16 @@ impl Plan {
         let mut reporting = self.steps().filter(|(_, operands)| operands.reports);
         let first_reporting = reporting.next();
         first_reporting
-            .map(|(what, _)| what.policy())
+            .map(|(step_move, _)| step_move.policy())
             .unwrap_or_default()
     }
 
     /// Returns this plan for indices of another type.
     fn for_indices(mut self, index: DType) -> Result<Self, Error> {
         match &mut self.form {
-            Form::One { what, .. } => {
-                let kind = what.index_type_of(index, "indices")?;
-                what.set_index_type(kind);
+            Form::One { step_move, .. } => {
+                let kind = step_move.index_type_of(index, "indices")?;
+                step_move.set_index_type(kind);
             }
             Form::Many(steps) => {
                 for (number, input) in steps.inputs.iter_mut().enumerate() {
@@ -660,10 +677,10 @@ impl Plan {
                             input.dtype = index;
                             // The memory to which a first step, if there is one, copies the tuples in row-major order.
                             let mut ordered_indices = None;
-                            for (what, operands) in &mut steps.steps {
+                            for (step_move, operands) in &mut steps.steps {
                                 if operands.from == Operand::Input(number) {
                                     if let Some(view) = &input.layout {
-                                        *what = Move::from_view(View::clone(view), index);
+                                        *step_move = Move::from_view(View::clone(view), index);
                                     }
                                     if let Operand::Temp(temp) = operands.to {
                                         steps.temps[temp].dtype = index;
@@ -674,7 +691,8 @@ impl Plan {
                                 if by == Some(&Operand::Input(number))
                                     || by.is_some() && by == ordered_indices.as_ref()
                                 {
-                                    what.set_index_type(what.index_type_of(index, "indices")?);
+                                    step_move
+                                        .set_index_type(step_move.index_type_of(index, "indices")?);
                                 }
                             }
                         }
@@ -709,8 +727,8 @@ impl Plan {
         let name = self.name();
         if let Form::Many(steps) = &mut self.form {
             let mut searches = steps.steps.iter_mut();
-            let search =
-                searches.find(|(what, operands)| what.find().is_some() && operands.by.is_none());
+            let search = searches
+                .find(|(step_move, operands)| step_move.find().is_some() && operands.by.is_none());
             if let Some((_, operands)) = search {
                 operands.by = Some(Operand::Output(steps.outputs.len()));
                 steps.outputs.push(ArraySpec {
@@ -750,14 +768,14 @@ impl Plan {
     /// tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn move_for_tuples(
-        what: &Move,
+        step_move: &Move,
         tuples: Option<DType>,
     ) -> Result<Cow<'_, Move>, Error> {
         match tuples {
-            Some(dtype) if what.indices.is_some() => {
-                Ok(what.with_indices_of(what.index_type_of(dtype, "indices")?))
+            Some(dtype) if step_move.indices.is_some() => {
+                Ok(step_move.with_indices_of(step_move.index_type_of(dtype, "indices")?))
             }
-            _ => Ok(Cow::Borrowed(what)),
+            _ => Ok(Cow::Borrowed(step_move)),
         }
     }
 
@@ -786,7 +804,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the plan has more or fewer inputs or outputs, or other element types for them;
+    /// [`Error::Argument`] if the plan needs another number of inputs or outputs, or other element types;
     /// [`Error::Length`] if an input or output has more or fewer elements than its shape; [`Error::InvalidIndices`] if
     /// a tuple is out of range and the plan's policy makes that an error.
     pub fn run_cpu(
@@ -794,10 +812,11 @@ impl Plan {
         inputs: &[Values<'_>],
         outputs: &mut [ValuesMut<'_>],
     ) -> Result<Report, Error> {
-        if let (Form::One { what, .. }, [output]) = (&self.form, &mut *outputs) {
-            check_output_dtype(output.dtype, what.dtype)?;
-            return output
-                .with_bytes(|bytes| run_one(what, inputs, Dest::Old(bytes), Threads::default()));
+        if let (Form::One { step_move, .. }, [output]) = (&self.form, &mut *outputs) {
+            check_output_dtype(output.dtype, step_move.dtype)?;
+            return output.with_bytes(|bytes| {
+                run_one(step_move, inputs, Dest::Old(bytes), Threads::default())
+            });
         }
         let needed_outputs = self.outputs();
         check_number("outputs", outputs.len(), needed_outputs.len())?;
@@ -818,8 +837,8 @@ impl Plan {
             kind.check(name, found.dtype, dtype)?;
             check_elements(name, shape, found.len())
         };
-        let what = match &self.form {
-            Form::One { what, .. } => what,
+        let step_move = match &self.form {
+            Form::One { step_move, .. } => step_move,
             Form::Many(steps) => {
                 check_number("inputs", inputs.len(), steps.inputs.len())?;
                 let mut input_pairs = steps.inputs.iter().zip(inputs);
@@ -832,14 +851,26 @@ impl Plan {
         check_number(
             "inputs",
             inputs.len(),
-            1 + usize::from(what.indices.is_some()),
+            1 + usize::from(step_move.indices.is_some()),
         )?;
-        let dtype = what.source_dtype();
-        check(&inputs[0], "source", &what.source, dtype, Kind::Elements)?;
-        match what.tuples() {
+        let dtype = step_move.source_dtype();
+        check(
+            &inputs[0],
+            "source",
+            &step_move.source,
+            dtype,
+            Kind::Elements,
+        )?;
+        match step_move.tuples() {
             Some(tuples) => {
-                let (name, kind) = what.index_kind();
-                check(&inputs[1], name, tuples.indices, what.index_dtype(), kind)
+                let (name, kind) = step_move.index_kind();
+                check(
+                    &inputs[1],
+                    name,
+                    tuples.indices,
+                    step_move.index_dtype(),
+                    kind,
+                )
             }
             None => Ok(()),
         }
@@ -853,8 +884,8 @@ impl Plan {
         threads: Threads,
     ) -> Result<Report, Error> {
         let steps = match &self.form {
-            Form::One { what, .. } => {
-                return run_one(what, inputs, mem::take(&mut outputs[0]), threads);
+            Form::One { step_move, .. } => {
+                return run_one(step_move, inputs, mem::take(&mut outputs[0]), threads);
             }
             Form::Many(steps) => steps,
         };
@@ -895,7 +926,7 @@ impl Plan {
             temps.push(zeroed::<u8>(temp.bytes())?);
         }
         let (mut tuples_report, mut found) = (None, None);
-        for (number, (what, operands)) in steps.steps.iter().enumerate() {
+        for (number, (step_move, operands)) in steps.steps.iter().enumerate() {
             // While the step reads other memory, the memory that it writes is moved out of its list.
             let mut temp = Vec::new();
             let mut old_dest: &mut [u8] = &mut [];
@@ -931,9 +962,13 @@ impl Plan {
                 }
             };
             let from = read(&operands.from);
-            if let Some(find) = what.find() {
-                let count =
-                    cpu::mask::find(from.bytes, &what.source, dest.all(), find.index.bytes());
+            if let Some(find) = step_move.find() {
+                let count = cpu::mask::find(
+                    from.bytes,
+                    &step_move.source,
+                    dest.all(),
+                    find.index.bytes(),
+                );
                 let capacity = find.capacity;
                 found = Some(Found { count, capacity });
             } else {
@@ -943,12 +978,12 @@ impl Plan {
                 };
                 let by = operands.by.as_ref().map(|by| match by {
                     Operand::Const(_) => Values {
-                        dtype: what.index_dtype(),
+                        dtype: step_move.index_dtype(),
                         bytes: &tuples,
                     },
                     by => read(by),
                 });
-                let report = run_move(what, from.bytes, by, dest, threads)?;
+                let report = run_move(step_move, from.bytes, by, dest, threads)?;
                 if operands.reports {
                     tuples_report = Some(report);
                 }
@@ -959,7 +994,7 @@ impl Plan {
                 _ => {}
             }
             if let (Some(Operand::Output(n)), Some(found), Some(_)) =
-                (&operands.by, found, what.find())
+                (&operands.by, found, step_move.find())
             {
                 let count = mem::take(&mut outputs[*n]);
                 count.copy_from(bytemuck::cast_slice(&found.words()), threads);
@@ -985,7 +1020,7 @@ impl Plan {
     /// Makes the report of all steps, on the caller's tuples and the number of true elements.
     pub(crate) fn report(&self, tuples_report: Option<Report>, found: Option<Found>) -> Report {
         let mut report = tuples_report.unwrap_or_else(|| {
-            let rows = self.steps().map(|(what, _)| what.rows()).sum();
+            let rows = self.steps().map(|(step_move, _)| step_move.rows()).sum();
             Report::for_rows(rows, self.operation())
         });
         if let Some(found) = found {
@@ -994,10 +1029,10 @@ impl Plan {
         report
     }
 
-    /// Makes the report of a plan if no tuple is out of range and no mask was searched.
+    /// Makes the report of a run that had no tuple out of range and searched no mask.
     pub(crate) fn nothing(&self) -> Result<Report, Error> {
         match self.single_move() {
-            Some(what) => what.report(Missing::default(), |_| Vec::new()),
+            Some(step_move) => step_move.report(Missing::default(), |_| Vec::new()),
             None => Ok(self.report(None, None)),
         }
     }
@@ -1020,16 +1055,16 @@ fn check_output_dtype(found: DType, needed: DType) -> Result<(), Error> {
 
 /// Runs a plan of one step on its inputs.
 fn run_one(
-    what: &Move,
+    step_move: &Move,
     inputs: &[Values<'_>],
     dest: Dest<'_>,
     threads: Threads,
 ) -> Result<Report, Error> {
-    let (source, by) = match (inputs, &what.indices) {
+    let (source, by) = match (inputs, &step_move.indices) {
         ([source], None) => (source, None),
         ([source, tuples], Some(_)) => (source, Some(*tuples)),
         _ => {
-            let needed_count = 1 + usize::from(what.indices.is_some());
+            let needed_count = 1 + usize::from(step_move.indices.is_some());
             return Err(error::value::arguments(
                 "inputs",
                 inputs.len(),
@@ -1037,7 +1072,7 @@ fn run_one(
             ));
         }
     };
-    let needed_type = what.source_dtype();
+    let needed_type = step_move.source_dtype();
     if source.dtype != needed_type {
         return Err(error::value::dtype_mismatch(
             "source",
@@ -1045,22 +1080,22 @@ fn run_one(
             needed_type,
         ));
     }
-    run_move(what, source.bytes, by, dest, threads)
+    run_move(step_move, source.bytes, by, dest, threads)
 }
 
 fn run_move(
-    what: &Move,
+    step_move: &Move,
     source: &[u8],
     by: Option<Values<'_>>,
     dest: Dest<'_>,
     threads: Threads,
 ) -> Result<Report, Error> {
     let Some(by) = by else {
-        return what.run_on_threads(source, Indices::I32(&[]), dest, threads);
+        return step_move.run_on_threads(source, Indices::I32(&[]), dest, threads);
     };
-    let index = what.index_type_of(by.dtype, "indices")?;
+    let index = step_move.index_type_of(by.dtype, "indices")?;
     by.with_indices(index, |indices| {
-        what.run_on_threads(source, indices, dest, threads)
+        step_move.run_on_threads(source, indices, dest, threads)
     })
 }
 
@@ -1068,7 +1103,7 @@ fn run_move(
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.form {
-            Form::One { what, .. } => what.fmt(f),
+            Form::One { step_move, .. } => step_move.fmt(f),
             Form::Many(steps) if steps.steps.len() == 1 => steps.steps[0].0.fmt(f),
             Form::Many(steps) => {
                 let (name, shape) = (self.name(), Shape(self.shape()));

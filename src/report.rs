@@ -39,15 +39,15 @@ pub struct Report {
     /// The number of tuples, including those out of range. 0 if there is nothing to move. For an operation without
     /// tuples, such as a slice, the number of rows of its plan.
     pub tuples: usize,
-    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, a crop wrote zeros for
-    /// elements outside the array, a paste left these out, and a scatter dropped their updates.
+    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, and a scatter dropped their
+    /// updates. A crop wrote zeros for elements outside the array, and a paste left such elements out.
     pub out_of_range: usize,
-    /// The first tuple that was out of range, in row-major order. `None` if no tuple was.
+    /// The first tuple that was out of range, in row-major order. `None` if all tuples were in range.
     pub first: Option<InvalidIndex>,
     /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
     /// scattered into. Empty for an operation without tuples.
     pub shape: Vec<usize>,
-    /// The number of true elements of a mask, for a plan that searches one, even if it is above the capacity. `None`
+    /// The number of true elements, for a plan that searches a mask, even if the number is above the capacity. `None`
     /// for other plans.
     pub found: Option<usize>,
     /// The number of bytes that were copied first because an array that was changed in place shared its memory with
@@ -143,8 +143,8 @@ impl Move {
         let Some(tuples) = self.tuples() else {
             return Ok(Report::for_rows(self.rows(), operation));
         };
-        // The tuple of a box may end with flips, which do not change the positions that the box covers. The report
-        // leaves them out.
+        // The tuple of a box can end with flips, which do not change the positions that the box covers. The report
+        // leaves the flips out.
         let length = match (operation, &self.walk) {
             (Operation::Crop | Operation::Paste, Some(walk)) => walk.coordinates.len(),
             _ => tuples.depth,

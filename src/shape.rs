@@ -55,7 +55,7 @@ pub(crate) fn check_elements(
     check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
-/// Returns the shape that both shapes can be broadcast to, or `None` if there is none.
+/// Returns the shape that both shapes can be broadcast to, or `None` if there is no such shape.
 pub(crate) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let size = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
@@ -97,8 +97,8 @@ pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item =
     1 << all_bits.trailing_zeros()
 }
 
-/// Returns `axis` as one of `rank` dimensions, counted from 0. A negative axis counts from the end. `None` if there is
-/// no such dimension.
+/// Returns the number of the dimension `axis` of an array with `rank` dimensions. A negative axis counts from the end.
+/// Returns `None` if there is no such dimension.
 pub(crate) fn axis(axis: isize, rank: usize) -> Option<usize> {
     from_end(axis, rank).filter(|&axis| axis < rank)
 }

@@ -246,7 +246,8 @@ impl Tensor {
         })
     }
 
-    /// Returns the bytes of the elements, in row-major order: borrowed on the CPU, read back from a GPU.
+    /// Returns the bytes of the elements, in row-major order. They are borrowed from a contiguous tensor on the CPU,
+    /// copied from a view on the CPU, and read back from a GPU.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ pub(crate) fn join_with_commas(items: impl IntoIterator<Item = impl fmt::Display
     items.join(", ")
 }
 
-/// Prints a shape as `[2,3,4]`.
+/// A shape that is printed as `[2,3,4]`.
 pub(crate) struct Shape<'a>(pub(crate) &'a [usize]);
 
 impl fmt::Display for Shape<'_> {

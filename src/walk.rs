@@ -27,8 +27,8 @@
 //! | [`Walk::span`] | returns the range of units that the walk can reach on one side | |
 //!
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
-//! slice of rank 4 or 5 keeps one or two dimensions. No method changes the pairs of bytes, and only `make_ascending`
-//! changes their order.
+//! slice of rank 4 or 5 keeps one or two dimensions. The methods in the table keep the pairs of bytes, and only
+//! `make_ascending` changes their order.
 //!
 //! The destination of a slice, a gradient and most updates is a slice of a row-major array. So all positions of its
 //! inner dimensions are within one step of the next outer dimension. An ascending walk then writes in ascending order
@@ -145,8 +145,8 @@ pub(crate) struct Coordinate {
     pub(crate) begin: StartIndex,
     /// The extent of boxes along the dimension, if the walk has boxes.
     pub(crate) along: Option<BoxExtent>,
-    /// The positions that the walk covers. It ignores elements at other positions. The window has all positions unless
-    /// a device cannot bind them all in one dispatch.
+    /// The positions that the walk covers. The walk ignores elements at other positions. The window has all positions,
+    /// unless a device cannot bind them all in one dispatch.
     pub(crate) window: PositionWindow,
 }
 
@@ -215,12 +215,12 @@ pub(crate) struct BoxExtent {
     pub(crate) extent: usize,
     /// The first position of the box that the dimension covers: 0, unless the dimension was cut.
     pub(crate) first: usize,
-    /// The column of the tuple that reverses a box if its integer is not 0.
+    /// The column of the flip flag in the tuple: the box is reversed if this integer is not 0.
     pub(crate) flip: Option<usize>,
 }
 
 impl BoxExtent {
-    /// Returns the distance between the first and the last position of a box. It saturates at the largest number.
+    /// Returns the distance between the first and the last position of a box. Saturates instead of overflowing.
     #[cfg(feature = "gpu")]
     pub(crate) fn box_reach(&self) -> isize {
         self.extent
@@ -255,8 +255,8 @@ pub(crate) struct Walk {
     pub(crate) columns: usize,
     /// The number of the first tuple.
     pub(crate) tuple: usize,
-    /// True if this walk counts its out-of-range tuples. A part of a split walk counts them if it has their first
-    /// units.
+    /// True if this walk counts its out-of-range tuples. If a walk was split, only the part with the first units of a
+    /// tuple counts this tuple.
     pub(crate) counts: bool,
 }
 
@@ -349,7 +349,7 @@ impl Walk {
         let mut walk = self.in_units_of(1);
         let element = element.cast_signed();
         // The dimensions of the array that have several positions, innermost first: their sizes, their distances in the
-        // array and their distances in the view. The bytes of an element are the innermost.
+        // array and their distances in the view. The bytes of an element are the innermost dimension.
         let mut array = vec![(element.unsigned_abs(), 1, 1)];
         let mut stride = element;
         for (&size, &to) in dest.shape.iter().zip(&dest.strides).rev() {
@@ -453,11 +453,11 @@ impl Walk {
 
     /// Returns whether a coordinate extends along dimension `d`.
     pub(crate) fn is_cropped(&self, d: usize) -> bool {
-        self.along(d).is_some()
+        self.coordinate_along(d).is_some()
     }
 
     /// Returns the number of the coordinate that extends along dimension `d`.
-    pub(crate) fn along(&self, d: usize) -> Option<usize> {
+    pub(crate) fn coordinate_along(&self, d: usize) -> Option<usize> {
         let is_along =
             |coordinate: &Coordinate| coordinate.along.is_some_and(|along| along.dim == d);
         self.coordinates.iter().position(is_along)
@@ -568,8 +568,8 @@ impl Walk {
         }
     }
 
-    /// Returns the first unit of row `number` of [contiguous](Self::contiguous) units, in source and destination. The
-    /// walk must not have tuples.
+    /// Returns the first unit of row `number` of [contiguous](Self::contiguous) units, in the source and in the
+    /// destination. The walk must not have tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
         let mut first_units = [self.from, self.to];
@@ -607,7 +607,7 @@ impl Walk {
         self.join(1 << distance_bits.trailing_zeros());
     }
 
-    /// Returns whether the contiguous units can be joined by `factor`.
+    /// Returns whether each `factor` contiguous units can be joined into one unit.
     #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
         let mut can_join = self.contiguous().is_multiple_of(factor);
@@ -835,7 +835,7 @@ mod tests {
     use crate::{SliceSpec, shape::coordinates_of};
 
     /// Returns the pairs of source and destination bytes, in the order of the walk. The source is `None` if its
-    /// position is outside a coordinate. A scatter has no pair for such a position.
+    /// position is outside a coordinate's window. A scatter has no pair for such a position.
     fn byte_pairs(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut pairs = Vec::new();
@@ -974,8 +974,8 @@ mod tests {
         }
     }
 
-    /// A gather with two columns. Dimensions that share tuples are outside and inside of dimensions with their own
-    /// tuples.
+    /// Checks a gather by tuples of two integers. Dimensions that share tuples are outside and inside of dimensions
+    /// with their own tuples.
     #[test]
     fn gathers_keep_their_bytes() {
         for (unit, inner) in [(1, 12usize), (2, 4), (4, 1), (4, 3)] {
@@ -999,7 +999,7 @@ mod tests {
         }
     }
 
-    /// Boxes in two dimensions, one of them with a step and flips. Some boxes extend beyond the array.
+    /// Checks boxes in two dimensions, one with a step and flips. Some boxes extend beyond the array.
     #[test]
     fn crops_keep_their_bytes() {
         for inner in [1usize, 4] {

@@ -1,9 +1,9 @@
 //! Conversions of numbers between all types, through one of three wide types.
 //!
-//! An `i64`, a `u64` or an `f64` holds every number of every type exactly, so a conversion rounds once. A reader
-//! converts some elements to a wide type and a writer converts them from it, so 13 readers and 39 writers are enough
-//! for 169 pairs of types. `number.rs` has shorter conversions through `f32` for types of at most 16 bits, which the
-//! shaders also use.
+//! Each number of each type is exactly an `i64`, a `u64` or an `f64`, so a conversion rounds once. A reader converts
+//! elements to a wide type, and a writer converts numbers of a wide type to the result's type. So 13 readers and 39
+//! writers are enough for 169 pairs of types. `number.rs` has shorter conversions through `f32` for types of at most 16
+//! bits, which the shaders also use.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -43,7 +43,7 @@ pub(crate) enum ElementReader {
     Float(ReadElements<f64>),
 }
 
-/// A type that elements are read as.
+/// A wide type: `i64`, `u64` or `f64`.
 pub(crate) trait WideElement: Copy + Default {
     fn to_number<T: Number, const CAST: bool>(self) -> T;
 }
@@ -119,7 +119,7 @@ struct F16(u16);
 #[repr(transparent)]
 struct BF16(u16);
 
-/// A `bool` is an integer of one bit, which saturates. A cast is true if the number is not 0.
+/// Converts to a `bool` like to an integer of one bit, which saturates. A cast gives true for every number except 0.
 impl Number for Bool {
     #[inline(always)]
     fn from_signed<const CAST: bool>(x: i64) -> Self {
@@ -191,7 +191,7 @@ floats! {
     f64: |bits: u64| bits & 1 << 63 | 0x7ff8 << 48;
 }
 
-/// Returns the nearest integer, in a tie the even one, as `f64::round_ties_even` does, which needs the standard
+/// Returns the nearest integer, in a tie the even one. `f64::round_ties_even` does the same, but needs the standard
 /// library. Adding 2^52 rounds to an integer, because the sum has no bits for a fraction.
 #[inline(always)]
 pub(crate) fn round_ties_even(x: f64) -> f64 {
@@ -203,9 +203,8 @@ pub(crate) fn round_ties_even(x: f64) -> f64 {
     }
 }
 
-/// Returns the number if it is an `f32`, or else the neighbouring `f32` whose last bit is 1. Rounding this to fewer
-/// bits gives the same result as rounding the number, because the last bit shows that it is not halfway between two
-/// values.
+/// Returns the number if it is an `f32`, or else the neighbouring `f32` whose last bit is 1. Rounding this neighbour to
+/// fewer bits gives the same result as rounding the number, because its last bit prevents a false tie.
 #[inline(always)]
 fn odd_f32(x: f64) -> f32 {
     let rounded = f32::from_float::<false>(x);
@@ -217,7 +216,8 @@ fn odd_f32(x: f64) -> f32 {
     }
 }
 
-/// The same for an integer: returns the number, or the neighbouring `f64` whose last bit is 1.
+/// Returns an integer as an `f64` that rounds in the same way to fewer bits. From 2^53 on, bits 0 to 10 are dropped,
+/// and bit 11 is set if one of them is 1.
 #[inline(always)]
 fn odd_f64(size: u64) -> f64 {
     match size >> 53 {
@@ -235,7 +235,7 @@ fn widen_float(single: f32) -> f64 {
     }
 }
 
-/// Returns the reader for elements of this type, which is not complex.
+/// Returns the reader for elements of this type, which must not be complex.
 pub(crate) fn element_reader(from: DType) -> ElementReader {
     macro_rules! by {
         ($kind:ident $bytes:literal $number:expr) => {
@@ -262,7 +262,7 @@ pub(crate) fn element_reader(from: DType) -> ElementReader {
     }
 }
 
-/// Returns the writer for elements of this type, which is not complex.
+/// Returns the writer for elements of this type, which must not be complex.
 pub(crate) fn element_writer<W: WideElement>(to: DType, rule: RoundingRule) -> WriteElements<W> {
     macro_rules! by {
         ($($dtype:ident $type:ty)*) => {
@@ -322,7 +322,8 @@ fn write_elements<W: WideElement, T: Number, const CAST: bool>(
     }
 }
 
-/// Returns the bits of an element of at most 4 bytes for each of the 256 values of a byte of type `from`.
+/// Converts the 256 values of the 8-bit type `from` to the type `to` of at most 4 bytes. Returns the bits of each
+/// result.
 pub(crate) fn bits_of_bytes(
     from: DType,
     to: DType,

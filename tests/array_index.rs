@@ -79,7 +79,7 @@ fn texts_that_are_no_expression() {
     }
 }
 
-/// Each error names the entry and the rule.
+/// Each error names the entry of the expression and the rule that it breaks.
 #[test]
 fn arrays_that_do_not_fit() {
     for (shape, text, outer, tag, says) in [
@@ -210,8 +210,8 @@ fn plans_are_as_few_as_may_be() {
     );
 }
 
-/// On the CPU an outer expression is one pass. Tests parts, reversed dimensions, pieces of one element and of many, and
-/// unordered lists. The expected values come from a loop over all positions.
+/// On the CPU an outer expression runs in one pass. Tests parts for threads, reversed dimensions, pieces of one element
+/// and of many, and unordered lists. The expected values come from a loop over all positions.
 #[test]
 fn outer_expressions_in_parts() {
     let sizes = [64usize, 50, 120];

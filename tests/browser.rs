@@ -260,7 +260,7 @@ fn every_plan_runs_where_nothing_may_wait() {
     let floats = gather.converted(&Conversion::to(DType::F32)).unwrap();
     let gathered = [(&bytes).into(), (&[2i32, 7]).into()];
     let rolled = Plan::roll(View::new(&[6]).unwrap(), &[1], &[0], DType::U8).unwrap();
-    // The table of the conversion has 1 KiB.
+    // The conversion needs a table of 1 KiB, which must fit a binding.
     let holds_table = |gpu: &&Gpu| gpu.device().limits().max_storage_buffer_binding_size >= 1024;
     for gpu in gpu_devices().filter(holds_table) {
         let backend = Backend::from(gpu.without_blocking());

@@ -65,7 +65,7 @@ fn parts_go_together_again() {
     }
 }
 
-/// Host values have the same results as tensors, even booleans, for which not every byte is valid.
+/// Host values have the same results as tensors, even booleans, for which only the bytes 0 and 1 are valid.
 #[test]
 fn host_values_are_put_together() {
     for device in devices() {

@@ -1,5 +1,5 @@
-//! Tests edge cases of conversions: tables and axes, errors, and offsets of buffers. Other tests compare conversions
-//! with the reference on every device, by golden vectors and random cases.
+//! Tests edge cases of conversions: tables and axes, errors, and offsets of buffers. Random cases compare every device
+//! with the reference, and golden vectors check the reference.
 
 use crate::harness::{Device, devices, kind, run_tensors};
 use wgslice::{
@@ -28,7 +28,7 @@ fn conversions_agree_with_the_reference() {
     }
 }
 
-/// Returns the result of a device, or `None` if the number or the size of its bindings is too low for tables.
+/// Returns the result of a device, or `None` if its limit on the number or size of bindings is too low for tables.
 #[track_caller]
 fn within_limits<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
     match outcome {
@@ -120,7 +120,7 @@ fn crops_of_pictures_convert() {
             &mut [(&mut bytes).into()],
         )
         .unwrap();
-        // This function maps 0 to 0, so elements outside look like a byte of 0.
+        // This function maps 0 to 0, so elements outside the picture are expected to equal a byte of 0.
         let function = |c: usize, x: f32| x * (c + 1) as f32;
         let channel = |n: usize| if first { n / (32 * 70) % 3 } else { n % 3 };
         let expected = bytes
@@ -275,8 +275,7 @@ fn wrong_conversions_are_refused() {
 }
 
 /// Tests every pair of types by both rules, to the nearest and `astype`, and with scale and bias, against NumPy and
-/// exact fractions. GPUs run the conversions that shaders support and reject the others by name. A backend with a
-/// fallback runs all of them.
+/// exact fractions. GPUs run the conversions that shaders support and reject the others.
 #[test]
 fn numbers_of_any_width() {
     const CONVERSION_SHADERS: [&str; 7] = [
@@ -327,7 +326,7 @@ fn numbers_of_any_width() {
     assert!(refused > 0 || devices().iter().all(|device| device.backend.is_cpu()));
 }
 
-/// Numbers that the shaders do not convert go to the CPU on a backend with a fallback.
+/// On a backend with a fallback, the CPU converts the types that the shaders do not convert.
 #[test]
 fn conversions_that_shaders_lack_fall_back() {
     let plan = Plan::slice(&[3], &slice![..; -1], DType::F64).unwrap();
@@ -393,7 +392,7 @@ fn a_source_without_elements_looks_nothing_up() {
     }
 }
 
-/// Tests rows that are so long that an invocation of a GPU makes several groups of words.
+/// Tests rows that are so long that an invocation of a GPU writes several groups of words.
 #[cfg(feature = "gpu")]
 #[test]
 fn long_conversions_on_what_passes_for_a_gpu() {

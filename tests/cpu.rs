@@ -40,8 +40,8 @@ fn every_step_at_every_run_length() {
     }
 }
 
-/// Contiguous pieces of 1 to 39 elements, and of lengths around powers of two. The distance from one piece to the next
-/// is constant or changes.
+/// Tests contiguous pieces of 1 to 39 elements, and of lengths around powers of two. The distance from one piece to the
+/// next is constant or changes.
 #[test]
 fn every_piece_length() {
     for piece in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
@@ -86,8 +86,8 @@ fn results_that_are_written_in_parts() {
     check_slice(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
-/// Slices that read short groups of elements from a source larger than the caches. The loop also reads the gaps between
-/// the groups, but no byte before or after the source.
+/// Tests slices that read short groups of elements from a source larger than the caches. The loop also reads the gaps
+/// between the groups, but no byte before or after the source.
 #[test]
 fn gaps_of_a_large_source() {
     for spec in [
@@ -207,7 +207,7 @@ fn check_view(view: &View) {
     }
 }
 
-/// Tests sizes around those of vectors, cache lines and tiles, in both dimensions.
+/// Tests sizes around the sizes of vectors, cache lines and tiles, in both dimensions.
 #[test]
 fn transposed_matrices() {
     for rows in [2, 3, 4, 5, 15, 16, 17, 31, 63, 65, 130] {
@@ -242,8 +242,8 @@ fn transposed_arrays() {
     }
 }
 
-/// Tests results that several threads write. The part of a thread is some whole planes, some lanes of a plane, or a
-/// part of a lane.
+/// Tests results that several threads write. A thread writes whole planes, some lanes of a plane, or a part of a lane.
+/// `src/cpu/transpose.rs` defines lanes.
 #[test]
 fn transposed_arrays_that_are_written_in_parts() {
     for (shape, order) in [
@@ -270,8 +270,8 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
-/// Tests results of at least 32 MiB on one thread and on two. Their lanes begin at cache lines, begin in the middle of
-/// lines, or have short rows, so that only the first result bypasses the caches.
+/// Tests results of at least 32 MiB on one thread and on two. Only the first result bypasses the caches. The second has
+/// rows that begin in the middle of cache lines, and the third has short rows.
 #[test]
 fn large_transposed_arrays() {
     for [a, b, c] in [[2048, 1, 2056], [2051, 1, 2050], [32, 2050, 64]] {
@@ -292,7 +292,7 @@ fn large_transposed_arrays() {
     }
 }
 
-/// Tests depths of tuples with and without their own loop, with and without batches.
+/// Tests all depths of tuples, with and without batches. The CPU path has its own loops for some of them.
 #[test]
 fn every_depth() {
     let params = [3, 4, 5, 2, 3];

@@ -1,4 +1,4 @@
-//! Checks the documents: a paragraph stays a paragraph when it is rendered, and a figure is the same in all places.
+//! Checks the documents. No line of a paragraph is rendered as a list or a heading, and numbers agree in all documents.
 
 use std::{
     fs,

@@ -252,7 +252,7 @@ fn a_thousand_slices_in_one_submission() {
 }
 
 /// After the first recording, recording a slice allocates no device memory, as wgpu's allocator reports. Recording
-/// gathers allocates only the memory from which wgpu clears reports, 64 reports at once.
+/// gathers allocates at most once for every 64 gathers.
 #[test]
 fn recording_again_allocates_nothing() {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
@@ -349,8 +349,8 @@ fn a_report_without_the_tuple() {
     }
 }
 
-/// A cache moves its own rows: source and destination are the same buffer, in an encoder and in a pass, with any usages
-/// and any beginnings of rows. If rows overlap, the error has both ranges, and nothing is recorded.
+/// Moves rows within one buffer, as a cache does, in an encoder and in a pass. The rows begin at any byte of a word. If
+/// the rows overlap, the error contains both ranges and nothing is recorded.
 #[test]
 fn rows_move_within_one_buffer() {
     use wgpu::{BufferUsages, util::DeviceExt};
@@ -456,7 +456,7 @@ fn a_mask_selects_without_a_read_back() {
     let x: Vec<u32> = (1000..).take(length).collect();
     for (gpu, capacity) in gpu_devices().flat_map(|gpu| [(gpu, 5), (gpu, 290)]) {
         let device = gpu.device();
-        // Devices with small buffers and offsets run tensors.
+        // The buffers of this test do not fit a device with such a low limit.
         if device.limits().max_buffer_size < 1 << 14 {
             continue;
         }
@@ -604,7 +604,7 @@ fn a_mask_selects_without_a_read_back() {
 }
 
 /// An argument without bytes can also be in the buffer of the destination. Here it is the index tensor of a gather of
-/// the whole array, whose tuples have no numbers.
+/// the whole array. Its tuples are empty.
 #[test]
 fn empty_indices_in_the_buffer_of_the_destination() {
     use wgpu::{BufferUsages, util::DeviceExt};

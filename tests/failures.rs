@@ -1,8 +1,8 @@
-//! Provokes failures of devices. Each failure is an error that explains itself, and no call hangs. Afterwards another
+//! Provokes failures of devices. Each failure returns an error that explains it, and no call hangs. Afterwards another
 //! device can be opened and the CPU path works.
 
 use crate::harness::{
-    gpu::{TOO_LOW, adapters, noop, request_device},
+    gpu::{LOWERED_LIMITS, adapters, noop, request_device},
     texture::texture,
 };
 use std::{
@@ -35,7 +35,7 @@ fn finish_within_a_minute<R: Send + 'static>(work: impl FnOnce() -> R + Send + '
 
 /// Checks that the CPU still works and, if there is an adapter, that a newly opened device does.
 #[track_caller]
-fn all_is_well() {
+fn assert_cpu_and_new_device_work() {
     let works = |backend: &Backend| {
         let tensor = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
         let sliced = tensor.slice(&slice![..; -1]).unwrap();
@@ -48,8 +48,8 @@ fn all_is_well() {
     }
 }
 
-/// Tiles a row to more bytes than a process can address. A software adapter uses host memory: its driver grants more
-/// than the machine has, and the system kills the process that writes to it.
+/// Tiles a row to more bytes than a process can address. Fewer bytes would not do: the driver of a software adapter
+/// grants more memory than the machine has, and the system kills the process that writes to it.
 #[test]
 fn out_of_memory() {
     let is_software =
@@ -69,7 +69,7 @@ fn out_of_memory() {
         // Existing tensors still work, and memory can be allocated again.
         assert_eq!(tile(2).unwrap().bytes().unwrap()[..], [7; 200]);
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }
 
 /// Records a slice, or a gather if `gathers`, on the caller's buffers, and submits it.
@@ -107,7 +107,7 @@ fn record_on_buffers(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
 /// device's error handler, which would panic, is not called.
 #[test]
 fn a_device_that_refuses_the_shaders() {
-    for (limit, lower) in TOO_LOW {
+    for (limit, lower) in LOWERED_LIMITS {
         let gpu = noop(lower);
         for gathers in [false, true] {
             let first = record_on_buffers(&gpu, gathers).unwrap_err();
@@ -118,7 +118,7 @@ fn a_device_that_refuses_the_shaders() {
             assert_eq!(record_on_buffers(&gpu, gathers).unwrap_err(), first);
         }
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }
 
 /// Too little space for immediates is not a failure, because uniforms are then put in a buffer.
@@ -185,7 +185,7 @@ fn a_device_that_costs_too_much_is_not_used() {
             }
         }
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }
 
 /// Submits a gather. Returns the result, and the report, which has not been read back yet.
@@ -246,7 +246,7 @@ fn a_mapping_that_fails() {
             }
         }
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }
 
 #[track_caller]
@@ -287,7 +287,7 @@ fn recording_on_a_lost_device() {
         assert_lost(&read.unwrap_err(), "from_texture");
         assert_lost(&gathered.unwrap_err(), "gather_nd");
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }
 
 /// Makes buffers of a device: source, indices and dest.
@@ -348,7 +348,7 @@ fn a_lost_device_neither_panics_nor_says_ok() {
             }
         }
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }
 
 /// The error names the argument with a destroyed buffer or a buffer of another device, and nothing panics. The device
@@ -378,5 +378,5 @@ fn buffers_that_are_destroyed_or_of_another_device_are_named() {
         record_on_buffers(&gpu, false).unwrap();
         record_on_buffers(&gpu, true).unwrap();
     }
-    all_is_well();
+    assert_cpu_and_new_device_work();
 }

@@ -2,7 +2,8 @@
 //! indices.
 
 use crate::harness::{
-    How, broadcast, check_gathering, check_policies, devices, kind, refused, slice, transpose,
+    GatherForm, broadcast, check_gathering, check_policies, devices, kind, refused, slice,
+    transpose,
 };
 use wgslice::{
     Backend, DType, Plan,
@@ -34,7 +35,7 @@ fn options_along(axis: isize, batch_dims: isize) -> GatherOptions {
 /// Checks a gather at one element size and with one index type. The shapes and the axis choose both.
 #[track_caller]
 fn check_gather(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
-    let how = How::Gather(options);
+    let how = GatherForm::Gather(options);
     let number =
         params.iter().chain(shape).sum::<usize>() + options.axis.unwrap_or(9).unsigned_abs();
     check_gathering(number, (params, &[]), (indices, shape), how);
@@ -134,7 +135,7 @@ fn every_policy() {
     .into_iter()
     .enumerate()
     {
-        let how = How::Gather(options_along(axis, batch_dims));
+        let how = GatherForm::Gather(options_along(axis, batch_dims));
         let params = (&[3, 4, 5][..], &[][..]);
         check_policies(number + 5, params, (&indices, &shape), how);
         if batch_dims == 0 {
@@ -143,11 +144,10 @@ fn every_policy() {
     }
 }
 
-/// So many tuples select from each row of params that workgroups stage the row. Some rows have at most the length up to
-/// which rows are staged. Others are longer, or are not a whole number of vectors. The tuples make up one or several
-/// segments.
+/// Tests short rows of params from which many tuples select. Not all rows are a whole number of vectors of 4 elements.
+/// A GPU moves the units of a row in one or several segments.
 #[test]
-fn many_units_of_short_rows() {
+fn many_tuples_of_short_rows() {
     for (row, count) in [
         (8, 520),
         (4096, 1030),
@@ -160,15 +160,19 @@ fn many_units_of_short_rows() {
         let far = i64::try_from(row).unwrap() + 3;
         let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % far - 1).collect();
         let (all, half) = (indices.len(), indices.len() / 2);
-        // Both numbers choose elements of 4 bytes. One chooses indices of 64 bits, the other indices of 32 bits.
+        // Both numbers choose elements of 4 bytes. The index type is 64 bits wide for one and 32 bits for the other.
         for number in [2, 7] {
-            let same = How::Gather(options_along(-1, 0));
+            let same = GatherForm::Gather(options_along(-1, 0));
             check_gathering(number, (&[3, row], &[]), (&indices, &[all]), same);
-            let own = How::Gather(options_along(-1, 1));
+            let own = GatherForm::Gather(options_along(-1, 1));
             check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
         }
         // All, none or some of the rows begin at whole vectors.
-        let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(options_along(2, 0)));
+        let (indices, tuples, how) = (
+            &indices[..half],
+            &[half],
+            GatherForm::Gather(options_along(2, 0)),
+        );
         let width = (row + 5).next_multiple_of(4);
         for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
             let inner = [slice(&format!("::-1, 1:, {begin}:{}", row + begin))];
@@ -178,7 +182,7 @@ fn many_units_of_short_rows() {
             2,
             (&[2, row], &[]),
             (indices, tuples),
-            How::Gather(options_along(1, 0)),
+            GatherForm::Gather(options_along(1, 0)),
         );
     }
 }
@@ -217,14 +221,14 @@ fn params_are_views() {
         for axis in 0..3 {
             for indices_shape in [&[6][..], &[2, 3], &[6, 1]] {
                 number += 1;
-                let how = How::Gather(options_along(axis, 0));
+                let how = GatherForm::Gather(options_along(axis, 0));
                 let params = (*shape, &selection[..]);
                 check_gathering(number, params, (&indices, indices_shape), how);
             }
         }
     }
     let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
-    let how = How::Gather(BATCH_OPTIONS);
+    let how = GatherForm::Gather(BATCH_OPTIONS);
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
@@ -242,7 +246,7 @@ fn views_beyond_the_reach_of_offsets() {
     for (shape, spec, axis) in views {
         let selection = [slice(spec)];
         for count in [1, 2, 8] {
-            let how = How::Gather(options_along(axis, 0));
+            let how = GatherForm::Gather(options_along(axis, 0));
             let indices = (&indices[..count], &[count][..]);
             check_gathering(0, (shape, &selection), indices, how);
         }
@@ -273,7 +277,7 @@ fn a_result_without_elements_looks_at_no_index() {
 /// No index into an empty dimension is valid, under any policy: the dimension has no end to clamp to or to count from.
 #[test]
 fn a_dimension_without_elements_has_no_index() {
-    let how = How::Gather(options_along(0, 0));
+    let how = GatherForm::Gather(options_along(0, 0));
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
@@ -283,7 +287,7 @@ fn a_dimension_without_elements_has_no_index() {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
         check_policies(number, (&[1, 16], &nothing), (&[0], &[]), how);
     }
-    let how = How::Gather(options_along(2, 0));
+    let how = GatherForm::Gather(options_along(2, 0));
     check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), how);
 }
 

@@ -1,11 +1,11 @@
 //! Compares `gather_elements` on every device with the reference.
 
-use crate::harness::{How, check_policies, kind};
+use crate::harness::{GatherForm, check_policies, kind};
 use wgslice::{DType, Plan, View, options::GatherElementsOptions};
 use wgslice_vectors::Step;
 
-fn how_along(axis: isize) -> How {
-    How::GatherElements(axis, GatherElementsOptions::default())
+fn how_along(axis: isize) -> GatherForm {
+    GatherForm::GatherElements(axis, GatherElementsOptions::default())
 }
 
 /// Returns indices into an axis of this size. They range from -2 to `size` + 1.

@@ -3,8 +3,8 @@
 #[cfg(feature = "gpu")]
 use crate::harness::gpu::{adapters, request_device};
 use crate::harness::{
-    How, broadcast, check_gather, check_gathering, check_policies, devices, kind, refused, slice,
-    transpose,
+    GatherForm, broadcast, check_gather, check_gathering, check_policies, devices, kind, refused,
+    slice, transpose,
 };
 use wgslice::{
     Backend, DType, Plan,
@@ -57,7 +57,7 @@ fn unaligned_rows() {
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
     // These params are views whose rows have steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
-    let how = How::GatherNd(GatherNdOptions::default());
+    let how = GatherForm::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
         let selection = [slice(spec)];
         for number in 0..5 {
@@ -66,7 +66,7 @@ fn unaligned_rows() {
     }
 }
 
-/// Rows are so short that an invocation packs 8 or 16 rows at once. The last invocation has that many rows or fewer.
+/// Rows are so short that an invocation packs 8 or 16 rows together. The last invocation can have fewer rows.
 /// Any of an invocation's rows can be out of range.
 #[test]
 fn short_rows() {
@@ -115,7 +115,7 @@ fn what_does_not_fit() {
 #[test]
 fn tuples_follow_every_policy() {
     let how = |batch_dims| {
-        How::GatherNd(GatherNdOptions {
+        GatherForm::GatherNd(GatherNdOptions {
             batch_dims,
             ..GatherNdOptions::default()
         })
@@ -139,7 +139,7 @@ fn tuples_follow_every_policy() {
 /// An index wraps at most once, and no sum overflows.
 #[test]
 fn policies_at_the_ends_of_the_integers() {
-    let how = How::GatherNd(GatherNdOptions::default());
+    let how = GatherForm::GatherNd(GatherNdOptions::default());
     let indices = [
         i64::MIN,
         i64::MIN + 1,
@@ -190,7 +190,7 @@ fn params_are_views() {
     for (shape, selection) in &views {
         let params = (*shape, &selection[..]);
         for (tuples, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
-            let how = How::GatherNd(GatherNdOptions::default());
+            let how = GatherForm::GatherNd(GatherNdOptions::default());
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             number += 1;
             check_gathering(number, params, indices, how);
@@ -199,7 +199,7 @@ fn params_are_views() {
     // These are batches of a view, with positive or negative strides along batch dimensions.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
-        let how = How::GatherNd(GatherNdOptions {
+        let how = GatherForm::GatherNd(GatherNdOptions {
             batch_dims,
             ..GatherNdOptions::default()
         });
@@ -230,7 +230,7 @@ fn views_beyond_the_reach_of_offsets() {
     ];
     for (shape, spec) in views {
         let selection = [slice(spec)];
-        let how = How::GatherNd(GatherNdOptions::default());
+        let how = GatherForm::GatherNd(GatherNdOptions::default());
         for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             check_gathering(0, (shape, &selection), indices, how);

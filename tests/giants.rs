@@ -48,8 +48,8 @@ fn places(view: &View, size: usize) -> Vec<usize> {
     places.into_iter().map(|place| place * size).collect()
 }
 
-/// Returns the words of the elements at `places`, and the words that would be moved instead if a number lost its high
-/// bits.
+/// Returns the byte positions of the words that contain the elements at `places`, and of the words that would be moved
+/// instead if a number lost its high bits.
 fn words(memory: usize, places: &[usize], size: usize) -> BTreeSet<usize> {
     let mut words = BTreeSet::new();
     for &place in places {
@@ -176,7 +176,7 @@ fn writes(view: &View, dtype: DType) -> Vec<WritePlan> {
     ]
 }
 
-/// Returns every view in every type, except views that select an element twice if they are a destination.
+/// Returns every view in every type. If the views are `written`, leaves out views that select an element twice.
 fn all(memory: usize, written: bool) -> impl Iterator<Item = (View, DType)> {
     let of = move |dtype: DType| {
         views(memory, dtype.size())

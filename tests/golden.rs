@@ -1,4 +1,4 @@
-//! Checks that the reference agrees with TensorFlow on every vector.
+//! Checks that the reference agrees with TensorFlow, NumPy and XLA on every golden vector.
 //!
 //! The environment variable `WGSLICE_VECTORS` lists more vector files to check, separated as in `PATH`. A directory
 //! stands for the `.jsonl` files in it.
@@ -253,7 +253,7 @@ fn the_reference_writes_by_arrays_as_numpy_does() {
     assert_eq!(counts, expected);
 }
 
-/// JAX's tests write by these expressions: set, add, sub, min and max.
+/// The expressions are from JAX's tests of set, add, sub, min and max.
 #[test]
 fn the_reference_writes_by_the_expressions_of_jax_as_numpy_does() {
     let counts = check_file("jax_index.jsonl", JAX_INDEX);

@@ -269,9 +269,9 @@ fn long_tensors_go_up_and_down() {
     }
 }
 
-/// Tiles fit in the workgroup memory of devices with the limits of `downlevel_defaults`.
+/// Transposes run on devices with the limits of `downlevel_defaults`, which allow little workgroup memory.
 #[test]
-fn tiles_fit_in_little_workgroup_memory() {
+fn transposes_run_with_little_workgroup_memory() {
     let strict = strict_gpu::StrictGpu::new(strict_options()).adapter();
     for adapter in adapters().into_iter().chain([strict]) {
         let limits = wgpu::Limits::downlevel_defaults().or_worse_values_from(&adapter.limits());

@@ -24,7 +24,7 @@ fn modules(folder: &Path, at: &ModulePath, found: &mut BTreeMap<ModulePath, Stri
         if path.is_dir() {
             modules(&path, &inner, found);
         } else if path.extension().is_none_or(|ending| ending != "rs") {
-            // A page of the guide.
+            // This file is a page of the guide and has no code.
         } else if name == "mod" {
             found.insert(at.clone(), String::new());
         } else {

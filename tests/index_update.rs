@@ -64,8 +64,8 @@ fn what_does_not_fit_is_an_error() {
     }
 }
 
-/// A slice without arrays is a single move, a value of the selection's shape is not copied, and slices are as long as they
-/// can be.
+/// A slice without arrays is a single move. A value with the shape of the selection is not copied. The plans write the
+/// longest possible slices.
 #[test]
 fn plans_are_as_few_as_may_be() {
     let planned = |text: &str, value: &[usize], combine| {
@@ -76,7 +76,7 @@ fn plans_are_as_few_as_may_be() {
     assert_eq!(planned("1, ::-1", &[], Combine::Update).0, 1);
     assert_eq!(planned("[0, 2]", &[2, 5, 6], Combine::Update).0, 1);
     assert_eq!(planned("[0, 2]", &[], Combine::Update).0, 2);
-    // Whole rows of 30 elements, and pairs of neighbours.
+    // The slices have 30, 2 and 1 elements.
     for (text, slice) in [
         ("[0, 2]", "[4,30]"),
         (":, [1], 2:4", "[60,2]"),
@@ -169,13 +169,13 @@ fn positions_beyond_one_buffer() {
     }
 }
 
-/// Tests an array in the caller's memory that is a view: its other elements keep their values. The slices of the plan
-/// are only as long as the distances allow.
+/// Tests views of arrays in the caller's memory. Elements outside the view keep their values. The slices of the plan
+/// are only as long as the distances between them allow.
 #[test]
 fn views_are_written_where_they_are() {
     let x = View::new(&[4, 6]).unwrap();
     for (view, text, expected) in [
-        // Two neighbours at odd places: each slice is one element.
+        // The two neighbours begin at an odd position, so each slice is one element.
         (slice![.., 1..3], "[0, 2]", [1, 2, 13, 14]),
         (slice![.., 2..4], "[3, 0]", [2, 3, 20, 21]),
         (slice![..; -1, 2..4], "[0, 1]", [14, 15, 20, 21]),
@@ -270,7 +270,7 @@ fn expressions_of_items() {
     assert_eq!(made.data, [0, 8, 0, 0, 0, 7]);
 }
 
-/// If a device cannot combine elements, the error says so and suggests the CPU, and nothing is recorded.
+/// If a device cannot combine elements, the error names the reason and suggests the CPU. Nothing is recorded.
 #[cfg(feature = "gpu")]
 #[test]
 fn elements_that_a_device_does_not_combine() {

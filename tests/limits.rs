@@ -21,7 +21,7 @@ fn a_unit_that_does_not_fit_is_refused_by_name() {
     assert!(error.to_string().contains("Backend::cpu"), "{error}");
 }
 
-/// The result of a search has rows of 200 bytes, which buffers of at most 1 KiB cannot hold whole.
+/// The result of a search has rows of 200 bytes. With buffers of at most 1 KiB, one of the rows is in two buffers.
 #[test]
 fn an_index_tuple_in_two_buffers_is_refused_by_name() {
     let backend = Backend::from(noop(|limits| limits.max_buffer_size = 1024));

@@ -14,16 +14,17 @@ use wgslice::{
 };
 use wgslice_vectors::reference;
 
-/// Makes a mask of this many elements, of which few, half or most are true, in runs of random length.
-fn mask_of(length: usize, often: u32) -> Vec<u8> {
-    let mut state = length as u32 * 7 + often;
+/// Makes a pseudo-random mask of `length` bytes. On average, `trues_in_64` of 64 elements are true. These are not only 1, but
+/// any byte except 0.
+fn random_mask(length: usize, trues_in_64: u32) -> Vec<u8> {
+    let mut state = length as u32 * 7 + trues_in_64;
     let mut next = || {
         state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         state >> 16
     };
     (0..length)
         .map(|_| {
-            if next() % 64 < often {
+            if next() % 64 < trues_in_64 {
                 (next() % 255 + 1) as u8
             } else {
                 0
@@ -60,8 +61,8 @@ fn positions_and_counts_are_the_references() {
         (&[1_100_000], &[1000]),
     ] {
         let length = shape.iter().product();
-        for often in [0, 1, 32, 64] {
-            let mask = mask_of(length, often);
+        for trues_in_64 in [0, 1, 32, 64] {
+            let mask = random_mask(length, trues_in_64);
             let count = mask.iter().filter(|&&byte| byte != 0).count();
             for &capacity in capacities {
                 let (of_rows, rows) =
@@ -71,7 +72,7 @@ fn positions_and_counts_are_the_references() {
                     // dimensions do not fit the smallest buffers.
                     let is = |name| device.name.contains(name);
                     let is_low = is("Tiny") || is("Parts");
-                    let most = match (often, capacity) {
+                    let most = match (trues_in_64, capacity) {
                         (32, 1000) if !is_low => usize::MAX,
                         (32, _) => 6000,
                         _ => 1100,
@@ -79,7 +80,7 @@ fn positions_and_counts_are_the_references() {
                     if (is_low || is("strict")) && length > most || is("Parts") && shape.len() > 4 {
                         continue;
                     }
-                    let what = || format!("{} {shape:?} {often} {capacity}", device.name);
+                    let what = || format!("{} {shape:?} {trues_in_64} {capacity}", device.name);
                     let tensor = device.backend.upload((&mask, shape)).unwrap();
                     let plan = Plan::nonzero(shape, Some(capacity), DType::I64).unwrap();
                     let (alone, report) = Tensor::run(&plan, &[&tensor]).unwrap();
@@ -106,7 +107,7 @@ fn positions_and_counts_are_the_references() {
     }
 }
 
-/// Without a capacity the result has room for every element, and unused rows are zeros.
+/// Without a capacity the result has a row for every element of the mask, and unused rows are zeros.
 #[test]
 fn the_capacity_is_that_of_the_mask() {
     for device in devices() {
@@ -205,7 +206,7 @@ fn host_values_are_selected_exactly() {
     }
 }
 
-/// Checks that exactly the selected elements are written, at every place of a word, even between other elements.
+/// Checks that exactly the selected elements are written, at every position in a word, even between other elements.
 fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize) -> T) {
     let [rows, columns] = [13, 21];
     let old: Vec<T> = (0..rows * columns).map(&value).collect();
@@ -222,7 +223,7 @@ fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize)
             (vec![rows - 1, 1], vec![rows - 1, width]),
             (vec![], vec![width]),
         ] {
-            let mask = mask_of(of_mask.iter().product(), 30);
+            let mask = random_mask(of_mask.iter().product(), 30);
             let source = new.iter().copied().cycle();
             let source: Vec<T> = source.take(of_value.iter().product()).collect();
             let plan = Plan::masked_update(&of_value, &of_mask, &view, T::DTYPE).unwrap();
@@ -274,7 +275,7 @@ fn views_are_selected_from() {
         let shape = turned.shape().to_vec();
         for axis in 0..3 {
             for end in axis + 1..=3 {
-                let mask = mask_of(shape[axis..end].iter().product(), 30);
+                let mask = random_mask(shape[axis..end].iter().product(), 30);
                 let trues = mask_values(&mask);
                 let trues = (&trues[..], &shape[axis..end]);
                 let expected = reference::boolean_mask(&flat, &shape, trues, axis, Some(7));
@@ -446,7 +447,7 @@ fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
 #[test]
 fn threads_share_an_update() {
     let x: Vec<u32> = (0..5 * 777).collect();
-    let mask = mask_of(777, 20);
+    let mask = random_mask(777, 20);
     let one = |threads| -> Array<u32> {
         let backend = Backend::cpu().with_threads_for_any_work(threads);
         let y = (&[1_000_000u32], &[1, 1]);
@@ -465,8 +466,8 @@ fn threads_share_an_update() {
     assert_eq!(one(3), alone);
 }
 
-/// On the CPU, one pass keeps short pieces. Tests blocks that are all kept, all dropped, mixed and incomplete, smaller
-/// and larger capacities, and parts for threads.
+/// On the CPU, short pieces are selected in one pass. Tests blocks with all, some or no pieces selected, incomplete
+/// blocks, smaller and larger capacities, and parts for threads.
 #[test]
 fn short_pieces_are_kept_in_one_pass() {
     let mut seed = 7_u32;

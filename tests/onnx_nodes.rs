@@ -1,4 +1,4 @@
-//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad`, `Tile`, `Compress`, `NonZero`, `Where` and `TensorScatter`, and
+//! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad`, `Tile`, `Compress`, `NonZero`, `Where`, `TensorScatter`, and
 //! of its gathers and scatters, on every device.
 //!
 //! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In them, negative indices count from the
@@ -129,7 +129,7 @@ impl Line {
         }
         let has_axis = self.attributes.contains_key("axis");
         let axis = has_axis.then(|| self.integer("axis"));
-        // The expected output has the number of true elements.
+        // Along the axis, the expected output has one position for each true element.
         let count = self.inputs["condition"]
             .bytes()
             .iter()
@@ -140,8 +140,8 @@ impl Line {
         Ok(some)
     }
 
-    /// Runs TensorScatter: the update of each item is a box that begins at the item's index along the axis, and at 0 along
-    /// the dimensions before.
+    /// Runs TensorScatter. The update of each item is a box. It begins at the item's index along the axis, and at 0
+    /// along the dimensions before the axis.
     fn tensor_scatter(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name| self.tensor(backend, name);
         let (mut cache, update) = (tensor("past_cache")?, tensor("update")?);

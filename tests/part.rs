@@ -1,5 +1,5 @@
-//! Tests of parts of slices, views and gathers. Each part makes its box of the reference's result and reads only its
-//! box of the source. Unless a tuple is out of range, that box is as small as possible.
+//! Tests parts of plans for slices, views and gathers. Each part makes its box of the reference's result and reads only
+//! its box of the source. Unless a tuple is out of range, the box of the source is as small as possible.
 
 use crate::harness::{kind, run_bytes};
 use std::ops::Range;

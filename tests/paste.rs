@@ -111,7 +111,7 @@ impl PasteArguments<'_> {
     }
 }
 
-/// Returns numbers below `most` in a mixed order that repeats late.
+/// Returns `count` scattered numbers from 0 to `most - 1`, the same in every call.
 fn mixed_numbers(count: usize, most: i64) -> impl Iterator<Item = i64> {
     (0..count as i64).map(move |n| (n * 7919 + n * n * 31) % most)
 }
@@ -120,8 +120,8 @@ fn make_flips(count: usize) -> Vec<bool> {
     (0..count).map(|n| n % 3 == 1 || n % 7 == 2).collect()
 }
 
-/// Tests overlapping boxes in one item and in several items: with so few elements that one workgroup finds the last row
-/// of each, and with many. Rows are one element, a pixel, or whole words.
+/// Tests overlapping boxes in several items: with so few elements that one workgroup finds the last row of each slice,
+/// and with many elements. Rows are one element, a pixel, or whole words.
 #[test]
 fn boxes_that_overlap_are_written_in_their_order() {
     for (number, rest) in [1, 3, 4].into_iter().enumerate() {
@@ -298,7 +298,7 @@ fn views_take_boxes_and_are_boxes() {
     for dtype in SIZES {
         let whole = elements(8 * 10);
         let of_patches = elements(3 * 2 * 4 * 2);
-        // x[1::2].T has shape [10, 4], and the patches [3, 2, 4] with their last two dimensions turned.
+        // The destination is x[1::2].T[::-1], of shape [10, 4]. The patches are a transposed view of shape [3, 2, 4].
         let dest = View::new(&[8, 10]).unwrap().slice(&slice![1..; 2]).unwrap();
         let dest = dest
             .transpose(&[1, 0])

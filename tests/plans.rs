@@ -16,8 +16,8 @@ use wgslice::{
 /// The element type of the first output of each plan of [`plans_of_operations`].
 const U8: DType = DType::U8;
 
-/// Returns a plan of each operation, and whether its result can be converted and written to a view. A result that one
-/// step makes can.
+/// Returns a plan of each operation, and whether its result can be converted and written to a view. This is true if one
+/// step writes the result.
 fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
     let (x, ids) = (View::new(&[4, 3]).unwrap(), &[2][..]);
     let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
@@ -396,12 +396,12 @@ fn tensor_integers(tensor: &Tensor) -> Vec<i32> {
     tensor.to_vec().unwrap()
 }
 
-/// Tensors are values, never aliases: nobody sees a change through another tensor.
+/// Tensors are values, never aliases: a change of one tensor does not change another tensor.
 #[test]
 fn slices_share_and_changes_do_not_show() {
     for device in devices() {
         let (backend, what) = (&device.backend, &device.name);
-        // A slice that is written gets memory of its own.
+        // A slice that is written gets its own memory.
         let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let mut row = x.slice(&slice![1]).unwrap();
         x.slice_into(&slice![2, ..; -1], &mut row).unwrap();
@@ -668,8 +668,8 @@ fn a_mask_in_a_programs_own_encoder() {
     }
 }
 
-/// Tests boxes with items and flips in separate tensors. The report has a tuple that earlier steps joined, even after
-/// other work has used the memory between steps.
+/// Tests boxes with items and flips in separate tensors, which steps join to index tuples. The report has the first
+/// invalid tuple, even after other work has used the memory between steps.
 #[test]
 fn boxes_are_joined_by_steps() {
     for device in devices() {

@@ -1,9 +1,9 @@
-//! Tests prepared plans, which have the same results as their plans, `supports`, and the objects that programs with
-//! their own wgpu code share with the library.
+//! Tests `supports`, prepared plans, and the objects that programs with their own wgpu code share with the library. A
+//! prepared plan has the same results as its plan.
 
 use crate::harness::{
     elements,
-    gpu::{TOO_LOW, adapters, noop, request_device},
+    gpu::{LOWERED_LIMITS, adapters, noop, request_device},
     gpu_devices,
     read_buffer::read_buffer,
     run_bytes, to_bytes,
@@ -129,7 +129,7 @@ fn check_prepared(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize,
     let tuples = (!indices.is_empty()).then(|| indices.into());
     let report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
     let is_wide = plan.inputs().last().unwrap().dtype == DType::I64;
-    // The bits of i32 and u32 are the same here.
+    // No index is negative, so the bits are the same as i32 and as u32.
     let tuples = match is_wide {
         true => make_buffer(gpu, bytemuck::cast_slice(&wide), 0),
         false => make_buffer(gpu, bytemuck::cast_slice(indices), 0),
@@ -250,7 +250,7 @@ fn what_is_prepared_checks_its_buffers() {
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
     let gather = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
-    for (limit, lower) in TOO_LOW {
+    for (limit, lower) in LOWERED_LIMITS {
         let gpu = noop(lower);
         for plan in [&gather, &reversed] {
             let refused = gpu.supports(plan).unwrap_err();

@@ -180,7 +180,7 @@ fn shapes_that_do_not_match_are_errors() {
     );
 }
 
-/// Shaders support fewer dimensions than this in one dispatch, so the rows are cut into several dispatches.
+/// Shaders support fewer dimensions in one dispatch than these arrays have, so there are several dispatches.
 #[test]
 fn more_dimensions_than_shaders_walk() {
     let options = ScatterOptions {

@@ -222,8 +222,8 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// There are more rows than a software adapter, whose loops are limited, combines in one block: for many slices, which
-/// have several lists each, and for few slices. Devices with low limits are left out.
+/// Adds more rows than a software adapter combines in one block, because its loops are limited. Tests many slices,
+/// which have several lists each, and few slices. Devices with low limits are left out.
 #[test]
 fn many_floats_are_added_in_order() {
     for slices in [960, 3, 1] {
@@ -332,7 +332,8 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// A dispatch of 16 bytes takes the first 8 of the 17 bytes of two slices, and must step over the rest of the first.
+/// A dispatch of 16 bytes writes the first 8 of the 17 bytes of two slices. It must skip the other bytes of the first
+/// slice.
 #[cfg(feature = "gpu")]
 #[test]
 fn parts_of_rows_longer_than_a_dispatch() {
@@ -611,7 +612,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Rows that the caller declares unique go straight to their places, whatever their elements and their combination.
+/// Rows that the caller declares unique are copied directly to their slices, whatever their elements and combination.
 #[test]
 fn unique_rows_go_straight_to_their_places() {
     for (dtype, combine) in [
@@ -652,7 +653,7 @@ fn fast_sums() {
     }
 }
 
-/// Adding elements of a type that WGSL cannot add is an error, unless a fallback lets the CPU add them.
+/// A device rejects an addition of elements that WGSL cannot add. With a fallback, the CPU adds them.
 #[test]
 fn doubles_are_added_on_the_cpu() {
     let add = |backend: &Backend| {
@@ -857,7 +858,7 @@ fn a_new_array_has_a_dimension_and_is_zeros_without_rows() {
     assert!(kept.to_string().ends_with(": empty"), "{kept}");
 }
 
-/// With `combine: None` the operation decides, as in TensorFlow and ONNX: `scatter_nd` adds, and the others replace.
+/// With `combine: None` the operation decides, as in TensorFlow and ONNX: `scatter_nd` adds, other scatters replace.
 #[test]
 fn without_a_combination_rows_replace_or_are_added_to_zeros() {
     let options = ScatterOptions::default();

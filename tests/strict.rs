@@ -131,7 +131,7 @@ fn spread_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// Adds few rows to slices of a large array: rows that one workgroup links, and rows of several chunks.
+/// Adds 40 rows to slices of a large array. One workgroup links all of them.
 fn few_added(backend: &Backend) -> Result<Vec<u8>, Error> {
     added_to_many(backend, 40)
 }
@@ -159,11 +159,11 @@ fn added_to_many(backend: &Backend, count: u16) -> Result<Vec<u8>, Error> {
 /// Pieces of shader code, with their replacements.
 type ShaderEdits = &'static [(&'static str, &'static str)];
 
-/// A bug, and the fault that must be found.
+/// A bug in a shader, and the fault that a strict device must report.
 struct PlantedBug {
     name: &'static str,
     work: BugWork,
-    /// Whether the bug is tested on a device that is treated as a hardware GPU.
+    /// True if the bug is tested on a device that is treated as a hardware GPU.
     hardware: bool,
     edits: ShaderEdits,
     wrong: Wrong,
@@ -346,7 +346,7 @@ const fn outside_access(access: Access) -> Wrong {
     Wrong::Outside {
         access,
         at: 0,
-        room: 0,
+        size: 0,
     }
 }
 
@@ -396,8 +396,8 @@ fn every_bug_is_found() {
     }
 }
 
-/// An update that does not compare the numbers of rows leaves the last row that arrives in each slice. If rows arrive
-/// in ascending order, that is the right row, so only another order shows the mistake.
+/// If an update does not compare the numbers of rows, each slice keeps the row that arrives last. In ascending order
+/// this is the right row, so only another order shows the mistake.
 #[test]
 fn the_last_row_is_not_always_the_last_to_arrive() {
     // Each invocation takes four rows, of which only one goes to each slice.
@@ -504,7 +504,8 @@ fn a_missing_guard_is_wrong_where_indices_are_clamped() {
     assert!(is_right(Outside::Clamp, &[]));
 }
 
-/// Makes edits in every shader that has their code, and counts them, so that no edit gets lost when a shader changes.
+/// Makes edits in every shader that contains the code to replace, and counts them. So a test fails if a shader changes
+/// and an edit no longer applies.
 struct ShaderEditor {
     edits: ShaderEdits,
     /// The largest number of edits in one shader.

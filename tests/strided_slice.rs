@@ -94,7 +94,7 @@ fn rows_close_to_one_another() {
     check(&[2, 5, 256, 3], "::-1, 1:, 239:15:-1, :");
 }
 
-/// Tests so many short rows that several workgroups share them, which end within a workgroup.
+/// Tests so many short rows that several workgroups move them. The last workgroup has fewer rows.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
     let rows: usize = 3000;
@@ -110,7 +110,7 @@ fn workgroups_of_rows_close_to_one_another() {
             check(&[3, end.next_multiple_of(4), 4], &spec);
         }
     }
-    // After merging, one dimension of single elements, two and four apart.
+    // After merging, these slices have one dimension of single elements, two or four elements apart.
     check(&[2, 2 * rows], ":, 1::2");
     check(&[4 * 8192 + 16], &format!("15:{}:4", 15 + 4 * 8192));
 }
@@ -193,7 +193,7 @@ fn bits_survive() {
 }
 
 /// Slices into a tensor with other values: long rows, which are copied, short rows, the whole tensor and an empty
-/// slice. On the CPU the results are written in place. `gpu` tests this on GPUs.
+/// slice. On the CPU the results are written in place. `tests/gpu.rs` tests this on GPUs.
 #[test]
 fn into_a_tensor_that_is_there() {
     let shape = [7, 5, 3, 11];
@@ -266,7 +266,7 @@ fn what_others_hold_is_not_written() {
     }
 }
 
-/// A slice into a tensor that cannot receive the result is an error that explains itself, and leaves the tensor
+/// A slice into a tensor that cannot receive the result returns an error that explains it, and leaves the tensor
 /// unchanged.
 #[test]
 fn tensors_that_do_not_fit_the_result() {

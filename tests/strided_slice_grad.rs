@@ -13,7 +13,7 @@ fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
     );
 }
 
-/// All devices run the same kernels, so each device runs one element size, and together they run all sizes.
+/// Checks a gradient at one element size on each device, because all devices run the same kernels.
 fn check_gradient(shape: &[usize], spec: &str) {
     check_at(Sizes::One, shape, spec);
 }
@@ -74,8 +74,8 @@ fn gradients_match_the_reference() {
     }
 }
 
-/// Rows of 3 to 42 elements. If elements have 1 byte, the slices begin and end at every byte of a word, and a word may
-/// hold elements of several rows.
+/// Tests rows of 3 to 42 elements. If elements have 1 byte, the slices begin and end at every byte of a word, and a
+/// word can contain elements of several rows.
 #[test]
 fn short_rows() {
     for length in (1..=12).chain([15, 16, 17, 31, 32, 33, 40]) {
@@ -92,7 +92,7 @@ fn short_rows() {
     }
 }
 
-/// Tests units so far apart that their words are far apart too, and rows that take several rounds on a GPU.
+/// Tests units so far apart that their words are not neighbours, and rows that take several rounds on a GPU.
 #[test]
 fn wide_rows() {
     for step in [5, 17, 64, 129, 650] {
@@ -105,7 +105,7 @@ fn wide_rows() {
     check_gradient(&[9, 1601], "1:, 1:1600:3");
 }
 
-/// Tests more dimensions than the uniforms of a shader have room for, and more than TensorFlow accepts.
+/// Tests more dimensions than fit the uniforms of a shader, and more than TensorFlow accepts.
 #[test]
 fn gradients_of_many_dimensions_match_the_reference() {
     check_gradient(&[2; 9], "::-1, ..., :1");

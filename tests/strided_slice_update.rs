@@ -72,8 +72,8 @@ fn updates_keep_the_bytes_around_the_slice() {
     }
 }
 
-/// Rows of 2 to 43 elements. If elements have 1 byte, the slices begin and end at every byte of a word, and a word may
-/// hold elements of several rows.
+/// Tests rows of 2 to 43 elements. If elements have 1 byte, the slices begin and end at every byte of a word, and a
+/// word can contain elements of several rows.
 #[test]
 fn short_rows() {
     for length in 1..=40 {
@@ -97,7 +97,7 @@ fn short_rows() {
     }
 }
 
-/// Tests units so far apart that their words are far apart too, and rows that take several rounds on a GPU.
+/// Tests units so far apart that their words are not neighbours, and rows that take several rounds on a GPU.
 #[test]
 fn wide_rows() {
     for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
@@ -111,7 +111,7 @@ fn wide_rows() {
     check(&[70, 4001], "1:, 1:4000:3", &[69, 1333]);
 }
 
-/// Tests more dimensions than the uniforms of a shader have room for, and more than TensorFlow accepts.
+/// Tests more dimensions than fit the uniforms of a shader, and more than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1", &[2, 2, 2, 2, 2, 2, 2, 2, 1]);

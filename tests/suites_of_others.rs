@@ -93,7 +93,7 @@ impl Case {
         serde_json::from_value(self.attrs[name].clone()).unwrap()
     }
 
-    /// Returns the options of boxes of one item, and the begins. JAX counts negative begins from the end.
+    /// Returns the options for a box of one item, and its start indices. JAX counts negative ones from the end.
     fn boxes(&self, x: &Array, begins: &Array, sizes: &[usize]) -> (CropOptions, Vec<i64>) {
         let options = CropOptions {
             sizes: sizes.to_vec(),

@@ -356,8 +356,8 @@ fn a_mask_is_broadcast_to_all_channels() {
     }
 }
 
-/// Tests boxes, flips and orders of channels and dimensions with conversions: when they are read, to floats by a table
-/// for each channel, row, column or layer, or for all, and to other numbers; and when other tensors are written.
+/// Tests conversions with boxes, flips and orders of channels and dimensions. Texels are read as other numbers, and as
+/// floats by tables for each channel, row, column or layer, or for all texels. Tensors of other types are written.
 #[test]
 fn texels_are_converted_on_the_way() {
     let table = |axis: isize, size: usize| {
@@ -443,7 +443,7 @@ fn check_read(
         Err(Error::DeviceLimit { .. }) => return,
         read => read.expect(&what),
     };
-    // The level with the chosen channels alone.
+    // Keeps only the chosen channels of the level.
     let [layers, height, width, channels] = image.shapes[0];
     let size = stored.size();
     let texels = image.levels[0].chunks(channels * size);

@@ -29,7 +29,8 @@ fn many_dimensions_are_tiled() {
         let tiled = x.tile(&[2, 2, 2, 2, 2]).unwrap().to_vec::<u8>().unwrap();
         let expected = (0..256).map(|n: usize| {
             let digit = |d: usize| n >> d & 1;
-            // The digits of the result, innermost first: two of size 1, then the place and the copy of each dimension.
+            // The lowest two bits are the copies of the dimensions of size 1. The other dimensions have two bits each:
+            // the position and the copy.
             1 + digit(2) + 2 * digit(4) + 4 * digit(6)
         });
         let same = tiled.iter().map(|&value| usize::from(value)).eq(expected);

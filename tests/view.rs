@@ -52,8 +52,8 @@ fn transposes_and_broadcasts() {
     check(&[3, 6, 16], &all);
 }
 
-/// Tests transposes that are large enough for tiles in workgroup memory: one tile, several tiles and parts of tiles.
-/// Rows begin at various offsets, and run forwards and backwards.
+/// Tests transposes that are large enough for tiles: one tile, several tiles and parts of tiles. Rows begin at various
+/// offsets, and run forwards and backwards.
 #[test]
 fn transposes_in_tiles() {
     for (rows, near) in [
@@ -94,7 +94,7 @@ fn transposes_in_tiles() {
     check(&[24, 40], &[transpose(&[1, 0]), broadcast(&[3, 40, 24])]);
 }
 
-/// Permutations of axes in an order that looks random, and their reversal.
+/// Returns three permutations of axes: the reversed order and two pseudo-random orders.
 fn permutations(rank: usize) -> [Vec<usize>; 3] {
     let sorted = |odd: u64| {
         let mut axes: Vec<usize> = (0..rank).collect();
@@ -117,7 +117,7 @@ fn permutations_of_many_axes() {
             check_view(&vec![2; rank], &[transpose(&permutation)], sizes);
         }
     }
-    // Not all axes are short, and one selects backwards.
+    // The axes have different sizes, and one is reversed.
     let shape = [2, 3, 2, 1, 2, 3, 2, 2, 2, 4, 2];
     for permutation in permutations(shape.len()) {
         let steps = [transpose(&permutation), slice("..., ::-1, :, 1:")];
@@ -125,8 +125,8 @@ fn permutations_of_many_axes() {
     }
 }
 
-/// Up to 24 axes are one dispatch. The number of an element in the result has the bits of its number in the source,
-/// permuted like the axes.
+/// Permutations of up to 24 axes take one dispatch. The number of an element in the result has the bits of its number
+/// in the source, permuted like the axes.
 #[cfg(feature = "gpu")]
 #[test]
 fn permutations_of_many_axes_are_one_dispatch() {
@@ -170,7 +170,8 @@ fn permutations_of_many_axes_are_one_dispatch() {
     }
 }
 
-/// Channels become planes. The lines of the source are shorter than what a memory access moves, and are close together.
+/// Tests transposes that move channels to planes. Rows of the source are shorter than one memory access, and are close
+/// together.
 #[test]
 fn channels_become_planes() {
     for channels in [2, 3, 4, 5, 7, 16, 17, 33] {
@@ -184,15 +185,15 @@ fn channels_become_planes() {
         check(&[3, 5, 41, channels], &some);
     }
     check(&[700, 4], &[slice(":, :3"), transpose(&[1, 0])]);
-    // These slices have whole lines and parts of lines, most of them reversed.
+    // These slices have whole rows of the source and parts of rows, most of them in reverse order.
     check(&[600, 4], &[slice("::-1"), transpose(&[1, 0])]);
     check(&[600, 8], &[slice("1:, :"), transpose(&[1, 0])]);
     check(&[700, 4], &[slice("::-1, 1:3"), transpose(&[1, 0])]);
     check(&[90, 40], &[slice("::-1, 5:9"), transpose(&[1, 0])]);
 }
 
-/// In a transpose, lanes that fill a sector of 32 bytes of the result share a row, unless whole rows of the source stay
-/// together.
+/// In a transpose, the lanes of a tile fill a memory sector of 32 bytes of the result, unless whole rows of the source
+/// stay together.
 #[cfg(feature = "gpu")]
 #[test]
 fn transposes_fill_sectors() {
@@ -529,7 +530,7 @@ fn operations_take_views_from_strides() {
     }
 }
 
-/// Windows are one step apart. A reshape keeps the order of elements, or fails if strides cannot describe it.
+/// Windows begin `step` positions apart. A reshape keeps the order of elements, or fails if no strides describe it.
 #[test]
 fn windows_and_shapes_keep_their_elements() {
     for view in random_views() {
@@ -560,7 +561,7 @@ fn windows_and_shapes_keep_their_elements() {
                 Ok(found) => assert_eq!(self::places(&found), places, "{view:?} as {shape:?}"),
                 Err(error) => {
                     assert_eq!(kind(&error), "reshape_strides");
-                    // The stride between the first neighbours does not fit the others.
+                    // The strides between the first neighbours do not fit all elements.
                     let stride = |n: usize| match n < count {
                         true => places[n].wrapping_sub(places[0]).cast_signed(),
                         false => 0,

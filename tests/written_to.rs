@@ -1,4 +1,4 @@
-//! Slices, gathers and crops whose result goes to a view of a larger array.
+//! Tests slices, gathers and crops that write their results to views of larger arrays.
 
 use crate::harness::{devices, kind, run_bytes};
 use wgslice::{
@@ -43,8 +43,8 @@ fn dests(shape: &[usize]) -> Vec<View> {
     ]
 }
 
-/// Runs a plan with several views as destination, each on every second device, and compares with its ordinary result at
-/// the places of the view.
+/// Runs a plan with several views as destination, each on every second device. Compares the elements of the view with
+/// the plan's ordinary result.
 fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
     let bytes = plan.dtype().size();
     let source: Vec<u8> = (0..plan.inputs()[0].bytes())

@@ -1,4 +1,5 @@
-//! Edge cases of `xla_gather` and `xla_scatter`. Golden vectors of XLA and random cases run on every device too.
+//! Tests edge cases of `xla_gather` and `xla_scatter`. Random cases compare every device with the reference, and golden
+//! vectors of XLA check the reference.
 
 use crate::harness::{devices, kind, refused, steps};
 use wgslice::{
@@ -7,7 +8,7 @@ use wgslice::{
     slice,
 };
 
-/// Windows of two rows of a matrix, in which tuples are single numbers.
+/// Returns the dimensions of a gather of windows of two rows of a matrix. Each tuple is a single row number.
 fn of_rows() -> GatherDims {
     GatherDims {
         offset_dims: vec![1, 2],
@@ -137,8 +138,8 @@ fn tuples_may_lie_along_any_dimension() {
     }
 }
 
-/// A step of the plan puts tuples along the first dimension in order, in their own type, and the report has the
-/// original tuples.
+/// A step of the plan transposes tuples that are along the first dimension, without changing their type. The report
+/// has the original tuples.
 #[test]
 fn tuples_are_put_in_order_by_a_step() {
     let dims = GatherDims {
@@ -191,8 +192,8 @@ fn tuples_are_put_in_order_by_a_step() {
     }
 }
 
-/// Overlapping windows are combined in row-major order of the updates, and windows are dropped as a whole. If a window
-/// that does not fit is an error, nothing changes.
+/// Overlapping windows are combined in row-major order of the updates. A window that does not fit is dropped as a
+/// whole. If it is an error instead, nothing changes.
 #[test]
 fn windows_are_dropped_whole() {
     let dims = into_rows();

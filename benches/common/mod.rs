@@ -1,4 +1,4 @@
-//! Parts of the benchmark `writes`: cases, devices, and copies on the CPU, whose speed is the upper limit for its
+//! Cases, devices and copies for the benchmark `writes`. The speed of a copy on the CPU is the upper limit for its
 //! cases.
 
 use criterion::measurement::WallTime;

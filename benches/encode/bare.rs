@@ -12,7 +12,7 @@ const PARAMS: u32 = 128;
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
     buffers: wgpu::BindGroupLayout,
-    /// The bind group of a gather's report, at a dynamic offset. `None` for a slice.
+    /// The bind group of the buffer to which a gather reports wrong indices, at a dynamic offset. `None` for a slice.
     report: Option<wgpu::BindGroup>,
     /// The bind group of `Params` in a uniform buffer, at a dynamic offset. `None` if immediates hold `Params`.
     params: Option<wgpu::BindGroup>,

@@ -14,7 +14,7 @@ use wgslice::{
     slice,
 };
 
-/// The results of the attempts. An attempt must fail with a message that contains its words.
+/// Counts the attempts that go wrong. An attempt must fail with a message that contains the given words.
 struct Attempts {
     wrong: usize,
 }

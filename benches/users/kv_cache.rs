@@ -32,16 +32,16 @@ use wgslice::{
 /// The number of blocks of the cache.
 const BLOCKS: usize = 256;
 /// The number of tokens in a block.
-const BS: usize = 16;
+const BLOCK_TOKENS: usize = 16;
 const HEADS: usize = 4;
 /// The number of elements in a head.
-const D: usize = 64;
+const HEAD_SIZE: usize = 64;
 /// The number of sequences.
 const SEQS: usize = 8;
 /// The maximum number of blocks of a sequence.
-const MAXB: usize = 16;
+const MAX_BLOCKS: usize = 16;
 /// The size of a token in bytes. Its elements are `f16`.
-const ROW: usize = HEADS * D * 2;
+const ROW: usize = HEADS * HEAD_SIZE * 2;
 const STEPS: usize = 1000;
 
 /// Returns the bits of an element of a token.
@@ -79,7 +79,7 @@ fn stat(mut times: Vec<Duration>) -> String {
     )
 }
 
-/// Each token has its own place.
+/// Returns options that promise unique rows, because each token has its own row of the cache.
 fn update() -> ScatterOptions {
     ScatterOptions {
         unique: true,
@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The blocks of the sequences, and the expected content of the cache.
 struct Model {
-    /// The block of each part of each sequence, or -1 if the part has none.
+    /// The block number of each part of each sequence, or -1 if the part has no block.
     tables: Vec<i32>,
     free: Vec<i32>,
     lens: [usize; SEQS],
@@ -126,21 +126,21 @@ impl Model {
             free.swap(i, (state >> 8) as usize % (i + 1));
         }
         Self {
-            tables: vec![-1; SEQS * MAXB],
+            tables: vec![-1; SEQS * MAX_BLOCKS],
             free,
             lens: [0; SEQS],
-            cache: vec![0; BLOCKS * BS * HEADS * D],
+            cache: vec![0; BLOCKS * BLOCK_TOKENS * HEADS * HEAD_SIZE],
         }
     }
 
     /// Appends a token to each sequence. Returns the tokens and their rows of the cache.
     fn step(&mut self, step: usize) -> (Vec<u16>, [u32; SEQS]) {
-        let mut rows = vec![0u16; SEQS * HEADS * D];
+        let mut rows = vec![0u16; SEQS * HEADS * HEAD_SIZE];
         let mut slots = [0u32; SEQS];
         for q in 0..SEQS {
-            let table = &mut self.tables[q * MAXB..(q + 1) * MAXB];
+            let table = &mut self.tables[q * MAX_BLOCKS..(q + 1) * MAX_BLOCKS];
             // Sequences end at different lengths, and their blocks are reused.
-            if self.lens[q] == MAXB * BS - q * 13 {
+            if self.lens[q] == MAX_BLOCKS * BLOCK_TOKENS - q * 13 {
                 for block in table.iter_mut().filter(|block| **block >= 0) {
                     self.free.push(*block);
                     *block = -1;
@@ -148,15 +148,16 @@ impl Model {
                 self.lens[q] = 0;
             }
             let p = self.lens[q];
-            if p.is_multiple_of(BS) {
-                table[p / BS] = self.free.pop().expect("a free block");
+            if p.is_multiple_of(BLOCK_TOKENS) {
+                table[p / BLOCK_TOKENS] = self.free.pop().expect("a free block");
             }
-            slots[q] = table[p / BS] as u32 * BS as u32 + (p % BS) as u32;
+            slots[q] =
+                table[p / BLOCK_TOKENS] as u32 * BLOCK_TOKENS as u32 + (p % BLOCK_TOKENS) as u32;
             for h in 0..HEADS {
-                for d in 0..D {
+                for d in 0..HEAD_SIZE {
                     let value = bits(q, p + step, h, d);
-                    rows[(q * HEADS + h) * D + d] = value;
-                    self.cache[(slots[q] as usize * HEADS + h) * D + d] = value;
+                    rows[(q * HEADS + h) * HEAD_SIZE + d] = value;
+                    self.cache[(slots[q] as usize * HEADS + h) * HEAD_SIZE + d] = value;
                 }
             }
             self.lens[q] += 1;
@@ -177,28 +178,34 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
     };
     let made = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     let written = made | BufferUsages::COPY_DST;
-    let all = SEQS * MAXB * BS * ROW;
-    let cache = buffer("cache", BLOCKS * BS * ROW, written);
+    let all = SEQS * MAX_BLOCKS * BLOCK_TOKENS * ROW;
+    let cache = buffer("cache", BLOCKS * BLOCK_TOKENS * ROW, written);
     let rows = buffer("new rows", SEQS * ROW, written);
     let slots = buffer("slots", SEQS * 4, written);
-    let table = buffer("block tables", SEQS * MAXB * 4, written);
+    let table = buffer("block tables", SEQS * MAX_BLOCKS * 4, written);
     let gathered = buffer("gathered, padded", all, made);
     let heads = buffer("heads first", all, made);
     let ragged = buffer("ragged", all, made);
-    let ragged_ids = buffer("ragged ids", SEQS * MAXB * 4, written);
+    let ragged_ids = buffer("ragged ids", SEQS * MAX_BLOCKS * 4, written);
 
     let append = Plan::tensor_scatter_nd(
-        &[BLOCKS * BS, HEADS * D],
+        &[BLOCKS * BLOCK_TOKENS, HEADS * HEAD_SIZE],
         (&[SEQS, 1], DType::U32),
-        &[SEQS, HEADS * D],
+        &[SEQS, HEADS * HEAD_SIZE],
         update(),
         DType::F16,
     )?;
     // A table entry of -1 is out of range, so the result is padded with zeros.
-    let paged = Plan::gather(&[BLOCKS, BS, HEADS, D], &[SEQS, MAXB], along(0), DType::F16)?;
-    // Does the same with a view of shape [HEADS, BLOCKS, BS, D].
-    let heads_first = View::new(&[BLOCKS, BS, HEADS, D])?.transpose(&[2, 0, 1, 3])?;
-    let heads_first = Plan::gather(heads_first, &[SEQS, MAXB], along(1), DType::F16)?;
+    let paged = Plan::gather(
+        &[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE],
+        &[SEQS, MAX_BLOCKS],
+        along(0),
+        DType::F16,
+    )?;
+    // Does the same with a view of shape [HEADS, BLOCKS, BLOCK_TOKENS, HEAD_SIZE].
+    let heads_first =
+        View::new(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?.transpose(&[2, 0, 1, 3])?;
+    let heads_first = Plan::gather(heads_first, &[SEQS, MAX_BLOCKS], along(1), DType::F16)?;
     println!(
         "{}\n{}\n{}",
         gpu.explain(&append),
@@ -252,7 +259,12 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         gather_times.push(t.elapsed());
         // Without padding, the shape changes whenever a sequence gets a block.
         let t = Instant::now();
-        let plan = Plan::gather(&[BLOCKS, BS, HEADS, D], &[ids.len()], along(0), DType::F16)?;
+        let plan = Plan::gather(
+            &[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE],
+            &[ids.len()],
+            along(0),
+            DType::F16,
+        )?;
         plan_times.push(t.elapsed());
         let t = Instant::now();
         let of_ids = ragged_ids.slice(..);
@@ -322,7 +334,7 @@ fn check(
 ) -> Result<bool, Box<dyn Error>> {
     let (found, wanted) = (read(device, queue, cache)?, &model.cache);
     let differing = (0..found.len()).filter(|&i| found[i] != wanted[i]);
-    let bad: BTreeSet<usize> = differing.map(|i| i / (HEADS * D)).collect();
+    let bad: BTreeSet<usize> = differing.map(|i| i / (HEADS * HEAD_SIZE)).collect();
     let ends = |row: &usize| {
         let (first, last) = (row * 256, row * 256 + 255);
         (*row, found[first], wanted[first], found[last], wanted[last])
@@ -330,7 +342,7 @@ fn check(
     println!(
         "rows of the cache that differ: {} of {}; the first {:?}",
         bad.len(),
-        BLOCKS * BS,
+        BLOCKS * BLOCK_TOKENS,
         bad.iter().take(6).map(ends).collect::<Vec<_>>()
     );
     if !bad.is_empty() {
@@ -338,16 +350,21 @@ fn check(
     }
     let (gathered, heads) = (read(device, queue, gathered)?, read(device, queue, heads)?);
     for (place, &block) in model.tables.iter().enumerate() {
-        for token in 0..BS {
+        for token in 0..BLOCK_TOKENS {
             for h in 0..HEADS {
-                for d in 0..D {
+                for d in 0..HEAD_SIZE {
                     let want = match usize::try_from(block) {
-                        Ok(block) => wanted[((block * BS + token) * HEADS + h) * D + d],
+                        Ok(block) => {
+                            wanted[((block * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d]
+                        }
                         Err(_) => 0,
                     };
-                    assert_eq!(gathered[((place * BS + token) * HEADS + h) * D + d], want);
-                    let by_head = (h * SEQS * MAXB + place) * BS + token;
-                    assert_eq!(heads[by_head * D + d], want);
+                    assert_eq!(
+                        gathered[((place * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d],
+                        want
+                    );
+                    let by_head = (h * SEQS * MAX_BLOCKS + place) * BLOCK_TOKENS + token;
+                    assert_eq!(heads[by_head * HEAD_SIZE + d], want);
                 }
             }
         }
@@ -366,10 +383,14 @@ fn run_on_tensors(
     let tensor = |buffer: &Buffer, dtype, shape: &[usize]| {
         Tensor::from_buffer(&backend, buffer.clone(), dtype, shape)
     };
-    let mut cache = tensor(cache, DType::F16, &[BLOCKS * BS, HEADS * D])?;
+    let mut cache = tensor(
+        cache,
+        DType::F16,
+        &[BLOCKS * BLOCK_TOKENS, HEADS * HEAD_SIZE],
+    )?;
     let slots = tensor(slots, DType::U32, &[SEQS, 1])?;
-    let rows = tensor(rows, DType::F16, &[SEQS, HEADS * D])?;
-    let table = tensor(table, DType::I32, &[SEQS, MAXB])?;
+    let rows = tensor(rows, DType::F16, &[SEQS, HEADS * HEAD_SIZE])?;
+    let table = tensor(table, DType::I32, &[SEQS, MAX_BLOCKS])?;
     println!("tensors before: {}", counters(device));
     let (mut scatters, mut gathers, mut updates) = (vec![], vec![], vec![]);
     for step in 0..300 {
@@ -377,15 +398,19 @@ fn run_on_tensors(
         cache.tensor_scatter_nd(&slots, &rows, update())?;
         scatters.push(t.elapsed());
         let t = Instant::now();
-        let blocks = cache.reshape(&[BLOCKS, BS, HEADS, D])?;
+        let blocks = cache.reshape(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?;
         let (gathered, _) = blocks.gather(&table, along(0))?;
         gathers.push(t.elapsed());
         // Tensors that share the cache's memory would make the next change copy it.
         drop((gathered, blocks));
         let t = Instant::now();
-        let at = (step % (BLOCKS * BS)) as i64;
+        let at = (step % (BLOCKS * BLOCK_TOKENS)) as i64;
         let one = rows.slice(&slice![0..1])?.contiguous()?;
-        let block = SliceSpec::block(&[BLOCKS * BS, HEADS * D], &[at, 0], &[1, -1])?;
+        let block = SliceSpec::block(
+            &[BLOCKS * BLOCK_TOKENS, HEADS * HEAD_SIZE],
+            &[at, 0],
+            &[1, -1],
+        )?;
         cache.slice_update(&block, &one)?;
         updates.push(t.elapsed());
         if step % 16 == 15 {

@@ -32,7 +32,7 @@ use wgslice::{
     slice,
 };
 
-/// The number of images, their sizes and channels, and the size of a crop.
+/// The number of images, their height and width in pixels, their channels, and the height and width of a crop.
 const N: usize = 64;
 const H: usize = 256;
 const W: usize = 256;
@@ -43,7 +43,8 @@ const S: usize = 224;
 const MEAN: [f32; C] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; C] = [0.229, 0.224, 0.225];
 
-/// Normalises bytes with the channels first. A plane has a multiple of 4 bytes, so a word has one channel.
+/// Normalises bytes with the channels first. A plane has a multiple of 4 bytes, so all bytes of a word belong to one
+/// channel.
 const NORM: &str = "
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dst: array<vec4<f32>>;
@@ -75,7 +76,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
     dst[i] = (v - m[c]) / s[c];
 }";
 
-/// Does everything in one shader, as one would without wgslice.
+/// Crops, flips and normalises in one shader, as a program without wgslice would.
 const FUSED: &str = "
 @group(0) @binding(0) var<storage, read> src: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dst: array<f32>;
@@ -209,7 +210,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out_fused = own.buffer("out f32 fused", bytes * 4, result);
     let out_hwc = own.buffer("out f32 nhwc", bytes * 4, result);
 
-    // For each box, the channel, the row and the column of its start, and whether each of these is flipped.
+    // Each box has 6 numbers: the channel, the row and the column at which it starts, and whether it is flipped along
+    // each of these dimensions.
     let mut boxes: Vec<i32> = vec![];
     for _ in 0..N {
         let [row, column] = [H, W].map(|size| random((size - S + 1) as u32) as i32);
@@ -280,7 +282,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         times[1].push(time);
     }
-    // The first pass of each compiles its pipeline.
+    // The first pass of each kind compiles its pipeline, so its time is removed.
     let [converted, by_hand] = times.map(|mut times| {
         times.remove(0);
         times.sort();
@@ -346,7 +348,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                         &[dest],
                     )?;
                 }
-                // The check at the end then tests the results of the slices.
+                // In the last round the slices are normalised, so that the check at the end tests their results.
                 if chw_first && round == 3 {
                     norm.dispatch(pass);
                 }
@@ -368,7 +370,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wanted = plain_loop(&images, &boxes);
     println!("naive CPU loop, 1 thread {:?}", start.elapsed());
     for threads in [1, 2] {
-        // The memory of results is reused.
+        // This backend reuses the memory of its results.
         let cpu = Backend::cpu().with_threads(threads);
         let source = cpu.upload((&images, &[N, H, W, C]))?;
         let indices = cpu.upload((&boxes, &[N, 6]))?;

@@ -82,7 +82,7 @@ impl Args {
         let mut definition = Self::command_definition();
         let lines = inputs::split_by_input(&definition, env::args_os().collect());
         let parse = |line: Vec<OsString>| {
-            // Cloning the definition would take a quarter of the command's start-up time.
+            // This method does not clone the definition. A clone would take a quarter of the command's start-up time.
             let matches = definition.try_get_matches_from_mut(line)?;
             // `ArgMatches` panics in debug builds when it is asked for an undefined argument, so the definition is
             // asked instead.
@@ -214,8 +214,8 @@ impl To {
         self.output.as_deref() == Some(Path::new("-"))
     }
 
-    /// Returns where to write an array of such elements, or `None` to print its values. If the output is named after
-    /// the input and the input's format cannot hold the array, the extension changes.
+    /// Returns the output's path for an array of this element type and shape, or `None` to print its values. If the
+    /// output is named after the input and the input's format cannot hold the array, the extension changes.
     pub(crate) fn path_for(&self, element: Element, shape: &[usize]) -> Option<PathBuf> {
         let mut path = self.output.clone()?;
         if self.to.is_some()
@@ -339,7 +339,7 @@ mod tests {
         Args::command_definition().debug_assert();
     }
 
-    /// Each subcommand of the list exists, and no other one lacks the options of an output.
+    /// Every subcommand in `MAKE_NONE` exists, and all other subcommands have the options of an output.
     #[test]
     fn only_subcommands_that_make_an_array_have_an_output() {
         let definition = Args::command_definition();

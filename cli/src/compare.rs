@@ -99,7 +99,8 @@ fn compare_pieces(
 ) -> Result<(), Failure> {
     /// The size of a piece in bytes: pieces of both arrays fit into a cache.
     const PIECE_BYTES: usize = 1 << 20;
-    /// The same size for an array in Fortran order. Its rows are scattered over its file, so longer pieces are faster.
+    /// The size of a piece in bytes if an array is in Fortran order. Its rows are scattered over the file, so longer
+    /// pieces are faster.
     const FORTRAN_PIECE: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
     let piece_elements = if arrays.iter().any(is_fortran) {
@@ -109,7 +110,7 @@ fn compare_pieces(
     };
     let elements = [0, 1].map(|at| arrays[at].element());
     let [a_size, b_size] = elements.map(Element::size);
-    // Without bytes, no elements can differ.
+    // Elements of zero bytes cannot differ.
     if a_size == 0 || b_size == 0 {
         return Ok(());
     }
@@ -153,7 +154,7 @@ struct ElementPair {
     bytes: [Vec<u8>; 2],
 }
 
-/// The findings about pairs with different bits.
+/// The differences found among pairs of elements with different bits.
 #[derive(Debug, Default)]
 struct Differences {
     /// The number of pairs that are not equal.
@@ -196,7 +197,7 @@ impl Differences {
     }
 }
 
-/// The result of a comparison, for people and programs.
+/// The result of a comparison, which is printed as text or as JSON.
 struct Compared<'a> {
     args: &'a Compare,
     equal: bool,
@@ -401,8 +402,8 @@ impl Number {
         }
     }
 
-    /// Returns the distance between two numbers. It is 0 between two NaNs. Returns `None` if only one is NaN, or if one
-    /// is not a number.
+    /// Returns the distance between two numbers, or 0 if both are NaN. Returns `None` if only one of them is NaN, or if
+    /// an element is not a number.
     fn difference([a, b]: [Option<Self>; 2]) -> Option<f64> {
         let float_distance = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
             (true, true) => Some(0.0),

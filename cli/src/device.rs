@@ -71,7 +71,7 @@ fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Bac
 }
 
 /// Opens the devices for `verify` and `bench`: if the options name none, the CPU and every adapter that fits. `used` is
-/// the past participle that a note uses for the command's work.
+/// the command's verb for notes, such as `measured`.
 pub(crate) fn open_each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure> {
     if device_choice(global, DeviceChoice::All)? != DeviceChoice::All {
         return Ok(vec![open_backend(global)?]);

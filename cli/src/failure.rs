@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     /// The library returned an error.
     #[error("{context}: {problem}")]
     Refused {
-        /// What the error is about, in terms that the user knows: an input or an adapter.
+        /// The subject of the error, in terms that the user knows: an input or an adapter.
         context: String,
         /// The error, in the command's terms.
         problem: String,
@@ -185,11 +185,11 @@ impl WordList {
     }
 }
 
-/// Rewrites the library's shapes, as in `[2,3]`, in the command's form, as in `2 × 3`. A shape after a name is put in
-/// parentheses. Positions and tuples are in brackets too. They are recognized because they follow a name without a
-/// space, follow `=` or `at`, or have spaces between their numbers.
+/// Rewrites the library's shapes, as in `[2,3]`, in the command's form, as in `2 × 3`. Puts a shape after a name in
+/// parentheses. Keeps positions and tuples, which are also in brackets: they follow a name without a space, follow `=`
+/// or a word such as `at`, or have spaces between their numbers.
 fn with_shapes(text: &str) -> String {
-    const BARE_ERRORS: [&str; 9] = [
+    const WORDS_BEFORE_BARE_SHAPES: [&str; 9] = [
         "shape", "is", "has", "have", "be", "to", "from", "not", "and",
     ];
     let (mut changed, mut rest) = (String::new(), text);
@@ -213,7 +213,7 @@ fn with_shapes(text: &str) -> String {
         match sizes.filter(|_| is_shape) {
             Some(sizes) => {
                 let shape = units::format_shape(&sizes);
-                match BARE_ERRORS.contains(&last_word) {
+                match WORDS_BEFORE_BARE_SHAPES.contains(&last_word) {
                     true => changed.push_str(&shape),
                     false => changed.push_str(&format!("({shape})")),
                 }

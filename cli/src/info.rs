@@ -1,7 +1,7 @@
 //! `wgslice info`: lists the devices of the machine and shows which one would be used.
 //!
-//! This command opens the device, so that a driver that fails is noticed. With `--device auto`, a run also compares
-//! costs. So it can choose the CPU although this command shows a GPU.
+//! This command opens the device, so that a driver that fails is noticed. With `--device auto`, other commands also
+//! compare costs, so they can choose the CPU although this command shows a GPU.
 
 use crate::{
     args::{DeviceChoice, Global},

@@ -34,7 +34,7 @@ pub(crate) struct Job<'a> {
     /// The mask, and whether the plan takes it before or after the values.
     mask: Option<(Array, MaskPosition)>,
     /// True if the result omits the plan's first dimension, which has size 1.
-    only: bool,
+    omits_first_dim: bool,
     /// The text of the warning about out-of-range tuples. Empty if there are no indices.
     bad: &'static str,
     /// True if the operation combines elements. Otherwise it only moves them.
@@ -55,7 +55,7 @@ pub(crate) struct Job<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaskPosition {
     Before,
-    Behind,
+    After,
 }
 
 impl<'a> Job<'a> {
@@ -72,7 +72,7 @@ impl<'a> Job<'a> {
             indices: None,
             items: None,
             mask: None,
-            only: false,
+            omits_first_dim: false,
             bad: "",
             combines: false,
             converts: false,
@@ -116,8 +116,8 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Replaces the library's name for an argument by the user's word in errors. This word comes before the words of
-    /// all jobs.
+    /// Replaces the library's name for an argument by the user's word in errors. This word takes precedence over the
+    /// words that all jobs have.
     pub(crate) fn with_argument_name(mut self, library: &str, command: impl Into<String>) -> Self {
         self.words.put_first(library, command);
         self
@@ -137,7 +137,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Sets that the values must have an element type of pictures, whose type determines their range.
+    /// Requires that the values have an element type of pictures: uint8, uint16 or a float type.
     pub(crate) fn for_pictures(mut self) -> Self {
         self.pictures = true;
         self
@@ -151,7 +151,7 @@ impl<'a> Job<'a> {
 
     /// Omits the first dimension from the result. In the plan, it has size 1.
     pub(crate) fn with_one_input(mut self) -> Self {
-        self.only = true;
+        self.omits_first_dim = true;
         self
     }
 }
@@ -200,7 +200,7 @@ impl JobTensors {
         };
         let inputs = mask_at(MaskPosition::Before).into_iter().chain(values);
         let inputs = inputs
-            .chain(mask_at(MaskPosition::Behind))
+            .chain(mask_at(MaskPosition::After))
             .chain(&self.indices);
         let inputs: Vec<&Tensor> = inputs.collect();
         if let [x] = changed {
@@ -277,7 +277,7 @@ impl Job<'_> {
             let explanation = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
             return Ok(Outcome::Explained(Box::new(explanation)));
         }
-        // An output that cannot be written fails before the work.
+        // The output is created before the work, so that an output that cannot be written fails early.
         let (origin, shape) = (
             read.values[0].origin().clone(),
             self.result_shape(plan.shape()),
@@ -289,7 +289,7 @@ impl Job<'_> {
             && device::may_fall_back(global, error)?
         {
             fallback = Some(self.words.translate(&self.text(error)));
-            // Nothing has been written yet: the output comes last, and its errors are not the device's.
+            // Nothing has been written yet: the output is written last, and its errors are not device errors.
             let cpu = device::cpu_backend(global);
             outcome = self.run_and_write(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
@@ -313,7 +313,7 @@ impl Job<'_> {
 
     /// Returns the shape of the result for the shape in the plan.
     fn result_shape<'s>(&self, shape: &'s [usize]) -> &'s [usize] {
-        match (self.only, shape) {
+        match (self.omits_first_dim, shape) {
             (true, [_, rest @ ..]) => rest,
             _ => shape,
         }

@@ -186,7 +186,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Suggests the meaning of a superfluous word. `takes_slices` is true if the subcommand has a SPEC.
+/// Suggests what the user meant by a superfluous word. `takes_slices` is true if the subcommand has a SPEC.
 fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
     let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
     let in_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
@@ -303,9 +303,9 @@ fn report(failure: Failure) -> ExitCode {
     failure.exit_code()
 }
 
-/// Mesa's Vulkan layer `device_select` looks for the display's GPU, to list that GPU first. If there is no display,
-/// libwayland complains on stderr. So this function disables the layer if `XDG_RUNTIME_DIR` names no folder for display
-/// sockets, unless the user has the layer choose a GPU.
+/// Disables Mesa's Vulkan layer `device_select` if `XDG_RUNTIME_DIR` names no folder for display sockets, unless the
+/// user has the layer choose a GPU. The layer looks for the display's GPU, to list that GPU first. Without a display,
+/// libwayland would complain on stderr.
 fn quiet_without_a_display() {
     let runtime = env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
     if cfg!(target_os = "linux") && !runtime && env::var_os("MESA_VK_DEVICE_SELECT").is_none() {

@@ -1,8 +1,8 @@
 //! The table of operations: the arguments of each, and its plan on shapes.
 //!
 //! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`].
-//! `args` adds the options of the output to each. Only `slice` and `split` are elsewhere, because they run piece by
-//! piece.
+//! `args` adds the options of the output to each. Only `slice`, `convert` and `split` are elsewhere, because they can
+//! run piece by piece.
 
 mod boxes;
 mod conversion;
@@ -514,7 +514,7 @@ pub(crate) struct InputArgument {
     input: Source,
 }
 
-/// A mask. The host counts its true elements, because the output has a row for each.
+/// A mask. The host counts its true elements, because the output has a row for each true element.
 struct MaskArray(Array);
 
 impl MaskArray {
@@ -794,7 +794,7 @@ impl Operation {
                 Job::new([&x.input], move |s| {
                     Plan::boolean_mask(&s[0], &shape, *axis, count, s.dtype)
                 })
-                .with_mask(mask.0, MaskPosition::Behind)
+                .with_mask(mask.0, MaskPosition::After)
             }
             Self::Compress { x, mask, axis } => {
                 let mask = MaskArray::read(mask)?;
@@ -802,7 +802,7 @@ impl Operation {
                 Job::new([&x.input], move |s| {
                     Plan::compress(&s[0], &shape, *axis, count, s.dtype)
                 })
-                .with_mask(mask.0, MaskPosition::Behind)
+                .with_mask(mask.0, MaskPosition::After)
             }
             Self::Where { mask, x, y } => {
                 let mask = MaskArray::read(mask)?;
@@ -831,7 +831,7 @@ impl Operation {
                 Job::new([&x.input, values], move |s| {
                     Plan::masked_scatter(&s[0], &shape, &s[1], s.dtype)
                 })
-                .with_mask(mask.0, MaskPosition::Behind)
+                .with_mask(mask.0, MaskPosition::After)
             }
             Self::SliceUpdate { input, spec, value } => {
                 let spec: SliceSpec = literal::parse_expression(spec, "SPEC")?;
@@ -924,7 +924,7 @@ fn axis_order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
     axes.iter().map(axis_from_begin).collect()
 }
 
-/// Words the errors of a job whose indices are single numbers instead of tuples.
+/// Adapts the errors of a job whose indices are single numbers instead of tuples.
 fn with_one_axis(job: Job<'_>) -> Job<'_> {
     let job = job.with_argument_name("index tuples", "indices");
     job.with_argument_name("index tuple", "index")
@@ -976,7 +976,7 @@ fn upload_beside(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
 }
 
 impl Arrays {
-    /// Converts each array before they are joined.
+    /// Returns the job that joins the arrays. If the user asks for a conversion, the job first converts each array.
     fn job(
         &self,
         plan: fn(&[View], isize, DType) -> Result<Plan, Error>,
@@ -1013,7 +1013,7 @@ impl Arrays {
                 .collect::<Result<Vec<MadeResult>, Error>>()?;
             let (uploaded, mut reports): (Vec<_>, Vec<_>) = uploaded.into_iter().unzip();
             let joined = joined(&uploaded.iter().collect::<Vec<_>>(), axis)?;
-            // A job has at least one array, and a conversion has an empty report.
+            // The reports of conversions are empty, so the first one represents all.
             Ok((joined, reports.swap_remove(0)))
         });
         let job = match wanted_conversion {

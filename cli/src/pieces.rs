@@ -8,7 +8,7 @@ use wgslice::{DType, Error, Plan, SliceSpec, Values, ValuesMut, View, spec::Slic
 #[derive(Debug)]
 pub(crate) struct SlicedArray<'a> {
     array: &'a Array,
-    /// The slice. If elements are divided into parts, it has one more dimension for them.
+    /// The slice, with one more dimension if elements are divided into parts.
     view: View,
     dtype: DType,
     /// The shape of the slice in elements.
@@ -71,7 +71,7 @@ impl<'a> SlicedArray<'a> {
         let parts = ElementParts::new(array.element(), shape, spec);
         let rank = shape.len();
         let view = match array.stored().is_some_and(|stored| stored.column_major) {
-            // Reverses all axes except the one of the parts.
+            // Reverses all axes except the axis of the parts.
             true => {
                 let mut sizes = parts.shape.clone();
                 sizes[..rank].reverse();

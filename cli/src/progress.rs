@@ -14,18 +14,18 @@ use std::{
 };
 
 /// True if new bars are suppressed, because one bar covers all work.
-static IS_HUSHED: AtomicBool = AtomicBool::new(false);
+static BARS_ARE_SUPPRESSED: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses new bars. Bars that are already shown stay.
 pub(crate) fn suppress_bars() {
-    IS_HUSHED.store(true, Relaxed);
+    BARS_ARE_SUPPRESSED.store(true, Relaxed);
 }
 
 const BAR_DELAY: Duration = Duration::from_millis(500);
 
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Runs a stage under a bar that shows the name of the stage.
+/// Runs a stage while a bar shows the stage's name.
 pub(crate) fn run_stage<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     let bar =
         ProgressBar::with_draw_target(Some(Stage::ALL.len() as u64), ProgressDrawTarget::hidden())
@@ -42,9 +42,9 @@ pub(crate) fn run_stage<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     outcome
 }
 
-/// Runs `work`, and calls `show` if the work takes longer than `PATIENCE` and standard error is a terminal.
+/// Runs `work`, and calls `show` if the work takes longer than `BAR_DELAY` and standard error is a terminal.
 fn run_patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
-    if !io::stderr().is_terminal() || print::is_quiet() || IS_HUSHED.load(Relaxed) {
+    if !io::stderr().is_terminal() || print::is_quiet() || BARS_ARE_SUPPRESSED.load(Relaxed) {
         return work();
     }
     let (done, waiting) = mpsc::channel::<()>();
@@ -71,12 +71,12 @@ impl ProgressCounter {
     }
 }
 
-/// Runs work that counts its steps, under a bar.
+/// Runs work that counts its steps, while a bar shows the count.
 pub(crate) fn run_counted<R>(total: usize, work: impl FnOnce(&ProgressCounter) -> R) -> R {
     run_under_bar(total, "{wide_bar} {pos}/{len} {eta}", work)
 }
 
-/// Runs work that counts bytes, under a bar.
+/// Runs work that counts bytes, while a bar shows the count.
 pub(crate) fn with_byte_bar<R>(total: usize, work: impl FnOnce(&ProgressCounter) -> R) -> R {
     let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
     run_under_bar(total, template, work)

@@ -15,8 +15,8 @@ fn integer_limits(dtype: DType) -> Option<[f64; 2]> {
     })
 }
 
-/// Calls `each` with the numbers of an array in native byte order, until it returns false. Returns `None` for types
-/// without a rule here.
+/// Calls `each` with the numbers of an array in native byte order, until `each` returns false. Returns `None` for types
+/// that this function does not read.
 fn for_each_number(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool) -> Option<()> {
     fn call_for_all<const N: usize>(
         bytes: &[u8],
@@ -53,8 +53,8 @@ fn for_each_number(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool
     Some(())
 }
 
-/// Returns whether a result may have lost the differences between its numbers: all are at most 1 in size, or most are
-/// limits of their type.
+/// Returns whether a result may have lost the differences between its numbers: all have a magnitude of at most 1, or
+/// most are limits of their type.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = integer_limits(dtype) else {
         return false;

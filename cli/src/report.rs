@@ -251,7 +251,7 @@ fn estimate(_: &Backend, _: &Plan) -> Option<f64> {
 }
 
 impl Explained {
-    /// `inputs` are the arrays of values and the indices, which have `input_bytes` in total.
+    /// Describes the work on `inputs`: the arrays of values and the indices, which have `input_bytes` bytes in total.
     pub(crate) fn new(
         inputs: impl Into<Vec<Described>>,
         input_bytes: usize,

@@ -214,7 +214,7 @@ pub(crate) fn in_pieces(
         return Ok(Outcome::Explained(Box::new(explanation)));
     }
     if fortran && !keeps_order && backend.is_cpu() {
-        let run = in_rows((source, array), to, global, spec, memory, times);
+        let run = fortran_to_row_major((source, array), to, global, spec, memory, times);
         let (times, pieces, values) =
             run.map_err(|stopped| stopped.into_failure(&input, &words))?;
         let run = Run::new([input], to, &result, element, &backend, times).in_pieces(pieces);
@@ -279,7 +279,7 @@ fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure
 
 /// Slices an array in Fortran order for an output in row-major order, piece by piece on the CPU. Returns the times, the
 /// number of pieces and the values.
-fn in_rows(
+fn fortran_to_row_major(
     (source, array): (&Source, &Array),
     to: &To,
     global: &Global,

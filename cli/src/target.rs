@@ -30,7 +30,8 @@ enum TargetPlace {
     Values(ShownArray),
 }
 
-/// The paths in folders that this process writes to, so that no result replaces another.
+/// The paths of the results that this process writes to folders. A path cannot be reserved twice, so that no result
+/// replaces another.
 static TAKEN_PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Reserves a path for one output of this process.

@@ -44,7 +44,7 @@ impl Stage {
 pub(crate) struct Times([Duration; Stage::ALL.len()]);
 
 impl Times {
-    /// Runs and times a stage, under a bar that appears if the stage takes long.
+    /// Runs and times a stage. A progress bar appears if the stage takes long.
     pub(crate) fn measure<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let outcome = progress::run_stage(stage, work);

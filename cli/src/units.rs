@@ -8,7 +8,7 @@ pub(crate) fn format_bytes(bytes: usize) -> String {
     }
     let mut scaled = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // A number from here on would be rounded to 1024 or more.
+    // 1023.5 and larger numbers would be rounded to 1024 or more.
     while scaled >= 1023.5 {
         scaled /= 1024.0;
         unit += 1;

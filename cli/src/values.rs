@@ -1,4 +1,4 @@
-//! Prints values like NumPy's `print(array)` with its defaults, character by character.
+//! Prints values with exactly the characters of NumPy's `print(array)`, with NumPy's default options.
 
 mod numpy;
 
@@ -12,11 +12,12 @@ use serde_json::Value;
 use std::{iter, ops::Range};
 use wgslice::DType;
 
-/// The largest number of elements that are all shown. Larger arrays show only the first and last along each dimension.
+/// The maximum number of elements of an array that is shown in full. Larger arrays show only the first and the last
+/// elements along each dimension.
 const MAX_SHOWN: usize = 1000;
 /// The number of elements that are shown at each end of a long dimension.
 const EDGE_ELEMENTS: usize = 3;
-/// The maximum length of a line, if it can be wrapped.
+/// The maximum length of a line in characters, if the line can be wrapped.
 const LINE_WIDTH: usize = 75;
 /// The maximum number of digits after the decimal point.
 const PRECISION: usize = 8;
@@ -398,7 +399,7 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         if !scientific {
             return format!("{}.{fraction:<fractions$}", sign(&int));
         }
-        // Every number has as many exact digits as the longest needs, even where fewer would identify it.
+        // A number with fewer digits than the longest number gets more exact digits, although fewer would identify it.
         let exact = match fraction.len() < fractions {
             true => format!("{:.fractions$e}", number.exact),
             false => format!("{int}.{fraction}e{exponent}"),

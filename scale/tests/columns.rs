@@ -18,7 +18,7 @@ use wgslice_scale::{engine::Engine, functions};
 
 const ROWS: usize = 40;
 
-/// Numbers from which arrays of any type are made, so that a part of a column can also be made from scratch.
+/// Numbers from which columns of any type are made, even columns with only some of the rows.
 struct Numbers {
     name: &'static str,
     /// How a number becomes an element.

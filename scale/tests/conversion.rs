@@ -47,7 +47,7 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
 /// A naive conversion of one element.
 type NaiveConversion = fn(i16) -> Vec<u8>;
 
-/// Random options that convert the elements of an array, each with a function that converts one element naively.
+/// Returns options that convert the elements of an array, each with a naive conversion of one element.
 fn conversions<'a>(
     bytes: &'a Known,
     words: &'a Known,

@@ -17,8 +17,8 @@ use wgslice_vectors::reference::{self, Indexing};
 
 const NONE: Fingerprint = Fingerprint::Metadata(0);
 
-/// Writes indices to an array in a store and, if `npy` is true, also to an `.npy` file. Returns the path of the last
-/// one.
+/// Writes indices to an array in a store and, if `npy` is true, also to an `.npy` file. Returns the path of the `.npy`
+/// file if there is one, otherwise the path of the array.
 pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
     let path = folder.join("indices.zarr");
     let chunk: Vec<usize> = shape.iter().map(|&size| size.clamp(1, 3)).collect();
@@ -41,7 +41,8 @@ pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -
     path
 }
 
-/// Computes the naive reference's result of an operation on the elements of params: the shape, and the elements.
+/// A function that computes the naive reference's result of an operation on the elements of params: the shape, and the
+/// elements.
 type NaiveResult<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
 
 /// Makes a random operation on params of this shape, and calls `with` with the reference for it.
@@ -97,8 +98,8 @@ fn operation(
         let from_end = random.within(0, 1) * params.len() as i64;
         let axis = axis - from_end;
         let of_indices = random.within(0, 1) * shape.len() as i64;
-        // If all dimensions of the indices are batch dimensions, their number minus the rank is 0, which does not count
-        // from the end.
+        // If all dimensions of the indices are batch dimensions, subtracting the rank from their number gives 0, which
+        // does not count from the end.
         let batch_dims = if of_indices > batch as i64 {
             batch as i64 - of_indices
         } else {
@@ -185,7 +186,7 @@ fn random_gathers_are_the_references() {
     assert!(zeros > 100, "{zeros} elements were out of range");
 }
 
-/// Covers Zarr's `vindex`, and NumPy's, in which arrays of coordinates can also select in the leading dimensions only.
+/// Compares with Zarr's `vindex`, and with NumPy's indexing by arrays of coordinates in only the leading dimensions.
 #[test]
 fn points_are_those_of_vindex() {
     let folder = tempfile::tempdir().unwrap();
@@ -285,7 +286,7 @@ fn an_index_out_of_range_fails_the_job_once_by_its_place() {
     assert!(!result.join("c/1/1/0").exists() && !result.join("zarr.json").exists());
 }
 
-/// Without this refusal, `--overwrite` would remove the indices before they are read.
+/// If this were not rejected, `--overwrite` would remove the indices before they are read.
 #[test]
 fn a_result_in_its_indices_is_refused() {
     let folder = tempfile::tempdir().unwrap();

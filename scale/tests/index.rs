@@ -10,7 +10,8 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference;
 
-/// An entry of an expression, and the positions that it selects. `None` for an index, which removes its dimension.
+/// An entry of an expression, and the positions that it selects. `stays` is false for an index, which removes its
+/// dimension.
 struct Entry {
     text: String,
     positions: Vec<usize>,
@@ -47,7 +48,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
                 .collect();
             let counted = positions.iter().map(|&at| {
                 let at = at as i64;
-                // Half of them count from the end.
+                // Half of the positions are counted from the end.
                 if random.within(0, 1) == 0 {
                     at
                 } else {

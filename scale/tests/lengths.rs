@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-/// A row is so long that the rows between those of a slice are skipped.
+/// The shape of the array. Its rows are so long that a slice does not read the rows between the rows that it needs.
 const SHAPE: [usize; 2] = [16, 4500];
 const CHUNK_SHAPE: [usize; 2] = [8, 4500];
 
@@ -148,7 +148,7 @@ pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
 pub(crate) fn uses(folder: &Path, array: &str) -> Vec<(Vec<String>, &'static str)> {
     let indices = |name: &str, shape: &[usize], values: &[i64]| {
         let folder = folder.join(name);
-        // If the folder exists, another use has written them.
+        // If the folder exists, an earlier call has written the indices.
         if fs::create_dir(&folder).is_ok() {
             save(&folder, shape, values, true);
         }
@@ -173,7 +173,7 @@ pub(crate) fn uses(folder: &Path, array: &str) -> Vec<(Vec<String>, &'static str
         (&["gather", array, &rows], "zarr"),
         (&["gather-nd", array, &points], "zarr"),
         (&["crop", array, &begins, "--size", "1,5"], "zarr"),
-        // In this use, the array has the indices.
+        // In this use, the array contains the indices.
         (&["gather", &table, array, "--out-of-range", "zero"], "zarr"),
         (&["convert", array], "npy"),
     ];

@@ -235,7 +235,8 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     ];
     for (same, other, codec) in sources {
         for (spec, shard, copied) in [
-            // Of 3 × 5 chunks, the last 5 extend beyond the end, and 2 of the others have only the fill value.
+            // The result has 3 × 5 chunks: the last 5 extend beyond the end, and 2 of the others have only the fill
+            // value.
             (":, :", [10, 8], 8),
             // Without shards, the stored one of these 2 chunks is also copied.
             (":, :", [5, 4], 9),
@@ -335,7 +336,8 @@ fn planes_are_read_without_what_lies_between_them() {
         let source = Known::numbers_in(&path, &shape, &chunk, shard);
         let steps = |first: usize, end: usize, step| (first..end).step_by(step).collect();
         let down = |first: usize, step| (0..=first).rev().step_by(step).collect();
-        // The positions of the result, the shape of its shards, and the number of planes that all shards read together.
+        // Each case has the positions of the result, the shape of its shards, and the number of planes that all shards
+        // read together.
         let cases = [
             (
                 "1::3, ::2, 7:60",
@@ -356,7 +358,8 @@ fn planes_are_read_without_what_lies_between_them() {
                 [10, 32, 70],
                 10 * 2 * 2,
             ),
-            // Four shards would read the first chunk twice, so each reads all of it.
+            // Four shards would together read twice as many planes as the first chunk has, so each shard reads the
+            // whole chunk.
             (
                 "::2, :, 9",
                 [steps(0, 40, 2), steps(0, 64, 1), vec![9]],
@@ -401,7 +404,7 @@ fn planes_are_read_without_what_lies_between_them() {
             );
         }
     }
-    // If the end of a chunk is missing, the error is detected when a plane is missing.
+    // A chunk with a missing end is detected, although only planes of it are read.
     let file = folder.path().join("0.zarr/c/0/0/0");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() - 1]).unwrap();
@@ -600,7 +603,7 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
             assert!(problem.contains("does not fit"), "{problem}");
         }
     }
-    // A missing chunk is allocated too, to hold the fill value, so it must also be an error.
+    // A missing chunk needs memory too, because it is filled with the fill value, so it must also be an error.
     for fill in [0, 1] {
         let chunk = 1_usize << 50;
         let metadata = serde_json::json!({

@@ -1,4 +1,4 @@
-//! Runs plans on host values: chooses the device by the backend's costs, and falls back to the CPU if the device fails.
+//! Runs plans on host values: chooses the device by the backend's costs and falls back to the CPU if the device fails.
 //! `Backend::stream` has its own code for both devices, because it runs a slice piece by piece. `Backend::slice` has
 //! its own code for the CPU, because it needs no plan there.
 
@@ -18,7 +18,8 @@ use crate::{Gpu, Pending, Tensor, backend::Device};
 #[derive(Clone, Copy)]
 struct HostArguments<'v, 'a> {
     inputs: &'v [Values<'a>],
-    /// The array that an in-place plan copies and changes.
+    /// The array that an in-place plan copies and changes. `None` for other plans, and if the result's memory already
+    /// has the array.
     changed: Option<Values<'a>>,
 }
 
@@ -46,9 +47,9 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if the plan needs more or fewer values, or other types for them or for `T`;
-    /// [`Error::Length`] if one of the values has more or fewer elements than its shape in the plan; the errors of the
-    /// operation or of the device.
+    /// [`Error::Argument`] if the number or the types of the values, or `T`, do not fit the plan; [`Error::Length`] if
+    /// one of the values has more or fewer elements than its shape in the plan; the errors of the operation or of the
+    /// device.
     pub fn run<T: Element>(
         &self,
         plan: &Plan,
@@ -58,8 +59,8 @@ impl Backend {
         Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
     }
 
-    /// Like [`Self::run`], for a plan that was made for these values. On the CPU they are not checked again.
-    pub(crate) fn run_made<T: Element>(
+    /// Like [`Self::run`], for a plan that was made for these values. On the CPU the values are not checked again.
+    pub(crate) fn run_checked<T: Element>(
         &self,
         plan: Plan,
         inputs: &[Values<'_>],
@@ -232,11 +233,12 @@ impl Backend {
     /// Runs a move without indices on the CPU.
     pub(crate) fn run_slice<'d>(
         &self,
-        what: &Move,
+        step_move: &Move,
         source: &[u8],
         dest: impl Into<Dest<'d>>,
     ) -> Result<(), Error> {
-        what.run_on_threads(source, Indices::I32(&[]), dest.into(), self.threads)
+        step_move
+            .run_on_threads(source, Indices::I32(&[]), dest.into(), self.threads)
             .map(drop)
     }
 }

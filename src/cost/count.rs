@@ -24,9 +24,9 @@ impl Plan {
     /// Returns the number of bytes that are uploaded if a device runs the plan on host values. For a slice this is its
     /// selection; for other plans it is all inputs and the array that is changed in place. Indices count as 64-bit
     /// integers.
-    pub(super) fn sent(&self) -> f64 {
-        if let Some(what) = self.single_move() {
-            return what.sent();
+    pub(super) fn uploaded_bytes(&self) -> f64 {
+        if let Some(step_move) = self.single_move() {
+            return step_move.uploaded_bytes();
         }
         let inputs: usize = self.inputs().iter().map(ArraySpec::bytes).sum();
         let changed_bytes = if self.is_in_place() {
@@ -50,7 +50,7 @@ impl Move {
                 walk.units() / repeats(walk) * read_for_a_unit(walk) + walk.units() * walk.unit
             }
         };
-        read_and_written as f64 + self.indices()
+        read_and_written as f64 + self.max_index_bytes()
     }
 
     /// Returns the estimated number of rows that begin in another cache line than the previous row. Without indices the
@@ -70,8 +70,8 @@ impl Move {
         rows as f64 * outer_distance.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
-    /// Like [`Move::starts`], but for the CPU, which copies all elements along the last cropped dimension of a box as
-    /// one row.
+    /// Returns [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as one
+    /// row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let last_coordinate = self.walk().and_then(|walk| walk.coordinates.last());
         let line = last_coordinate
@@ -93,7 +93,7 @@ impl Move {
     /// Returns the number of bytes that are uploaded if a device runs the move on host values: the selection of a
     /// slice, or all arguments of another operation. A plan does not know the type of its indices, so each index counts
     /// as a 64-bit integer, the largest type.
-    pub(super) fn sent(&self) -> f64 {
+    pub(super) fn uploaded_bytes(&self) -> f64 {
         if self.is_slice() {
             let whole = Piece::whole(self);
             return whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64);
@@ -102,10 +102,10 @@ impl Move {
             true => self.result_bytes(),
             false => 0,
         };
-        (self.source_bytes() + changed_bytes) as f64 + self.indices()
+        (self.source_bytes() + changed_bytes) as f64 + self.max_index_bytes()
     }
 
-    fn indices(&self) -> f64 {
+    fn max_index_bytes(&self) -> f64 {
         let integers = self.tuples().map_or(0, |tuples| tuples.integer_count());
         integers as f64 * 8.0
     }
@@ -134,7 +134,8 @@ fn read_for_a_unit(walk: &Walk) -> usize {
         near_reads.extend(dims.filter(|&(byte_distance, size)| byte_distance > 0 && size > 1));
     }
     near_reads.sort_unstable();
-    // `extent` is the number of bytes from the first to the last of the nearest units. It grows to at most a line.
+    // `extent` is the number of bytes from the first to the last of the nearest units. The loop ends when `extent` is
+    // at least a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (byte_distance, size) in near_reads {
         if extent >= LINE_BYTES {
@@ -210,7 +211,7 @@ pub(super) mod tests {
         let columns = View::new(&[500, 1]).unwrap().broadcast_to(&[500, 30]);
         assert_eq!(moved(columns.unwrap()), 500.0 * (30.0 + 1.0));
         let repeat = Plan::repeat(&[500], 2, 0, DType::U8).unwrap();
-        let moves: Vec<&Move> = repeat.steps().map(|(what, _)| what).collect();
+        let moves: Vec<&Move> = repeat.steps().map(|(step_move, _)| step_move).collect();
         assert_eq!(moves.len(), 1);
         assert_eq!(moves[0].moved(), 1500.0);
         assert_eq!(moves[0].starts(), 500.0 / 64.0);
@@ -253,13 +254,13 @@ pub(super) mod tests {
 
     #[test]
     fn unneeded_bytes_are_not_uploaded() {
-        assert_eq!(plan(&[1000, 2000], ":, 500:1500").sent(), 1e6);
+        assert_eq!(plan(&[1000, 2000], ":, 500:1500").uploaded_bytes(), 1e6);
         // The host packs the elements that a step of 2 skips, but not the elements that a step of 100 skips.
-        assert_eq!(plan(&[1000, 2000], ":, ::2").sent(), 1_999_999.0);
-        assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
-        assert_eq!(plan(&[1000], "5:5").sent(), 0.0);
+        assert_eq!(plan(&[1000, 2000], ":, ::2").uploaded_bytes(), 1_999_999.0);
+        assert_eq!(plan(&[100, 2000], ":, ::100").uploaded_bytes(), 2000.0);
+        assert_eq!(plan(&[1000], "5:5").uploaded_bytes(), 0.0);
         let gather =
             Plan::gather_nd(&[100, 30], &[7, 1], GatherNdOptions::default(), DType::F32).unwrap();
-        assert_eq!(gather.sent(), 100.0 * 30.0 * 4.0 + 7.0 * 8.0);
+        assert_eq!(gather.uploaded_bytes(), 100.0 * 30.0 * 4.0 + 7.0 * 8.0);
     }
 }

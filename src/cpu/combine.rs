@@ -23,7 +23,7 @@ use core::{
 const PREFETCH_ROWS: usize = 8;
 /// The maximum number of bytes of a slice that are prefetched.
 const PREFETCH_BYTES: usize = 512;
-/// Slices of fewer bytes are not prefetched.
+/// The size in bytes of the shortest slice that is prefetched.
 const PREFETCH_MIN_BYTES: usize = 32;
 
 /// One thread's share of a scatter: a part of the destination (`dest`) and all rows. The thread combines only the rows
@@ -33,7 +33,7 @@ pub(super) struct ThreadShare<'a> {
     pub(super) slice: usize,
     /// The offset in bytes of `dest` in the destination.
     pub(super) first: usize,
-    /// The place of each row of the scatter.
+    /// For each row of the scatter, the offset in bytes of its slice in the destination.
     pub(super) places: &'a [usize],
     pub(super) updates: &'a [u8],
     pub(super) dest: &'a mut [u8],

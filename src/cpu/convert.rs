@@ -40,8 +40,8 @@ const SHORT_SIDE: usize = 16;
 /// If the tables repeat after at most this many elements, [`table_converter`] converts all elements with the same
 /// table as one line.
 const MAX_TABLE_CYCLE: usize = 16;
-/// The maximum number of elements that [`table_converter`] converts before it continues with the next elements. They
-/// stay in the cache.
+/// [`table_converter`] converts at most this many elements by all of their tables before it continues with the next
+/// elements. So the elements stay in the cache from one table to the next.
 const CACHED_ELEMENTS: usize = 4096;
 
 /// The number of elements of a stage, an array of a wider type through which elements are converted.
@@ -60,7 +60,7 @@ pub(super) fn run<I: Index>(
     let loops = ConvertLoops::new(step_move, walk, conversion, source);
     let outer = walk.dims.len() - loops.dims;
     let locator = Locator::new(walk, step_move.policy(), indices, outer);
-    let threads = threads.worth(dest.len(), walk.units());
+    let threads = threads.count_for(dest.len(), walk.units());
     // If blocks have one dimension, a thread's part of the result can begin within a block.
     let [rows, _] = loops.axes;
     let grain_elements = if rows.size > 1 { loops.block } else { 1 };
@@ -89,11 +89,14 @@ pub(super) fn explain(step_move: &Move, threads: Threads) -> String {
         Some(Some(_)) => "converted by tables",
         _ => "converted one by one",
     };
-    threads::explain(threads.worth(step_move.result_bytes(), units), description)
+    threads::explain(
+        threads.count_for(step_move.result_bytes(), units),
+        description,
+    )
 }
 
-/// A line of `count` elements. They begin at element `from` of the source, at a distance of `step` elements there and
-/// of `apart` elements in the result.
+/// A line of `count` elements. The first is element `from` of the source. Neighbours are `step` elements apart in the
+/// source and `apart` elements apart in the result.
 #[derive(Clone, Copy, Debug)]
 struct StridedLine {
     from: usize,
@@ -203,7 +206,7 @@ fn scale_converter(from: DType, scale: &PositionScales, to: DType) -> LineConver
         element_reader(from),
         element_writer::<f64>(to, RoundingRule::Nearest),
     );
-    // All values of these types are `f32` values.
+    // An `f32` can hold every value of these types exactly.
     let is_single = from.size() < 4 || from == DType::F32;
     let period = scale.inner * scale.positions;
     let read = move |source: &[u8], from: usize, step: isize, stage: &mut [f64]| {
@@ -411,11 +414,11 @@ fn convert_backward<const S: usize, const M: usize, const N: usize>(
 #[derive(Clone, Copy, Debug)]
 struct BlockAxis {
     size: usize,
-    /// The distance between neighbours in the source.
+    /// The distance between neighbours in the source, in elements.
     step: isize,
     /// The first position that has a source. The result is zero at positions without a source.
     low: usize,
-    /// The end of the positions that have a source.
+    /// The position after the last position that has a source.
     high: usize,
 }
 
@@ -512,7 +515,7 @@ impl<'a> ConvertLoops<'a> {
         missing
     }
 
-    /// Returns the dimensions of a block in which only the elements within `clips` have a source.
+    /// Returns the dimensions of a clipped block: only the positions within `clips` have a source.
     fn clipped_axes(&self, clips: &[Clip]) -> [BlockAxis; 2] {
         let mut axes = self.axes;
         let cropped_clips = self.walk.coordinates.iter().rev().zip(clips.iter().rev());

@@ -16,28 +16,30 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::{iter, ops::Range};
 
 /// The sizes in bytes of results that get uninitialized memory. Smaller results take no longer if they are set to zero
-/// first. Larger results are zero already, because the system provides their memory: glibc does not keep blocks of 32
-/// MiB or more.
-const WITHOUT_VALUES: Range<usize> = (1 << 10) + 1..32 << 20;
+/// first. The memory of larger results is already zero, because it comes from the system: glibc does not keep freed
+/// blocks of 32 MiB or more.
+const UNINITIALIZED_SIZES: Range<usize> = (1 << 10) + 1..32 << 20;
 
 /// The number of bytes that are set to zero at a time. They fit the first-level cache of most processors, which has 32
-/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 in blocks of 4 KiB, and 3.4 in blocks of 32
-/// KiB (Intel Xeon, model 207). They take 4.0 µs if all bytes are set to zero first, and 2.0 in initialized memory.
+/// KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 µs in blocks of 4 KiB, and 3.4 µs in blocks
+/// of 32 KiB (Intel Xeon, model 207). They take 4.0 µs if all bytes are set to zero first, and 2.0 µs in initialized
+/// memory.
 const ZEROED_BLOCK_BYTES: usize = 16 << 10;
 
-/// True if even a small result gets uninitialized memory, which is set to zero in the smallest blocks. Tests set it.
+/// True if even a small result gets uninitialized memory, which is set to zero in the smallest possible blocks. Tests
+/// set it.
 #[cfg(any(test, feature = "test-seams"))]
-pub(crate) static FOR_ANY_RESULT: AtomicBool = AtomicBool::new(false);
+pub(crate) static ALWAYS_UNINITIALIZED: AtomicBool = AtomicBool::new(false);
 
-fn for_any_result() -> bool {
+fn always_uninitialized() -> bool {
     #[cfg(any(test, feature = "test-seams"))]
-    return FOR_ANY_RESULT.load(Ordering::Relaxed);
+    return ALWAYS_UNINITIALIZED.load(Ordering::Relaxed);
     #[cfg(not(any(test, feature = "test-seams")))]
     false
 }
 
-/// Calls `fill` to write the bytes of `len` values. Their memory is `values` if it has this length, or else new memory.
-/// Returns the values and the result of `fill`.
+/// Calls `fill` to write the bytes of `len` values: to `values` if it has this length, otherwise to new memory. Returns
+/// the values and the result of `fill`.
 pub(crate) fn fill_values<T: bytemuck::Pod, R>(
     mut values: Vec<T>,
     len: usize,
@@ -45,7 +47,7 @@ pub(crate) fn fill_values<T: bytemuck::Pod, R>(
 ) -> Result<(Vec<T>, R), Error> {
     if values.len() != len {
         let bytes = len.saturating_mul(size_of::<T>());
-        if WITHOUT_VALUES.contains(&bytes) || for_any_result() {
+        if UNINITIALIZED_SIZES.contains(&bytes) || always_uninitialized() {
             return in_new_memory(len, |memory| fill(Dest::New(memory)));
         }
         values = zeroed(len)?;
@@ -93,7 +95,7 @@ impl<'a> Dest<'a> {
 
     /// Copies `bytes` to this memory, which has the same length.
     pub(crate) fn copy_from(self, bytes: &[u8], threads: Threads) {
-        let threads = threads.worth(bytes.len(), 0);
+        let threads = threads.count_for(bytes.len(), 0);
         threads::write_dest_in_parts(self, 1, threads, &|first, mut part| {
             part.copy_to_front(&bytes[first..][..part.len()]);
         });
@@ -139,7 +141,7 @@ impl<'a> Dest<'a> {
     pub(super) fn bytes_per_write(&self) -> usize {
         match self {
             Self::Old(_) => usize::MAX,
-            Self::New(_) if for_any_result() => 1,
+            Self::New(_) if always_uninitialized() => 1,
             Self::New(_) => ZEROED_BLOCK_BYTES,
         }
     }
@@ -171,7 +173,8 @@ fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
 mod tests {
     use super::*;
 
-    /// Threads write each byte of new memory once, for any grain.
+    /// Threads write each byte of new memory exactly once. The grain, a number of bytes, divides the offsets of all
+    /// parts.
     #[test]
     fn blocks_make_up_the_whole() {
         for (bytes, grain) in [

@@ -3,7 +3,7 @@
 //! A piece is bytes that are contiguous in the source and in the result. A call of `memcpy` takes as long as copying
 //! about 100 bytes. Pieces of up to 128 bytes are therefore copied by code compiled for their size, or for a range of
 //! 16 sizes. A piece of up to 16 bytes is moved as a whole. A piece of 17 to 128 bytes is moved in 16-byte moves. The
-//! last move can overlap the one before.
+//! last move can overlap the previous move.
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
@@ -38,8 +38,9 @@ impl<const N: usize> CopyKernel for FixedCopy<N> {
 struct OverlappingCopy<const HEAD: usize>(usize);
 
 impl<const HEAD: usize> CopyKernel for OverlappingCopy<HEAD> {
-    /// The remainder operation does not change the value. It tells the compiler that both parts fit, so that the
-    /// compiler omits a check for each piece. Gathers of 17 to 48 bytes then take 17 % less time.
+    /// Returns the size of a piece. The remainder operation does not change the size. It tells the compiler that both
+    /// parts fit, so that the compiler omits a check for each piece. Gathers of 17 to 48 bytes then take 17 % less
+    /// time.
     #[inline(always)]
     fn bytes(self) -> usize {
         HEAD + 1 + self.0 % 16
@@ -76,7 +77,7 @@ impl CopyKernel for MemcpyCopy {
 /// less time than the copying itself.
 pub(super) const FIXED_MAX: usize = 128;
 
-/// Work that [`with_copy_kernel`] compiles once for each [`CopyKernel`].
+/// Work that [`with_copy_kernel`] runs. It is compiled once for each [`CopyKernel`].
 pub(super) trait CopyTask {
     fn run(self, kernel: impl CopyKernel);
 }

@@ -11,9 +11,9 @@ use super::{
 use crate::prelude::*;
 
 /// The size in bytes of the longest pieces that are copied in this way. A piece is copied even if its mask element is
-/// false, and the next piece then overwrites it, because a branch for each element would often be mispredicted. Longer
+/// false, because a branch for each element would often be mispredicted. The next piece then overwrites it. Longer
 /// pieces are found by a search and moved by a gather, which reads only the selected pieces.
-pub(crate) const LONGEST: usize = 32;
+pub(crate) const MAX_PIECE_BYTES: usize = 32;
 
 /// The number of mask elements that are tested at a time.
 const MASK_BLOCK: usize = 8;
@@ -27,7 +27,7 @@ pub(crate) fn explain(bytes: usize, piece: usize, threads: Threads) -> String {
 }
 
 fn thread_count(bytes: usize, piece: usize, threads: Threads) -> usize {
-    threads.worth(bytes, bytes / piece.max(1))
+    threads.count_for(bytes, bytes / piece.max(1))
 }
 
 /// Copies the pieces of `source` that the mask selects to `dest`, until `dest` is full, and sets the rest of `dest` to
@@ -89,7 +89,7 @@ struct MaskedPieces<'a> {
     source: &'a [u8],
     mask: &'a [u8],
     dest: &'a mut [u8],
-    /// The number of pieces that are already written to `dest`.
+    /// The number of true mask elements so far. Their pieces are written to `dest` as far as they fit.
     found: &'a mut usize,
 }
 
@@ -106,7 +106,7 @@ impl CopyTask for MaskedPieces<'_> {
             .chunks(MASK_BLOCK)
             .zip(source.chunks(MASK_BLOCK * bytes));
         for (block, source) in blocks {
-            // Most blocks of a sparse mask are empty, and most blocks of a dense mask are full.
+            // Most blocks of a sparse mask are all false, and most blocks of a dense mask are all true.
             if *block == [0; MASK_BLOCK] {
                 continue;
             }
@@ -145,7 +145,8 @@ impl CopyTask for MaskedPieces<'_> {
 mod tests {
     use super::*;
 
-    /// Pieces of every size, masks of every length and density, and results with too little and too much room.
+    /// Copies pieces of several sizes, by masks of many lengths and densities, to results that are too short or too
+    /// long.
     #[test]
     fn kept_pieces_are_those_where_the_mask_is_true() {
         let mut random = 1u32;

@@ -13,15 +13,15 @@ use core::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Every second piece of a row, for pieces of `bytes` bytes, 4 or 8. The compiler turns this loop into shuffles of
-    /// two vectors, one operation for each vector of the result. A byte shuffle reads one vector, so byte shuffles
-    /// would need three operations.
+    /// Pieces of `bytes` bytes, 4 or 8, with gaps of the same size between them in the source. The compiler turns this
+    /// loop into shuffles of two vectors, one operation for each vector of the result. A byte shuffle reads one vector,
+    /// so byte shuffles would need three operations.
     EverySecond { bytes: usize },
     /// Small pieces that are a few bytes apart or in a few planes. Byte shuffles move them.
     Shuffle(Shuffle),
 }
 
-/// The smallest number of pieces of a row that [`Kernel::EverySecond`] moves.
+/// The minimum number of pieces of a row for which [`Kernel::EverySecond`] is used.
 const EVERY_SECOND_MIN_PIECES: usize = 8;
 
 impl Kernel {
@@ -39,7 +39,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the loop for blocks of such rows. The rows begin `block.stride` bytes apart in the source.
+    /// Returns the loop for blocks of rows. The rows begin `block.stride` bytes apart in the source. See [`Self::of`]
+    /// for `bytes` and `row`.
     #[inline]
     pub(super) fn for_block(bytes: usize, row: Axis, block: Axis) -> Self {
         match Shuffle::for_block(bytes, row, block) {
@@ -48,8 +49,8 @@ impl Kernel {
         }
     }
 
-    /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance from one piece to the
-    /// next, in bytes of the source. Row `i` begins at byte `at + i · pitch` of the source.
+    /// Moves the rows that fill `dest`. `row` has the number of pieces of a row, and the distance in bytes from one
+    /// piece to the next in the source. Row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
         self.move_blocks(PieceRows::new(source, at, row, pitch, dest));
     }
@@ -108,8 +109,8 @@ mod tests {
     use super::*;
     use crate::cpu::{rows::along, shuffle::SHUFFLES};
 
-    /// Moves blocks by shuffles, if the kernel has any for them, and compares the result with single copies. Returns
-    /// whether the kernel has shuffles for the blocks.
+    /// Moves blocks by vector operations and compares the result with copies of single pieces. Returns false, without
+    /// moving anything, if the kernel itself copies single pieces.
     fn check_moves(source: &[u8], piece: usize, row: Axis, block: Axis, at: usize) -> bool {
         let kernel = Kernel::for_block(piece, row, block);
         if matches!(kernel, Kernel::Copy { .. }) {
@@ -137,7 +138,7 @@ mod tests {
         Axis { size, stride }
     }
 
-    /// Long rows of every size, distance and direction, anywhere in the source.
+    /// Moves rows of many sizes, distances and directions, near both ends of the source.
     #[test]
     fn near_pieces_go_where_copies_go() {
         let (source, mut moved) = (test_source(), 0);
@@ -161,7 +162,7 @@ mod tests {
         assert!(SHUFFLES.is_none() || moved > 1000, "{moved}");
     }
 
-    /// Blocks of short rows, and planes that become the channels of pixels, in both directions.
+    /// Moves blocks of short rows, and planes that become the channels of pixels, in both directions.
     #[test]
     fn blocks_go_where_copies_go() {
         let (source, mut moved) = (test_source(), 0);

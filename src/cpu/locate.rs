@@ -5,7 +5,7 @@
 //! [`Locator::find_groups`] finds the places of many groups at a time. In crops and pastes, the units of a group form a
 //! box, which can extend beyond the array; the function also finds the part of each box that is inside the array. It
 //! counts the tuples that are out of range. Another loop then moves the groups. Because each loop does one kind of
-//! work, the processor has many reads of scattered memory in flight.
+//! work, the processor can have many reads of scattered memory in flight.
 
 use super::{
     odometer::Odometer,
@@ -38,7 +38,8 @@ pub(super) struct Clip {
     pub(super) is_flipped: bool,
 }
 
-/// The places of some groups. Circular boxes can be in several places. Every other group has one place.
+/// The places of some groups. A circular box, which wraps around the edges of the array, can have several places. Every
+/// other group has one place.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     /// For each place, the offset in bytes of the group's first element or, if this element is outside the array, of
@@ -141,7 +142,8 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Finds the places of `count` groups from number `first` on. Adds tuples that are out of range to `missing`.
-    /// Tuples of groups before number `first_counted` are not added, nor are tuples that an earlier group has.
+    /// Does not add tuples of groups before number `first_counted`, and adds a tuple of several groups only for the
+    /// first group.
     pub(super) fn find_groups(
         &self,
         (first, count): (usize, usize),
@@ -232,7 +234,7 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Writes the places that tuples `first`, `first + 1`, … point at. Such a place is at the tuple's position in the
-    /// indexed dimensions and at position 0 of all others. It is [`NOWHERE`] if the tuple is out of range.
+    /// indexed dimensions and at position 0 of all other dimensions. It is [`NOWHERE`] if the tuple is out of range.
     fn read_tuples(&self, first: usize, places: &mut [usize]) {
         let tuples = &self.indices[first * self.walk.columns..][..places.len() * self.walk.columns];
         match (self.policy.wraps(), self.policy.clamps()) {
@@ -398,8 +400,8 @@ impl<'a, I: Index> Locator<'a, I> {
         self.add_box_parts(numbers, place, boxed)
     }
 
-    /// Adds the parts of a box, one cropped dimension after another: `trail` has the clips of the dimensions before the
-    /// next one. Returns whether the whole box is inside the array.
+    /// Adds the parts of a box. Each recursive call clips one more cropped dimension: `boxed.trail` has the clips of
+    /// the dimensions that are already clipped. Returns whether the whole box is inside the array.
     fn add_box_parts(&self, numbers: &[I], place: usize, boxed: &mut LocatedBox) -> bool {
         let coordinate = self.cropped.get(boxed.trail.len());
         let Some((coordinate, extends)) = coordinate.and_then(|c| Some((c, c.along?))) else {
@@ -474,7 +476,7 @@ impl<'a, I: Index> Locator<'a, I> {
                 Side::Dest => (&mut walk.from, dim.from, &mut dim.to),
             };
             *begin += clip.from.cast_signed() * box_stride;
-            // A single element has no neighbour, and the step can be larger than the array.
+            // A single element needs no step. The step of the box can be larger than the array.
             if dim.size > 1 {
                 *source_stride = clipped_step(coordinate, clip);
             }
@@ -482,9 +484,10 @@ impl<'a, I: Index> Locator<'a, I> {
         walk
     }
 
-    /// Returns the offsets along each dimension that numbers groups, as a list for the innermost. A group's place is
-    /// the sum of one offset from each dimension. Returns `None` for boxes, and unless the groups share at most
-    /// [`MAX_KEPT_TUPLES`] tuples, all in range.
+    /// Returns the offsets along each dimension that numbers groups, as a list for the innermost dimension. A group's
+    /// place is the sum of one offset from each dimension. Returns `None` for boxes, if no groups share a tuple, if a
+    /// dimension other than the innermost has its own tuples, for more than [`MAX_KEPT_TUPLES`] tuples, and for tuples
+    /// out of range.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
         let repeats = self.shares_tuples && self.outer.iter().all(|dim| dim.tuple == 0);
         if !repeats || self.inner.size > MAX_KEPT_TUPLES || self.is_cropped() {

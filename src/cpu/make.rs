@@ -40,12 +40,12 @@ const MIN_ORDERED_GROUPS: usize = 256;
 const MIN_ORDERED_PIECES: usize = 16;
 /// The maximum size in bytes of a range of places that is read together.
 const NEAR_BYTES: usize = 4 * LINE;
-/// The maximum number of bytes of the groups at all places of such a range.
+/// The maximum number of bytes of the groups at all places of a range that is read together.
 const SLAB_BYTES: usize = 256 << 10;
-/// A range is read together if the tuples select at least one in this many of its places. Otherwise each group is
-/// copied by itself.
+/// All places of a range are read together if the tuples select at least `1 / PLACES_PER_GROUP` of them. Otherwise each
+/// group is copied by itself.
 const PLACES_PER_GROUP: usize = 8;
-/// The places of at most this many groups are in an array on the stack.
+/// The places of up to this many groups are kept in an array on the stack instead of the heap.
 const FEW_PLACES: usize = 32;
 
 /// Writes the result of a gather or a crop to `dest`, with zeros for positions out of range. Returns how many tuples
@@ -93,7 +93,7 @@ enum GroupLoop<'a> {
     Copy,
     /// The loops of a slice copy each group. They take the group's first byte as byte 0 of the source.
     Slice(LoopNest<'a>),
-    /// A group is a box or a part of one, and can extend beyond the source.
+    /// A group is a box or a part of a box, and can extend beyond the source.
     Boxes,
 }
 
@@ -112,7 +112,7 @@ impl<'a> GroupShape<'a> {
         let unit_count = |dims: &[Dim]| dims.iter().map(|dim| dim.size).product::<usize>();
         if is_cropped {
             // If there are only a few boxes, a group is a part of a box, so that all threads have work.
-            let thread_count = threads.worth(walk.bytes(), walk.bytes() / LINE);
+            let thread_count = threads.count_for(walk.bytes(), walk.bytes() / LINE);
             while unit_count(&walk.dims[..outer]) < threads::min_parts(thread_count)
                 && outer + 1 < walk.dims.len()
             {
@@ -158,16 +158,16 @@ impl<'a> GroupShape<'a> {
         match &self.mover {
             GroupLoop::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
             GroupLoop::Slice(slice) => {
-                threads.worth(bytes, 2 * (bytes / self.bytes) + slice.single_copies(bytes))
+                threads.count_for(bytes, 2 * (bytes / self.bytes) + slice.single_copies(bytes))
             }
             GroupLoop::Boxes => {
-                threads.worth(bytes, bytes / self.bytes * (BOX_NS + self.bytes / LINE))
+                threads.count_for(bytes, bytes / self.bytes * (BOX_NS + self.bytes / LINE))
             }
         }
     }
 
     /// Writes `dest`, the part of the result that begins at byte `first`. Returns how many tuples are out of range, and
-    /// the first of them. Only the groups that begin in this part count.
+    /// the first of them. Counts only the tuples of groups that begin in this part.
     fn write_part<I: Index>(
         &self,
         locator: &Locator<'_, I>,
@@ -346,8 +346,8 @@ impl<'a> GroupShape<'a> {
     }
 }
 
-/// Copies the groups of a block, which are contiguous in the source, from `places` to `dest`. Groups at
-/// [`NOWHERE`], which is beyond the source, become zeros.
+/// Groups that are copied from `places` to `dest`. Each group is contiguous in the source. Groups at [`NOWHERE`] become
+/// zeros, because this offset is beyond the source.
 struct ContiguousGroups<'a> {
     source: &'a [u8],
     places: &'a [usize],
@@ -368,7 +368,7 @@ impl CopyTask for ContiguousGroups<'_> {
 }
 
 /// Returns the places of the groups to prefetch while groups of `bytes` bytes are copied. Without prefetches, the
-/// processor starts to read a group only when it has copied most of the previous ones.
+/// processor starts to read a group only when it has copied most of the previous groups.
 #[inline(always)]
 fn groups_ahead(places: &[usize], bytes: usize) -> impl Iterator<Item = &usize> {
     places

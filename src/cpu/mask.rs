@@ -66,13 +66,13 @@ fn find_in<const N: usize>(
     let mut begin = vec![number(0); outer.len()];
     for (line_number, line) in mask.chunks_exact(inner).enumerate() {
         for (first, block) in (0..).step_by(8).zip(line.chunks(8)) {
-            // Most blocks of a sparse mask are empty.
+            // Most blocks of a sparse mask are all false.
             if *block == [0; 8] {
                 continue;
             }
             for (position, &byte) in (first..).zip(block) {
-                // A row is written even if its element is false. The next row then overwrites it, or it is the first
-                // unused row.
+                // A row is written even if its element is false. The next row then overwrites it or, after the last
+                // row, the fill of unused rows.
                 let Some(row) = rows.get_mut(next * columns..(next + 1) * columns) else {
                     return next + count(&mask[line_number * inner + position..]);
                 };
@@ -130,7 +130,7 @@ fn update_units<const N: usize>(
             line(inner, source, from, mask, dest, to.wrapping_add(at));
         }
     };
-    let threads = threads.worth(walk.bytes(), walk.units());
+    let threads = threads.count_for(walk.bytes(), walk.units());
     match walk.part_of(dest) {
         Some(part) if threads > 1 => {
             let bytes = inner.size * N;
@@ -162,7 +162,7 @@ fn line<const N: usize>(
         (1, 1, 1) => {
             let units = dest[to..to + size].iter_mut().zip(&source[from..]);
             for ((dest, source), &byte) in units.zip(mask) {
-                // Not a branch, so that the compiler can use vector instructions.
+                // Each element is stored, without a branch, so that the compiler can use vector instructions.
                 *dest = if byte == 0 { *dest } else { *source };
             }
         }

@@ -13,10 +13,9 @@ use core::{
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
-/// The size in bytes of the smallest result for which stores that bypass the caches save time: more than the
-/// last-level cache that most processors have for a core. After such a result is written, at most its end is in a
-/// cache.
-pub(super) const STREAMED: usize = 32 << 20;
+/// The size in bytes of the smallest result for which stores that bypass the caches save time: more than a core's share
+/// of the last-level cache in most processors. After such a result is written, at most its end is in a cache.
+pub(super) const MIN_STREAMED_BYTES: usize = 32 << 20;
 
 /// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on
 /// processors other than x86-64.
@@ -26,7 +25,7 @@ pub(super) fn prefetch(bytes: &[u8], at: usize) {
 }
 
 /// Asks Linux to map the unused pages of this memory as pages of 2 MiB. Linux maps and clears a page when it is first
-/// used, and new results of 4 MiB or more took 30 to 100 % more time with pages of 4 KiB than with pages of 2 MiB. The
+/// used, and new results of 4 MiB or more take 30 to 100 % more time with pages of 4 KiB than with pages of 2 MiB. The
 /// bytes keep their values. Does nothing for memory of less than [`HUGE_PAGES_MIN_BYTES`] bytes, on other systems, and
 /// without the standard library.
 pub(crate) fn map_in_large_pages<T>(memory: &mut [T]) {
@@ -87,10 +86,10 @@ mod system {
 pub struct NewMemory<'a> {
     /// The bytes that are not initialized yet.
     bytes: &'a mut [MaybeUninit<u8>],
-    /// The number of initialized bytes before `bytes` that are not counted in `with_values` yet.
+    /// The number of initialized bytes before `bytes` that are not counted in `initialized_count` yet.
     copied: usize,
     /// The number of initialized bytes of the whole result.
-    with_values: &'a AtomicUsize,
+    initialized_count: &'a AtomicUsize,
 }
 
 impl<'a> NewMemory<'a> {
@@ -135,13 +134,13 @@ impl<'a> NewMemory<'a> {
 
     /// Calls `fill`, which must initialize each byte, and returns the bytes.
     pub(super) fn filled(self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
-        let with_values = AtomicUsize::new(0);
+        let initialized_count = AtomicUsize::new(0);
         fill(NewMemory {
             bytes: &mut *self.bytes,
             copied: 0,
-            with_values: &with_values,
+            initialized_count: &initialized_count,
         });
-        let filled = with_values.into_inner();
+        let filled = initialized_count.into_inner();
         assert_eq!(filled, self.len(), "each byte of a result is written");
         // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number
         // of all bytes, so all are initialized.
@@ -167,7 +166,8 @@ impl<'a> NewMemory<'a> {
 
 impl Drop for NewMemory<'_> {
     fn drop(&mut self) {
-        self.with_values.fetch_add(self.copied, Ordering::Relaxed);
+        self.initialized_count
+            .fetch_add(self.copied, Ordering::Relaxed);
     }
 }
 
@@ -186,13 +186,13 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     // SAFETY: memory for values that need not be initialized is also memory for bytes that need not be initialized.
     #[expect(unsafe_code, reason = "bytemuck does not cast memory without values")]
     let memory = unsafe { slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
-    let with_values = AtomicUsize::new(0);
+    let initialized_count = AtomicUsize::new(0);
     let outcome = fill(NewMemory {
         bytes: memory,
         copied: 0,
-        with_values: &with_values,
+        initialized_count: &initialized_count,
     })?;
-    let filled = with_values.into_inner();
+    let filled = initialized_count.into_inner();
     assert_eq!(filled, bytes, "each byte of a result is written");
     // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number of
     // all bytes, so all are initialized, and any bytes are a valid value of a `Pod` type.
@@ -206,7 +206,7 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     Ok((values, outcome))
 }
 
-/// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] creates it.
+/// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] makes a `Lines`.
 pub(super) struct Lines<'d> {
     streams: bool,
     /// Keeps written lines borrowed, because nothing may read them before the fence.
@@ -216,7 +216,7 @@ pub(super) struct Lines<'d> {
 /// Calls `write`. If `streams` is true, the lines that it writes bypass the caches on x86-64. An ordinary store reads a
 /// line into the cache before it changes the line, and a streaming store does not.
 pub(super) fn streaming<'d>(streams: bool, write: impl FnOnce(&mut Lines<'d>)) {
-    /// Executes the fence when it is dropped, even if `write` panics.
+    /// Executes the fence when this value is dropped, even if `write` panics.
     struct FenceOnDrop;
     impl Drop for FenceOnDrop {
         fn drop(&mut self) {

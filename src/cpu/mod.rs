@@ -10,7 +10,8 @@
 //! |---|---|
 //! | unit | the bytes that a walk (`src/walk.rs`) takes at a time: 1, 2, 4, 8 or 16 |
 //! | piece | bytes that are contiguous both in the source and in the result; often several units |
-//! | row, block | pieces at a constant distance in the source; rows at a constant distance |
+//! | row | pieces at a constant distance in the source |
+//! | block | rows at a constant distance in the source |
 //! | group | blocks at a constant distance or, with index tuples, all units that share a tuple |
 //! | place | the offset in bytes of a group's start, in the array that its index tuple points into |
 //! | kernel | a Rust loop that moves rows of pieces |
@@ -26,7 +27,7 @@
 //! | `locate` | the places that index tuples point at |
 //! | `make` | how the groups of a gather or a crop are copied |
 //! | `weave` | how arrays are interleaved, as in a stack of planes |
-//! | `outer` | outer index expressions, and gathers of short groups that share their tuples |
+//! | `outer` | outer index expressions (`numpy.ix_`), and gathers of short groups by the same tuples in each row |
 //! | `paste` | which thread writes which boxes of a paste |
 //! | `place` | writes with gaps, as in updates, gradients and crops, and the zeros in the gaps |
 //! | `keep` | which pieces a mask keeps |
@@ -72,7 +73,7 @@ mod transpose;
 mod weave;
 
 #[cfg(any(test, feature = "test-seams"))]
-pub(crate) use dest::FOR_ANY_RESULT;
+pub(crate) use dest::ALWAYS_UNINITIALIZED;
 pub(crate) use dest::{Dest, fill_values};
 pub use indices::IndexElement;
 pub(crate) use indices::Indices;
@@ -108,7 +109,7 @@ enum MoveLoops<'a> {
     StridedWrites(&'a Walk),
     Fill(&'a Walk),
     Gather(&'a Walk),
-    /// [`MoveLoops::Gather`] into a temporary buffer, and strided writes from the buffer.
+    /// [`MoveLoops::Gather`] into a temporary buffer, then [`MoveLoops::StridedWrites`] from the buffer.
     Staged(&'a Walk),
     Paste(&'a Walk),
     Scatter(&'a Walk, Scatter),
@@ -305,8 +306,8 @@ impl Move {
         }
     }
 
-    /// For a transposed slice, returns the number of pieces that the CPU copies one by one in tiles of many short
-    /// axes, or 0 if it transposes squares of pieces. Returns `None` for other moves, and for pieces so close together
+    /// For a transposed slice, returns the number of pieces that the CPU copies one by one in tiles of many short axes,
+    /// or 0 if it uses the tiles of `transpose.rs`. Returns `None` for other moves, and for pieces so close together
     /// that moving them takes no longer than a copy.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn transposed(&self) -> Option<usize> {
@@ -359,7 +360,7 @@ mod tests {
     use super::{Indices, Threads, fill_values};
     use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
 
-    /// Gathers columns of a matrix: all or some, adjacent or far apart, within the matrix or outside it.
+    /// Gathers all or some columns of a matrix. The columns are adjacent or far apart, and some are outside the matrix.
     #[test]
     fn columns_go_where_their_indices_say() {
         for (rows, columns, step) in [(5, 70, 1), (40, 70, 3), (130, 9000, 7), (3, 9000, 2087)] {
@@ -400,8 +401,7 @@ mod tests {
         }
     }
 
-    /// Long rows are copied to new memory, even if the part of a thread begins within a row. Rows without a source are
-    /// zero.
+    /// Long rows are copied to new memory, even if a thread's part begins within a row. Rows without a source are zero.
     #[test]
     fn long_rows_go_to_new_memory() {
         let source: Vec<u8> = (0..=250).cycle().take(3 * 5 * 9000).collect();
@@ -472,7 +472,7 @@ mod tests {
             (&[5, 7, 3], "1:, 2:, 1:", &[0, 1, 2], &[DType::Complex128]),
             (&[5, 19, 3], "...", &[0, 2, 1], &SIZES),
             (&[4, 9, 3, 20], "...", &[3, 1, 2, 0], &SIZES),
-            // A tile has several short rows of pixels.
+            // In the next two cases, a tile has several short rows of pixels.
             (&[9, 40, 3], ":, 3:37, :", &[2, 0, 1], &SIZES),
             (&[3, 70, 30, 4], ":, 1:, ::-1, :3", &[3, 0, 1, 2], &SIZES),
             // 3 lanes are few and 17 are many: `transpose.rs` moves pieces differently above `FEW_LANES`, 16.

@@ -8,7 +8,7 @@ use crate::{layout::along, walk::Dim};
 /// a division. The iteration does not end: after the last position it starts again at the first.
 pub(super) struct Odometer<'a, F> {
     dims: &'a [Dim],
-    /// The stride of a dimension: its distance in the source, in the destination, or between tuples.
+    /// Returns the stride of a dimension: its distance in the source, in the destination, or between tuples.
     stride: F,
     /// The digits of the next position, innermost first.
     digits: Vec<usize>,
@@ -38,7 +38,7 @@ impl<'a, F: Fn(&Dim) -> isize> Odometer<'a, F> {
 impl<F: Fn(&Dim) -> isize> Iterator for Odometer<'_, F> {
     type Item = usize;
 
-    // The sum wraps if it is negative, and while it is carried from one position to the next.
+    // A negative sum wraps. The sums between two positions, while digits carry, can also wrap.
     fn next(&mut self) -> Option<usize> {
         let sum = self.sum;
         for (dim, digit) in self.dims.iter().rev().zip(&mut self.digits) {

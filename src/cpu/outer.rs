@@ -1,6 +1,6 @@
 //! Copies pieces to or from places that are sums. Each dimension adds a distance that depends only on the position
-//! along this dimension. Outer index expressions copy from such places, and so do gathers along the last axis, where
-//! all rows share the index tuples. Updates by index expressions write to such places.
+//! along this dimension. Outer index expressions, as with `numpy.ix_`, copy from such places. So do gathers along the
+//! last axis, in which all rows use the same index tuples. Updates by index expressions write to such places.
 
 use super::{
     Dest, Threads,
@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 /// A dimension of the result.
 pub(super) enum Chosen {
-    /// The positions of an axis of the source, in their order.
+    /// All positions of an axis of the source, in order.
     All(Axis),
     /// For each position of the result, the distance in bytes that it adds to the place of a piece. A negative distance
     /// wraps.
@@ -76,7 +76,7 @@ pub(crate) fn run(
     while let Some(dim) = dims.pop_if(|dim| contiguous(dim, bytes)) {
         bytes *= dim.size();
     }
-    let threads = threads.worth(dest.len(), dest.len() / bytes);
+    let threads = threads.count_for(dest.len(), dest.len() / bytes);
     copy((view.offset * unit, bytes), &dims, source, dest, threads);
 }
 
@@ -110,12 +110,11 @@ pub(super) fn copy(
     });
 }
 
-/// The bytes to prefetch while a row is copied, because the processor cannot predict the order of a list. While the
-/// first piece of a row is copied, the lowest place of the next row is prefetched, and for each further piece a place
-/// that is `step` bytes higher.
+/// The places to prefetch while a row is copied, because the processor cannot predict the order of a list. There is one
+/// prefetch for each piece: the first at the lowest place of the next row, each further one `step` bytes higher.
 #[derive(Clone, Copy)]
 struct Ahead {
-    /// The distance of a row's lowest place from the row's start.
+    /// The distance in bytes of a row's lowest place from the row's start. A negative distance wraps.
     first: usize,
     step: usize,
 }
@@ -143,8 +142,8 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Returns the offset in bytes of row `number` in the source. For the row after the last, the sum wraps and is not
-    /// used.
+    /// Returns the offset in bytes of row `number` in the source. For the row after the last, returns the offset of row
+    /// 0, which is then only prefetched.
     fn row(&self, mut number: usize) -> usize {
         let mut place = self.base;
         for dim in self.outer.iter().rev() {
@@ -197,8 +196,8 @@ impl CopyTask for Pieces<'_> {
 }
 
 /// Writes pieces of `bytes` bytes to `dest`. In `values`, they begin `step` bytes apart. The place of a piece is
-/// `base` plus one distance in bytes from each dimension; the last dimension varies fastest. If several pieces have
-/// the same place, the last one stays.
+/// `base` plus one distance in bytes from each dimension; the last dimension varies fastest. If several pieces have the
+/// same place, the last piece stays.
 pub(crate) fn write(
     (mut base, bytes): (usize, usize),
     mut dims: &[Vec<usize>],

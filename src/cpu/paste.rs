@@ -90,7 +90,7 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
 
     fn thread_count(&self, threads: Threads) -> usize {
         let bytes = self.walk.bytes();
-        threads.worth(bytes, self.boxes * BOX_NS + bytes / LINE)
+        threads.count_for(bytes, self.boxes * BOX_NS + bytes / LINE)
     }
 
     /// Returns the lowest byte of x, and the distance in bytes between its items. If the bytes of items overlap or
@@ -114,7 +114,8 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         }
     }
 
-    /// Writes the boxes in `dest`, which begins at byte `first` of x. Up to `threads` threads write each box.
+    /// Writes the boxes that are in `dest`, the part of x that begins at byte `first`. Up to `threads` threads write
+    /// each box.
     fn write_boxes(
         &self,
         found: &Located,
@@ -146,7 +147,7 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                     (at < dest_end)
                         .then(|| (along(from, apart, number), at.wrapping_add_signed(to)))
                 });
-            if part.contiguous() == part.units() && threads.worth(bytes, 0) == 1 {
+            if part.contiguous() == part.units() && threads.count_for(bytes, 0) == 1 {
                 let (dest, boxes) = (&mut *dest, same_place);
                 with_copy_kernel(
                     bytes,
@@ -186,8 +187,9 @@ impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     }
 }
 
-/// Sorts a walk so that destinations ascend, and sets its `from` and `to` to 0. Returns the walk and these two
-/// numbers: the unit of the box where the walk began, and the distance in x from the box's place to its lowest unit.
+/// Sorts a walk so that destinations ascend, and sets its `from` and `to` to 0. Returns the walk and the two replaced
+/// numbers: the unit of the box where the walk begins, and the distance in units, in x, from the box's place to its
+/// lowest unit.
 fn ascending_walk(mut walk: Walk) -> (Walk, isize, isize) {
     walk.dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
     walk.make_ascending();

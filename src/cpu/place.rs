@@ -25,7 +25,7 @@ const STAGE_BYTES: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
     let rows = StoreRows::from_walk(walk);
-    threads::explain(most.worth(bytes, rows.single_copies()), rows.describe())
+    threads::explain(most.count_for(bytes, rows.single_copies()), rows.describe())
 }
 
 /// The loop that writes the pieces of a row.
@@ -88,7 +88,7 @@ pub(super) struct StoreRows<'a> {
     /// If several rows are contiguous in the destination, the size in bytes of these rows. Otherwise the size of one
     /// row's pieces.
     bytes: usize,
-    /// The dimensions outside of the `bytes` bytes that one call of the loop writes, outermost first.
+    /// The dimensions that number the calls of the loop, outermost first. Each call writes `bytes` bytes.
     outer: &'a [Dim],
     store: StoreLoop<'a>,
 }
@@ -177,7 +177,7 @@ impl<'a> StoreRows<'a> {
         // If destinations do not ascend, the halves of the walk do not write to disjoint parts, so one thread writes
         // all.
         let threads = match self.walk.is_ascending() {
-            true => most.worth(bytes, self.single_copies()),
+            true => most.count_for(bytes, self.single_copies()),
             false => 1,
         };
         if threads == 1 {

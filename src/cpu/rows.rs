@@ -114,8 +114,8 @@ impl CopyTask for PieceRows<'_> {
     }
 }
 
-/// Returns the innermost dimension in bytes and the other dimensions unchanged. If there are no dimensions, returns
-/// [`Axis::ONE`] instead.
+/// Returns the innermost dimension as an axis, in bytes, and the other dimensions unchanged. Without dimensions, the
+/// axis is [`Axis::ONE`].
 pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     match dims.split_last() {
         Some((last, outer)) => (Axis::of(unit, last), outer),

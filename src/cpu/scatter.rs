@@ -3,8 +3,8 @@
 //!
 //! A row's place is the offset in bytes of its slice in the destination. The places of all rows are computed first, so
 //! nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
-//! destination, goes through all rows, and combines the rows with a slice in this part. So the rows of a slice are
-//! combined in order on any number of threads.
+//! destination, goes through all rows, and combines only the rows whose slice is in this part. So the rows of a slice
+//! are combined in order on any number of threads.
 
 use super::{
     combine::{self, ThreadShare},
@@ -103,7 +103,7 @@ impl<'a> ScatterRows<'a> {
             row: run.size,
             numbering,
             windows,
-            threads: threads.worth(walk.bytes(), 4 * walk.rows()),
+            threads: threads.count_for(walk.bytes(), 4 * walk.rows()),
         };
         let row = run.size.cast_signed();
         match windows.split_last() {

@@ -2,7 +2,7 @@
 //!
 //! | name | meaning |
 //! |---|---|
-//! | run | pieces that are contiguous in the result: those at all positions of its innermost axes |
+//! | run | the pieces at all positions of the result's innermost axes; they are contiguous in the result |
 //! | near axes | the axes along which pieces are nearest to each other in the source |
 //! | lane | the contiguous part of the result for one position of the near axes that are not in a run |
 //! | tile | the next run of each lane: a few cache lines in each direction |
@@ -16,7 +16,7 @@
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    memory::{self, LINE, STREAMED},
+    memory::{self, LINE, MIN_STREAMED_BYTES},
     odometer::Odometer,
     rows::Axis,
     threads,
@@ -34,17 +34,17 @@ const LONG_ROW_BYTES: usize = 4 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
 /// processor then translates its address only once.
 const PAGE: usize = 4 << 10;
-/// The same size for a small result, because larger tables take more time than they save.
+/// Replaces [`PAGE`] for a small result, because larger tables would take more time than they save.
 const NEAR_BYTES: usize = 4 * LINE;
 /// The size in bytes below which a result is small.
 const SMALL_RESULT: usize = 512 << 10;
-/// The number of pieces of a run that are copied from one lane of a group before the next lane. If strides are powers
-/// of 2, the cache lines of these pieces compete for only 8 or 12 places in the first-level cache.
+/// The number of pieces of a run that are copied for one lane before the pieces of the next lane. If strides are powers
+/// of 2, the first-level cache can hold only 8 or 12 of the cache lines that these pieces are in.
 const RUNS_AT_ONCE: usize = 8;
 /// The maximum number of lanes of a tile. Each lane is a stream of writes.
-const LANES: usize = 1 << 10;
+const MAX_LANES: usize = 1 << 10;
 /// The maximum number of slices of a plane.
-const SLICES: usize = 1 << 12;
+const MAX_SLICES: usize = 1 << 12;
 
 /// A transposed slice of many short axes. Distances are in bytes of the source.
 pub(super) struct ShortAxes {
@@ -58,9 +58,9 @@ pub(super) struct ShortAxes {
     bands: Vec<usize>,
     /// For each slice of a plane, the number of the band that it belongs to.
     band_of_slice: Vec<usize>,
-    /// The dimensions outside of planes.
+    /// The dimensions that number the planes.
     planes: Vec<Dim>,
-    /// The dimensions of a lane outside of runs.
+    /// The dimensions that number the runs of a lane.
     between: Vec<Dim>,
     /// A run reads one part of the source at each position of its axes that are not near. These are the distances of
     /// the parts from the first part.
@@ -119,7 +119,7 @@ impl ShortAxes {
             let axis_lanes = if n < first { axes[n].size } else { 1 };
             if reach >= max_tile_bytes
                 || axis_distance >= LINE.max(reach + 1)
-                || lanes * axis_lanes > LANES
+                || lanes * axis_lanes > MAX_LANES
             {
                 break;
             }
@@ -138,7 +138,7 @@ impl ShortAxes {
                 _ => (0, 0),
             };
             let slices = axes[from..to].iter();
-            if slices.map(|axis| axis.size).product::<usize>() <= SLICES {
+            if slices.map(|axis| axis.size).product::<usize>() <= MAX_SLICES {
                 break (from, to);
             }
             near.pop();
@@ -289,7 +289,7 @@ impl CopyTask for RunTiles<'_, '_> {
         } = band;
         let mut places = Odometer::at(&axes.between, |dim| dim.from, first);
         let bytes = axes.run.len() * kernel.bytes();
-        let streams = axes.bytes() >= STREAMED && bytes.is_multiple_of(LINE);
+        let streams = axes.bytes() >= MIN_STREAMED_BYTES && bytes.is_multiple_of(LINE);
         let piece = |from: usize, to: &mut [u8]| {
             let copied = kernel.copy(source, from, to);
             copied.expect("a plan's pieces lie within its source");
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Transposes random short axes on 1 to 3 threads. Some of them are reversed, repeated or far apart.
+    /// Transposes random short axes on 1 to 3 threads. Some of the axes are reversed, repeated or far apart.
     #[test]
     fn pieces_go_where_the_axes_say() {
         let (mut random, mut tried, mut with_lanes) = (Random(5), 0, 0);
@@ -408,14 +408,14 @@ mod tests {
         assert!(with_lanes > 200, "{with_lanes}");
     }
 
-    /// A result that is large enough to bypass the caches.
+    /// Transposes short axes into a result that is large enough to bypass the caches.
     #[test]
     fn runs_are_streamed() {
         let axes: Vec<Dim> = (0..22).map(|n| Dim::shared(2, 8 << n)).collect();
         let (row, dims) = axes.split_last().unwrap();
         let row = Axis::of(1, row);
         let axes_of = ShortAxes::find(1, 8, dims, row).unwrap();
-        assert!(axes_of.bytes() >= STREAMED);
+        assert!(axes_of.bytes() >= MIN_STREAMED_BYTES);
         let source: Vec<u64> = (0..1 << 22).collect();
         let mut dest = vec![0u64; 1 << 22];
         axes_of.run(

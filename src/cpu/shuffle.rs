@@ -27,7 +27,7 @@ pub(super) const VECTOR: usize = 16;
 
 /// The size in bytes of the longest row that is prefetched before it is written in descending order. In longer rows,
 /// the processor itself prefetches the lines that are written next.
-const FETCHED_ROW: usize = 4 << 10;
+const MAX_PREFETCHED_ROW_BYTES: usize = 4 << 10;
 
 /// The largest number of source vectors that the bytes of one vector of the result can come from.
 const MAX_VECTORS: usize = 4;
@@ -77,7 +77,7 @@ pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
 /// [`NO_BYTE`].
 type ByteNumbers = [u8; VECTOR];
 
-/// For this index, a shuffle writes a zero.
+/// The index for which a shuffle writes a zero.
 const NO_BYTE: u8 = 0xff;
 
 /// A loop that moves pieces by byte shuffles. The pieces are of one of two kinds:
@@ -97,9 +97,9 @@ pub(super) struct Shuffle {
     /// The number of rows, or of pieces of a long row, that fit a vector of the result. For planes, the number of rows
     /// that fit as many vectors as there are planes.
     rows_per_step: usize,
-    /// The number of source vectors that these rows or pieces come from.
+    /// The number of source vectors that the `rows_per_step` rows or pieces come from.
     loads: usize,
-    /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 unless its pieces descend.
+    /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 if its pieces ascend.
     below: usize,
     /// For each vector of the source, the shuffle indices that copy its bytes to a vector of the result. Unused for
     /// planes: each vector of their result has other indices, which `rows` computes.
@@ -247,8 +247,8 @@ impl Shuffle {
                 let mut from = at - below;
                 if DOWN {
                     // A short row is written in descending order but prefetched in ascending order, because the next
-                    // row is above it.
-                    if dest.len() <= FETCHED_ROW {
+                    // row is at higher addresses.
+                    if dest.len() <= MAX_PREFETCHED_ROW_BYTES {
                         for line in (0..dest.len()).step_by(LINE) {
                             memory::prefetch(dest, line);
                         }
@@ -548,7 +548,7 @@ fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffle
     }
 }
 
-/// Copies each piece of `N` bytes if its byte of the mask is not 0, as long as `dest` has room for a vector. Returns
+/// Copies each piece of `N` bytes if its byte of the mask is not 0, while at least a vector of `dest` is left. Returns
 /// the number of bytes of the mask that were read and the number of pieces that were copied.
 ///
 /// A few bits of the mask choose one of `CHOICES` shuffles, which moves the chosen pieces to the front of a vector.
@@ -587,7 +587,7 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
             };
             let bits = (ones >> (group * group_bits)) % CHOICES as u64;
             let chosen = usize::try_from(bits).expect("a few bits");
-            // A vector of single bytes has several groups.
+            // With pieces of 1 byte, a group is only half of a vector.
             let (first, skip) = (
                 group * group_bits * N / VECTOR,
                 group * group_bits * N % VECTOR,

@@ -44,9 +44,9 @@ pub(super) struct LoopNest<'a> {
     block: Axis,
     /// The number of blocks of a group, and the distance from one block to the next.
     group: Axis,
-    /// The dimensions outside of rows.
+    /// The dimensions that number the rows.
     rows: &'a [Dim],
-    /// The dimensions outside of groups.
+    /// The dimensions that number the groups.
     outer: &'a [Dim],
     pub(super) kernel: Kernel,
     /// The tiles that replace the loops of a transposed slice. `None` if the slice is not transposed, or if tiles do
@@ -190,8 +190,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// For a transposed slice of `bytes` bytes, returns the number of pieces that are copied one by one, or 0 if
-    /// squares of pieces are transposed. Returns `None` for other slices, and for pieces that are near each other.
+    /// For a transposed slice of `bytes` bytes, returns the number of pieces that `short_axes.rs` copies one by one, or
+    /// 0 if `transpose.rs` moves the pieces. Returns `None` for other slices, and for pieces that are near each other.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(super) fn transposed(&self, bytes: usize) -> Option<usize> {
         let is_far = matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. });
@@ -212,7 +212,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Returns how many of the pieces in `bytes` bytes of the result are copied one by one: 0 if shuffles move them.
+    /// Returns how many of the pieces in `bytes` bytes of the result are copied one by one: 0 if vector operations move
+    /// them.
     pub(super) fn single_copies(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Shuffle(_) | Kernel::EverySecond { .. } => 0,
@@ -235,8 +236,8 @@ impl<'a> LoopNest<'a> {
         self.write_groups(source, dims, at, first, dest);
     }
 
-    /// Writes the groups at all positions of `dims`. All groups have `bytes` bytes together, and the first group
-    /// begins at byte `at` of the source. `dest` is the part of their result that begins at byte `skip`.
+    /// Writes the groups at all positions of `dims`. The groups have `bytes` bytes in total, and the first group begins
+    /// at byte `at` of the source. `dest` is the part of their result that begins at byte `skip`.
     fn write_groups(
         &self,
         source: &[u8],

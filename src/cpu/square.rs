@@ -31,8 +31,8 @@ use super::{
 };
 use core::mem;
 
-/// Pieces of several lanes that are moved together: for each lane, `count` pieces of each of `rows` rows along `row`.
-/// The pieces of the first lane begin at byte `at` of the source. The pieces of the other lanes follow along `near`.
+/// Pieces of several lanes that are moved together: for each lane, `rows` rows of `count` pieces along `row`. The
+/// pieces of the first lane begin at byte `at` of the source. The pieces of the other lanes follow along `near`.
 pub(super) struct Tile<'a, 'd> {
     pub(super) near: Axis,
     pub(super) row: Axis,
@@ -196,7 +196,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let Tile { source, count, .. } = tile;
         let (near, row) = (tile.near, tile.row);
         // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source
-        // rows, so that the next one begins at a cache line.
+        // rows, so that the next square begins at a cache line.
         let first_rows = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
         let first_rows = if first_rows == 0 { R } else { first_rows };
         let size = C.min(tile.lanes.len());
@@ -204,8 +204,8 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let mut first = 0;
         while first < count {
             let end = match first {
-                0 => first_rows + (TALL - 1) * R,
-                _ => first + TALL * R,
+                0 => first_rows + (LINES_IN_BUFFERS - 1) * R,
+                _ => first + LINES_IN_BUFFERS * R,
             }
             .min(count);
             let mut at = along(tile.at, row.stride, first);
@@ -237,7 +237,8 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
 
 /// The size in bytes of the smallest pieces that are transposed in blocks. A block is a cache line of each of `R` rows
 /// and becomes a cache line of each of `R` lanes. With blocks, few bounds checks are needed and each line is read and
-/// written only once, whatever the distance between rows is. A block of smaller pieces has too many rows for that.
+/// written only once, whatever the distance between rows is. With smaller pieces, a block would have 32 or 64 rows,
+/// which is too many for these gains.
 const MIN_BLOCK_PIECE: usize = 4;
 
 /// The number of cache lines that are written to each lane of a group before the next group, without buffers and in
@@ -246,12 +247,12 @@ const LINES_OF_BLOCKS: usize = 16;
 
 /// The number of cache lines that are written to each lane of a group before the next group, without buffers and
 /// without blocks. With 8, arrays with rows a power of 2 apart take up to 30 % more time than with 4, because the lines
-/// that are read compete for the same places in the first-level cache.
+/// that are read compete for the same few places in the first-level cache.
 const LINES_OF_SQUARES: usize = 4;
 
 /// The number of cache lines that are written to each lane of a group before the next group, through buffers: 1 KiB.
 /// With more lines, too many pages of the source would be read for a group.
-const TALL: usize = 16;
+const LINES_IN_BUFFERS: usize = 16;
 
 #[cfg(test)]
 mod tests {

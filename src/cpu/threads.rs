@@ -6,7 +6,7 @@
 //!
 //! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
 //! the calling thread is in, or else to the global pool. Without the feature `std`, the calling thread writes all
-//! results alone. Only `available_threads` and `run_on_threads` depend on these features.
+//! results alone. Only `available_threads`, `run_on_threads` and `share` depend on these features.
 
 use super::Dest;
 #[cfg(feature = "std")]
@@ -20,16 +20,16 @@ use core::{
 #[cfg(feature = "std")]
 use std::sync::Mutex;
 
-/// The smallest amount of work per thread, in nanoseconds, if there are several threads. Starting a thread takes less
-/// time.
+/// The smallest amount of work per thread, in nanoseconds, if several threads are used. It is more than the time to
+/// start a thread.
 const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
 /// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
 /// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
-/// to prefetch. Two threads would also more often be the first to write to the same page of 2 MiB of a new result,
-/// which the system then clears for both. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and
-/// results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
+/// to prefetch. Two threads would also more often write to the same new page of 2 MiB at the same time, and the system
+/// would clear a page for each thread. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and results
+/// in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
 /// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
 /// take fewer parts than the others.
@@ -38,7 +38,8 @@ const PARTS_PER_THREAD: usize = 4;
 /// The largest number of threads that may write a result, the calling thread included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Threads {
-    /// The number. `None` stands for the number of cores or, with rayon, the number of threads of the pool.
+    /// The largest number of threads. `None` stands for the number of cores or, with rayon, the number of threads of
+    /// the pool.
     bound: Option<NonZero<usize>>,
     /// True if all threads write even a small result, at most one thread per byte. Tests set this, so that their small
     /// results are cut into parts.
@@ -56,17 +57,17 @@ impl Threads {
         }
     }
 
-    /// Returns the same number as [`Self::worth`]. Does not compute the number of pieces for a small result, because
-    /// it takes some time. There are at most two pieces for each byte.
+    /// Returns the same number as [`Self::count_for`]. For a small result it does not call `pieces`, because counting the
+    /// pieces takes some time. `pieces` returns at most two for each byte.
     pub(super) fn worth_of(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
         let is_small = bytes + bytes / BYTES_PER_NS < MIN_NS_PER_THREAD;
-        self.worth(bytes, if is_small { 0 } else { pieces() })
+        self.count_for(bytes, if is_small { 0 } else { pieces() })
     }
 
     /// Returns how many threads write a result of `bytes` bytes: one for every [`MIN_NS_PER_THREAD`] nanoseconds of
     /// work, at least 1 and at most the bound. `pieces` is the number of pieces that are copied one by one. Each piece
     /// takes about a nanosecond in addition to the time for its bytes.
-    pub(super) fn worth(self, bytes: usize, pieces: usize) -> usize {
+    pub(super) fn count_for(self, bytes: usize, pieces: usize) -> usize {
         let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
         let worth = work / MIN_NS_PER_THREAD;
         #[cfg(any(test, feature = "test-seams"))]

@@ -17,7 +17,7 @@
 use super::{
     fixed_copy::with_copy_kernel,
     kernel::Kernel,
-    memory::{self, LINE, Lines, STREAMED},
+    memory::{self, LINE, Lines, MIN_STREAMED_BYTES},
     odometer::Odometer,
     rows::{Axis, along, split_innermost, split_pieces},
     shuffle::{SHUFFLES, VECTOR},
@@ -71,8 +71,8 @@ struct LaneBand<'d> {
 impl<'a> Tiles<'a> {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
     /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` if tiles do not help: if
-    /// no other dimension has a shorter distance in the source than `row`, not counting distance 0, if a row is shorter
-    /// than a vector, or if pieces are long and would not be moved in the order of the source.
+    /// `row` already has the shortest distance in the source, except for distances of 0, if a row is shorter than a
+    /// vector, or if pieces are long and would not be moved in the order of the source.
     pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
@@ -103,7 +103,7 @@ impl<'a> Tiles<'a> {
         let bytes = self.result_bytes();
         let shortest = if bytes <= SECOND_LEVEL_CACHE {
             8
-        } else if bytes < STREAMED {
+        } else if bytes < MIN_STREAMED_BYTES {
             12
         } else {
             16
@@ -155,7 +155,7 @@ impl<'a> Tiles<'a> {
     fn bypasses_caches(&self) -> bool {
         let (row, lane) = (self.row.size * self.piece, self.lane_bytes());
         let short_rows = row <= 4 * LINE && row < lane;
-        self.result_bytes() >= STREAMED && lane.is_multiple_of(LINE) && !short_rows
+        self.result_bytes() >= MIN_STREAMED_BYTES && lane.is_multiple_of(LINE) && !short_rows
     }
 
     /// Returns the size of the whole result in bytes.

@@ -17,11 +17,11 @@ use crate::{DType, View, walk::Walk};
 /// The size of a stage in bytes. The first-level cache holds the stage and the block of the result.
 const STAGE_BYTES: usize = 8 << 10;
 
-/// The size in bytes of the shortest block of an array. It limits the number of arrays, because copies of fewer bytes
-/// take longer than they save.
+/// The size in bytes of the shortest block of an array. With more arrays, blocks would be shorter, and copying them
+/// would take longer than it saves.
 const MIN_BLOCK_BYTES: usize = 128;
 
-/// The size in bytes of the longest pieces. Copying longer pieces one by one is as fast.
+/// The maximum size of a piece in bytes. Copying longer pieces one by one is as fast as interleaving them here.
 const MAX_PIECE_BYTES: usize = 16;
 
 /// An interleaving of arrays that have the same length.
@@ -60,7 +60,7 @@ impl Weave {
 
     /// Returns the number of threads that write a result of `bytes` bytes.
     fn thread_count(self, bytes: usize, threads: Threads) -> usize {
-        threads.worth(bytes, bytes / MIN_BLOCK_BYTES)
+        threads.count_for(bytes, bytes / MIN_BLOCK_BYTES)
     }
 
     pub(crate) fn explain(self, bytes: usize, threads: Threads) -> String {

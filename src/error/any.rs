@@ -1,4 +1,4 @@
-//! [`Error`], the type of all errors. The other files construct its variants.
+//! [`Error`], the type of all errors of this crate.
 
 use super::{ArgumentError, Cause, ParseError};
 use crate::prelude::*;

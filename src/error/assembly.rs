@@ -9,12 +9,12 @@ pub(crate) fn axis_out_of_range(axis: isize, rank: usize) -> Error {
     argument!(Axis, "axis is {axis}, but each array {}", AxisList(rank))
 }
 
-/// Returns the error for a call without arrays. Its result would have no shape.
+/// Returns the error for a call without arrays, for which the shape of the result is unknown.
 pub(crate) fn no_arrays() -> Error {
     argument!(NoArrays, "there are no arrays: pass at least one")
 }
 
-/// Returns the error for an array with a shape that does not fit the shape of the first.
+/// Returns the error for an array with a shape that does not fit the shape of the first array.
 pub(crate) fn array_shape(
     number: usize,
     found: &[usize],
@@ -92,7 +92,7 @@ pub(crate) fn too_many_pieces(pieces: usize, most: usize) -> Error {
     )
 }
 
-/// Returns the error for a value for padding that is not a scalar.
+/// Returns the error for a padding constant that is not a scalar.
 pub(crate) fn constant_not_scalar(shape: &[usize]) -> Error {
     argument!(
         Constant,

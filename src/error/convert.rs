@@ -26,7 +26,7 @@ pub(crate) fn unsupported_operation(operation: &str) -> Error {
     )
 }
 
-/// Returns the error for a conversion table for another element type than the source's.
+/// Returns the error for a conversion table that was made for another element type than the source's.
 pub(crate) fn wrong_table_source(found: DType, needed: DType) -> Error {
     argument!(
         ConvertSource,

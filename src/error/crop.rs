@@ -1,11 +1,11 @@
 //! Errors of crops and pastes. `x` is the array that is cropped or pasted into, and a `dimension` is a dimension of
-//! `x`. Each position along its first dimension is an item.
+//! `x`. Each position along the first dimension of `x` is an item.
 
 use super::{Error, argument};
 use crate::text::{Shape, counted};
 
-/// Returns the error for an `x` with too few dimensions: it needs one for the items, and then one for each of the
-/// sizes.
+/// Returns the error for an `x` with too few dimensions: it must have one for the items and one for each size of the
+/// boxes.
 pub(crate) fn rank_too_low(x: &[usize], sizes: &[usize]) -> Error {
     argument!(
         CropRank,
@@ -50,7 +50,8 @@ pub(crate) fn wrong_shape(
     )
 }
 
-/// Returns the error for `begins` that are not a matrix, or whose number of columns fits no number of box dimensions.
+/// Returns the error for `begins` that are not a matrix, or that have the wrong number of columns for every number of
+/// box dimensions.
 pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
     argument!(
         CropShape,

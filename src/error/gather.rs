@@ -1,5 +1,5 @@
-//! Errors of gathers. If several errors apply to an operation of TensorFlow, the crate returns the one that TensorFlow
-//! raises.
+//! Errors of gathers. If arguments break several rules of a TensorFlow operation, the crate returns the error that
+//! TensorFlow raises.
 
 use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
@@ -38,8 +38,8 @@ pub(crate) fn index_depth(
     )
 }
 
-/// Returns the error for a `batch_dims` of `gather_nd` that is negative, or that is neither 0 nor below both the rank
-/// of `params` and the rank of `indices`.
+/// Returns the error for a negative `batch_dims` of `gather_nd`, or a positive one that is not below the ranks of both
+/// `params` and `indices`.
 pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: usize) -> Error {
     argument!(
         BatchDims,

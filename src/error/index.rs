@@ -50,7 +50,7 @@ pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Er
     )
 }
 
-/// Returns the error for an array in an outer expression that does not have exactly one dimension.
+/// Returns the error for an outer expression with an array that does not have exactly one dimension.
 pub(crate) fn outer_rank(item: usize, rank: usize) -> Error {
     argument!(
         OuterRank,

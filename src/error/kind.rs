@@ -3,7 +3,7 @@
 macro_rules! kinds {
     ($($kind:ident $name:literal $what:literal;)*) => {
         /// The rule that arguments break. The kind of an error stays the same even if its message changes. The "Errors"
-        /// sections of calls list the kinds.
+        /// sections of functions list the kinds.
         ///
         /// ```
         /// use wgslice::{error::ArgumentKind, slice, Backend, Error};

@@ -21,13 +21,13 @@ impl ParseError {
     }
 }
 
-/// The largest number of characters of the text that are displayed.
+/// The maximum number of characters of the text in the message.
 const MAX_SHOWN: usize = 100;
 
 impl ParseError {
     fn shown(&self) -> String {
         let length = self.text.chars().count();
-        // Of a long text, only the part around the caret is shown.
+        // If the text is long, only the part around the caret is shown.
         let begin = self
             .position
             .saturating_sub(MAX_SHOWN / 2)

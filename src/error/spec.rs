@@ -1,7 +1,7 @@
 //! Errors of slices.
 //!
-//! Each error that TensorFlow raises for a slice has a function here. If several errors apply, the crate returns the
-//! one that TensorFlow raises. Messages count the dimensions of the input from 0.
+//! Each error that TensorFlow raises for a slice has a function here. If arguments break several rules, the crate
+//! returns the error that TensorFlow raises. Messages count the dimensions of the input from 0.
 
 use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;
@@ -111,8 +111,8 @@ pub(crate) fn slice_vectors(begin: usize, size: usize, rank: usize) -> Error {
     )
 }
 
-/// Returns the error for a block with a `begin` that is negative or above the size of the dimension. For a dimension of
-/// size 0, the same error is for a `size` that is neither 0 nor -1.
+/// Returns the error for a block with a `begin` that is negative or above the size of the dimension. In a dimension of
+/// size 0, this is also the error for a `size` that is neither 0 nor -1.
 pub(crate) fn slice_begin(dimension: usize, begin: i64, count: usize) -> Error {
     argument!(
         SliceBegin,

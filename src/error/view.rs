@@ -71,7 +71,8 @@ pub(crate) fn repeated_element(shape: &[usize]) -> Error {
     )
 }
 
-/// Returns the error for a destination for which a bounded search could not rule out that it selects an element twice.
+/// Returns the error for a destination that might select an element twice: the search for such an element ended without
+/// an answer.
 pub(crate) fn undecided_repeats(shape: &[usize], strides: &[isize]) -> Error {
     argument!(
         Undecided,
@@ -92,8 +93,8 @@ pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// Returns the error for a view that extends beyond its memory: it spans the positions `reached`, or it is empty and
-/// its offset is too large.
+/// Returns the error for a view that extends beyond its memory. `reached` has the view's lowest and highest position,
+/// or is `None` for an empty view with an offset that is too large.
 pub(crate) fn outside(
     shape: &[usize],
     strides: &[isize],

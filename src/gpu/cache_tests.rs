@@ -1,4 +1,5 @@
-//! Tests which objects are reused by recordings and tensors, on wgpu's noop backend, which needs no driver.
+//! Tests that recordings and tensors reuse buffers, bind groups and slots, on wgpu's noop backend, which needs no
+//! driver.
 
 use super::{
     Gpu, Texels,
@@ -159,8 +160,8 @@ fn memory_for_texels_is_kept() {
     assert_eq!(*gpu.engine.scratch.texels.lock().unwrap(), []);
 }
 
-/// One dispatch converts texels, even if no slice selects their channels in the wanted order. It uses the conversion
-/// tables that the selection created.
+/// One dispatch converts texels, even if no slice selects their channels in the wanted order. All recordings share one
+/// work and its conversion tables.
 #[test]
 fn texels_are_converted_by_one_dispatch() {
     let gpu = open_noop(8);
@@ -178,8 +179,8 @@ fn texels_are_converted_by_one_dispatch() {
     }
 }
 
-/// A bind group is kept from the second recording of a work with the same buffers. A recording uses the slice's bind
-/// groups twice, and the bind groups of the update and the gather once.
+/// Bind groups are kept from the second recording of a work with the same buffers. For each three buffers,
+/// `record_many` records the slice twice, and the update and the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = open_noop(8);
@@ -227,7 +228,7 @@ fn slots_of_uniforms_are_bounded() {
     assert_eq!(strips(), 0);
 }
 
-/// The works of a prepared plan are kept as long as the plan.
+/// The works of a prepared plan are kept as long as the plan exists.
 #[test]
 fn a_prepared_plan_stays_prepared() {
     let gpu = open_noop(8);
@@ -239,7 +240,7 @@ fn a_prepared_plan_stays_prepared() {
     let buffers = make_buffers(&gpu, 2);
     (0..10_000).for_each(|_| encode_plan(&gpu, &flip_plan(8), &buffers));
     assert_eq!(gpu.engine.cache.kept_works(), 2);
-    // The prepared plan keeps the works, but only for its own device and limits.
+    // The works are used only on the device and with the limits for which they were prepared.
     let ready_count = |gpu: &Gpu| gpu.engine.ready_works(prepared.works(), 0).len();
     assert_eq!(
         [ready_count(&gpu), ready_count(&gpu.with_dispatch_bytes(16))],
@@ -252,7 +253,7 @@ fn a_prepared_plan_stays_prepared() {
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
-    // The works are kept even if they have more dispatches than is allowed for other plans.
+    // Prepared works are kept even if they have more dispatches than the limit for other works.
     let gpu = gpu.with_dispatch_bytes(16);
     let prepared = gpu.prepare(&flip_plan(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 1);
@@ -303,7 +304,7 @@ fn a_search_is_prepared() {
         .unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), works);
     assert_eq!(gpu.engine.pipelines.compiled_programs().len(), compiled);
-    // This also holds for a search with capacity 0, which only counts.
+    // A search with capacity 0, which only counts, can also be prepared.
     let counting = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
     let _prepared = gpu.prepare(&counting).unwrap();
     assert!(gpu.engine.cache.kept_works() > works);
@@ -387,7 +388,7 @@ fn the_pool_is_bounded() {
     assert_eq!(pool_bytes(), 80);
     drop(lend(32));
     assert_eq!(pool_bytes(), 32);
-    // Pooled buffers and tensors together never exceed the peak of tensors.
+    // Pooled buffers and tensors together never hold more bytes than tensors alone have held.
     drop([lend(32), lend(48)]);
     assert_eq!(pool_bytes(), 80);
     // A tensor of another size makes the pool free buffers, the oldest first.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `device` | transfers bytes to an open device and back, waits for it, and reports its failures |
 //! | `engine` | turns plans into commands, on top of `device` |
-//! | `open` | opens a [`Gpu`], which has a device and an engine; the first module, so that the documentation of [`Gpu`] begins with constructors |
+//! | `open` | opens a [`Gpu`], which has a device and an engine; declared first, so that the documentation of [`Gpu`] begins with constructors |
 //! | `record`, `prepared` | record plans into a caller's encoders and passes; prepare plans in advance |
 //! | `run` | runs plans on tensors |
 //! | `texture` | copies the texels of a texture to a tensor and back, through padded rows |
@@ -43,8 +43,8 @@ use std::sync::Arc;
 
 impl Gpu {
     /// Returns the same device with a limit: a dispatch writes at most `bytes` bytes of the result. Limits below 16
-    /// count as 16. Larger results take several dispatches. This helps with drivers that abort long dispatches
-    /// particularly early, and lets other work run between the dispatches.
+    /// count as 16. Larger results take several dispatches. The limit helps with drivers that abort long dispatches,
+    /// and lets other work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
         self.with_changed_engine(|engine| engine.reach.dispatch = bytes.max(VECTOR_BYTES as u64))
@@ -103,8 +103,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the same device, which compiles pipelines for the numbers of dimensions and coordinates of each walk,
-    /// even of a walk with few units. Tests with small data then run the pipelines for large data.
+    /// Returns the same device, but walks with few units do not share pipelines on it. Tests with small data then run
+    /// the pipelines for large data.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -112,7 +112,7 @@ impl Gpu {
         self.with_changed_engine(|engine| engine.reach.tuning.few_units = 0)
     }
 
-    /// Returns the same device, on which no call can block. Tests then run like programs in a browser.
+    /// Returns the same device, but calls on it that would block fail. Tests then run like programs in a browser.
     #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
@@ -153,9 +153,10 @@ impl Gpu {
         &self.open_device().shared.info
     }
 
-    /// Describes the commands that are recorded for a plan on this device: none, a clear, copies, or dispatches and the
-    /// kernel of the first dispatch. The description assumes that each argument is one whole buffer. For a plan that
-    /// changes its destination in place, it includes the cost of a source in the destination's buffer.
+    /// Describes the commands that are recorded for a plan on this device: none, a clear, copies, or dispatches with
+    /// their main kernel. The description assumes that each argument is one whole buffer. For a plan that changes its
+    /// destination in place, the description also has the number of bytes that are copied first if the source is in the
+    /// destination's buffer.
     pub fn explain(&self, plan: &Plan) -> String {
         plan.each_step(|work| {
             let aside = engine::aside::describe_cost(work).unwrap_or_default();
@@ -175,14 +176,14 @@ impl Gpu {
 
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
-    /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
-    ///   hold no more bytes than the peak of tensors since the pool was last emptied. This call empties the pool, and
-    ///   so does running out of device memory. A buffer is also freed when 32 requests for buffers in a row did not
-    ///   reuse it.
-    /// - The scratch memory of scatters, of searches in masks, and of copies from and to textures.
-    /// - Bind groups of buffers that were recorded repeatedly. These bind groups keep the buffers alive.
-    /// - Slots of reports (16 KiB for every 64) and uniforms (64 KiB for every 64), unless a report or a submitted
-    ///   command holds them.
+    /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they hold no
+    ///   more bytes than live tensors alone have held since the pool was last emptied. This call empties the pool, and
+    ///   so does running out of device memory. A buffer is also freed if more than 32 requests for buffers in a row do
+    ///   not reuse it.
+    /// - Scratch memory, for example of scatters, searches in masks, and copies from and to textures.
+    /// - Bind groups for buffers that occur in several recordings. These bind groups keep the buffers alive.
+    /// - Shared buffers for reports (16 KiB each) and uniforms (64 KiB each), unless a report, a prepared plan or a
+    ///   submitted command uses them.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of

@@ -16,9 +16,9 @@ use std::{ops::Deref, sync::Arc};
 /// texels accept it: [`Gpu::encode`], [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
 ///
 /// It owns the pipelines and dispatches, but not the caller's buffers. It is prepared for indices of the plan's type
-/// and for buffer slices with offsets that are multiples of the device's `min_storage_buffer_offset_alignment` (or of
-/// 16, if that is more). With other indices or offsets, or on another device, the first recording computes the
-/// dispatches and might compile a pipeline. While a prepared plan exists, equal plans are also prepared.
+/// and for buffer slices with offsets that are multiples of 16 and of the device's
+/// `min_storage_buffer_offset_alignment`. With other indices or offsets, or on another device, the first recording
+/// computes the dispatches and might compile a pipeline. While a prepared plan exists, equal plans are also prepared.
 ///
 /// A `Prepared` is cheap to clone.
 #[derive(Clone, Debug)]
@@ -170,8 +170,8 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::DTypeOnDevice`] if the shaders cannot combine elements of this type in this way; [`Error::DeviceLimit`]
-    /// if the plan has too many dimensions for a shader, if even a single unit, of 1 to 16 bytes, exceeds the device's
-    /// limits, or if these limits are too low for a shader.
+    /// if the plan has too many dimensions for a shader, or if the device's limits are too low for a shader or for a
+    /// single unit of 1 to 16 bytes.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
         what.moves_to_prepare(self)?
             .0
@@ -186,8 +186,8 @@ impl Gpu {
     }
 }
 
-/// Returns the places of arguments for which a move is prepared: the beginnings of buffers. Returns `None` for a move
-/// that records nothing.
+/// Returns the places of arguments for which a move is prepared: each argument starts at offset 0 of its buffer.
+/// Returns `None` for a move that records nothing.
 fn usual_places(step_move: &Move, tuning: &Tuning) -> Option<ArgumentPlaces> {
     match choose_route(step_move, tuning, false) {
         Route::Nothing => None,

@@ -47,10 +47,10 @@ impl Gpu {
     /// exceptions. Indices must begin at a multiple of 4 bytes. The source and the result of a scatter that computes
     /// with elements must begin at a multiple of the element's size (4 bytes for `complex64`).
     ///
-    /// In an encoder, slices and updates with few or long contiguous rows are recorded as buffer copies, if the source
-    /// has the usage `COPY_SRC`, the result has `COPY_DST`, and both offsets are multiples of 4. A pass takes only
-    /// dispatches. Recording many small plans into one pass saves time, since a pass costs wgpu more time than a
-    /// dispatch.
+    /// In an encoder, slices and updates with few or long contiguous rows are recorded as buffer copies. This requires
+    /// that the source has the usage `COPY_SRC`, the result has `COPY_DST`, and both offsets are multiples of 4. A pass
+    /// takes only dispatches. Recording many small plans into one pass saves time, since a pass costs wgpu more time
+    /// than a dispatch.
     ///
     /// Inputs can be in the buffer of an output. wgpu does not allow one dispatch to read and write the same buffer, so
     /// one more command first copies the input to scratch memory. This memory is kept until [`Gpu::trim`]. The range
@@ -82,9 +82,9 @@ impl Gpu {
     ///
     /// The report counts the tuples of a gather, a crop or a scatter that were out of range: a gather writes zeros for
     /// such tuples, and a scatter drops their rows. If the buffer of the tuples has the usage `COPY_SRC`, the report
-    /// includes the first of them. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error), the report is an
-    /// error if any tuple was out of range, and a scatter then changes nothing. For a plan that searches a mask, the
-    /// report has the number of true elements. For other plans the report is available immediately.
+    /// includes the first out-of-range tuple. Under [`OutOfRange::Error`](crate::options::OutOfRange::Error), the
+    /// report is an error if any tuple was out of range, and a scatter then changes nothing. For a plan that searches a
+    /// mask, the report has the number of true elements. For other plans the report is available immediately.
     ///
     /// # What scatters compute
     ///

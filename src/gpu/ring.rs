@@ -61,8 +61,8 @@ impl PieceRing {
     }
 
     /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,
-    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`PieceRing::submit_piece`] then runs the move
-    /// `device` on the packed bytes; this call only needs the size of its result.
+    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`PieceRing::submit_piece`] later runs the move
+    /// `device` on the packed bytes; here `device` only determines the size of the result.
     pub(crate) fn pack_piece(
         &mut self,
         host: &Move,
@@ -146,7 +146,7 @@ impl PieceRing {
         Ok(Some((slot, bytes)))
     }
 
-    /// Passes the result of a piece that [`PieceRing::wait_for_oldest`] returned to `sink`, and keeps the slot for
+    /// Passes to `sink` the result of a piece that [`PieceRing::wait_for_oldest`] returned, and keeps the slot for
     /// reuse. The outer error is from the device, and the inner error from `sink`.
     pub(crate) fn take_result<R>(
         &mut self,

@@ -21,13 +21,13 @@ impl Gpu {
         let (made, _) = self
             .open_device()
             .record_and_submit(plan.name(), |encoder| {
-                let is_changeable = |(output, in_place): &(DeviceBytes, bool)| {
+                let output_to_change = |(output, in_place): &(DeviceBytes, bool)| {
                     self.open_device()
                         .tensor_to_change(encoder, output, *in_place)
                 };
                 let outputs = outputs
                     .iter()
-                    .map(is_changeable)
+                    .map(output_to_change)
                     .collect::<Result<Vec<_>, _>>()?;
                 let (needed, made) = (plan.inputs(), plan.outputs());
                 let sources = needed.iter().zip(inputs);

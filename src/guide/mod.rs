@@ -33,8 +33,8 @@
 //! | two shaders for a paged cache of keys and values | `examples/kv_cache.rs` |
 //! | a shader or a loop that separates the planes of an NV12 video frame | `examples/nv12_planes.rs` |
 //!
-//! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Every example is tested: the pages run on
-//! `Backend::cpu()`, and any other backend gives the same bits.
+//! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Tests run the examples of these pages on
+//! `Backend::cpu()`; other backends give bit-identical results.
 //!
 //! | coming from | page |
 //! |---|---|

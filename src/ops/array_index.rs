@@ -1,13 +1,13 @@
 //! NumPy's index expressions with arrays, such as `x[[0, 2], :, [[1], [3]]]`, and outer expressions, as with
 //! `numpy.ix_` and Zarr's `oindex`.
 //!
-//! The slice entries make a view; a dimension that an array indexes stays whole in it. If the arrays are broadcast
-//! against each other, they become the index tuples of one gather from this view, and the result has their dimensions
-//! where NumPy puts them. An outer expression is a gather along each indexed dimension. The first gather goes along the
-//! dimension that keeps the smallest share, so the product of the arrays is never in memory. On the CPU, `cpu/outer.rs`
-//! does all gathers of an outer expression in one pass.
+//! The slice entries select a view, in which the dimensions that arrays index stay whole. Arrays that are broadcast
+//! against each other become the index tuples of one gather from this view. The result has their dimensions where NumPy
+//! puts them. An outer expression becomes one gather along each indexed dimension, so no list of all combinations of
+//! positions is in memory. The dimension that keeps the smallest share of its positions comes first. On the CPU,
+//! `cpu/outer.rs` does all gathers of an outer expression in one pass.
 //!
-//! This module checks positions and converts negative ones, so the gathers get only positions in range.
+//! This module checks positions and converts negative positions, so the gathers get only positions in range.
 
 use super::{
     gather::GatherOptions,
@@ -28,11 +28,11 @@ use crate::{
 };
 use alloc::sync::Arc;
 
-/// An array, or a single position next to arrays.
+/// Positions along one dimension: an array, one dimension of a mask, or a single position in an expression with arrays.
 struct ArrayEntry {
-    /// The number of the entry in the expression.
+    /// The number of the entry in the expression, from 0.
     item: usize,
-    /// The dimension that the entry indexes, in x and in the view. `None` for a mask without dimensions.
+    /// The number of the indexed dimension in x, and its number in the view. `None` for a mask without dimensions.
     dim: Option<[usize; 2]>,
     positions: Vec<i64>,
     shape: Vec<usize>,
@@ -45,12 +45,12 @@ type ArrayColumn = (usize, Vec<i64>);
 struct Selection {
     view: View,
     entries: Vec<ArrayEntry>,
-    /// The number of dimensions of the view that are not indexed and come before the dimensions of the arrays.
+    /// The number of the view's unindexed dimensions that come before the dimensions of the arrays in the result.
     before: usize,
 }
 
-/// An outer expression: a view, and the positions to select along some of its dimensions, counted from the beginning.
-/// The dimension that keeps the smallest share comes first.
+/// An outer expression: a view, and non-negative positions to select along some of its dimensions. The dimension that
+/// keeps the smallest share of its positions comes first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outer {
     view: View,
@@ -63,7 +63,7 @@ impl Plan {
     /// ```
     /// use wgslice::{DType, Plan};
     ///
-    /// // Of each of two images, the pixels at two places, with all channels.
+    /// // From each of two images, the pixels (10, 30) and (20, 40) with all channels.
     /// let plan = Plan::index(&[2, 480, 640, 3], &":, [10, 20], [30, 40]".parse()?, DType::U8)?;
     /// assert_eq!(plan.shape(), [2, 2, 3]);
     /// let (images, mut pixels) = (vec![1u8; 2 * 480 * 640 * 3], vec![0u8; 12]);
@@ -100,15 +100,15 @@ pub(super) struct SelectedElements {
     pub(super) shape: Vec<usize>,
     /// The elements as a view, if the expression has no arrays.
     pub(super) view: Option<View>,
-    /// The first element of the view that the arrays select from.
+    /// The offset, in elements, of the view that the arrays select from.
     pub(super) offset: usize,
-    /// The selectors of distances. The distance of an element from `offset` is the sum of one distance from each
+    /// The selectors of distances in elements. An element's distance from `offset` is the sum of one distance from each
     /// selector. In row-major order of the selection, the last selector varies fastest.
     pub(super) parts: Vec<ArraySelector>,
 }
 
 pub(super) enum ArraySelector {
-    /// A dimension: the number of positions, and the distance between neighbours.
+    /// A dimension: the number of positions, and the distance in elements between neighbours.
     Dim(usize, isize),
     /// The distances that arrays select.
     List(Vec<isize>),
@@ -151,9 +151,9 @@ impl View {
         }
         let (sizes, columns) = selection.broadcast_columns()?;
         let view = &selection.view;
-        let mut positions_list = zeroed(shape::elements(&sizes)?)?;
+        let mut distances = zeroed(shape::elements(&sizes)?)?;
         for (at, positions) in &columns {
-            for (sum, &position) in positions_list.iter_mut().zip(positions) {
+            for (sum, &position) in distances.iter_mut().zip(positions) {
                 *sum += distance(position, view.strides[*at]);
             }
         }
@@ -174,14 +174,14 @@ impl View {
             view: None,
             offset,
             parts: selectors_before
-                .chain([ArraySelector::List(positions_list)])
+                .chain([ArraySelector::List(distances)])
                 .chain(selectors_after)
                 .collect(),
         })
     }
 
-    /// Applies the slices of an expression. Next to arrays that are broadcast against each other, single positions
-    /// count as arrays.
+    /// Applies the slice entries of an expression and collects its arrays. Single positions count as arrays in an
+    /// expression with arrays that is not outer.
     fn apply_slices(&self, spec: &IndexSpec) -> Result<Selection, Error> {
         let singles = has_arrays(spec) && !spec.is_outer();
         let mut items = Vec::new();
@@ -207,8 +207,8 @@ impl View {
         let ellipsis_dims = self.shape.len() - taken_dims;
         let (mut dim, mut at) = (0, 0);
         let mut entries: Vec<ArrayEntry> = Vec::new();
-        // `first` is the place of the first array. `left` is true once another entry has followed an array, and `apart`
-        // once an array has followed that entry.
+        // `first` is the number of unindexed dimensions before the first array. `left` becomes true when a slice entry
+        // follows an array, and `apart` becomes true when another array follows such a slice entry.
         let (mut first, mut left, mut apart) = (None, false, false);
         for (item, entry) in spec.items().iter().enumerate() {
             let dim_number = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
@@ -273,8 +273,8 @@ impl View {
 }
 
 impl Selection {
-    /// Returns the shape to which the arrays are broadcast, and their positions, each with the dimension of the view
-    /// that it indexes.
+    /// Returns the shape to which the arrays are broadcast and, for each array, the dimension of the view that it
+    /// indexes and its positions.
     fn broadcast_columns(&self) -> Result<(Vec<usize>, Vec<ArrayColumn>), Error> {
         let mut sizes = Vec::new();
         for entry in &self.entries {
@@ -363,7 +363,7 @@ impl Selection {
             }
             lists.push((at, entry.positions));
         }
-        // The share of a dimension that an array keeps, as a fraction of 2^32.
+        // The key is the share of its dimension that a list keeps, times 2^32.
         lists.sort_by_key(|(at, positions)| {
             ((positions.len() as u128) << 32) / (view.shape[*at].max(1) as u128)
         });
@@ -372,8 +372,8 @@ impl Selection {
 }
 
 impl Outer {
-    /// Plans a gather for each list, along its dimension, with temporary memory between gathers. The CPU does all of
-    /// them in one pass.
+    /// Plans a gather for each list, along its dimension, with temporary memory between gathers. The CPU does all
+    /// gathers in one pass.
     fn plan(self, x: &View, dtype: DType) -> Result<Plan, Error> {
         let input = ArraySpec::new("x", x, dtype);
         let output = ArraySpec::result(&self.shape()?, dtype);
@@ -419,7 +419,7 @@ impl Outer {
     }
 }
 
-/// Counts a position from the beginning of a dimension.
+/// Returns a position counted from the beginning of a dimension. A negative `position` counts from the end.
 fn nonnegative_position(
     item: usize,
     position: i64,
@@ -437,11 +437,11 @@ fn nonnegative_position(
 }
 
 impl Steps {
-    /// Adds a gather or a scatter by tuples that the plan holds. They are 32-bit numbers, which take half the memory,
+    /// Adds a gather or a scatter by tuples that the plan holds. It holds them as 32-bit integers, to halve the memory,
     /// unless a position needs more bits.
     pub(super) fn push_at(
         &mut self,
-        what: Move,
+        step_move: Move,
         tuples: &[i64],
         from: Operand,
         to: Operand,
@@ -451,19 +451,19 @@ impl Steps {
             Some(narrow) => (DType::I32, bytemuck::cast_slice(&narrow).into()),
             None => (DType::I64, bytemuck::cast_slice(tuples).into()),
         };
-        self.push_tuples(what, (index, HeldTuples::Bytes(bytes)), from, to)
+        self.push_tuples(step_move, (index, HeldTuples::Bytes(bytes)), from, to)
     }
 
     /// Adds a gather or a scatter by tuples of this type that the plan holds.
     pub(super) fn push_tuples(
         &mut self,
-        what: Move,
+        step_move: Move,
         (index, tuples): (DType, HeldTuples),
         from: Operand,
         to: Operand,
     ) -> Result<(), Error> {
         let by = Some(Operand::Const(tuples));
-        self.push(what.for_indices(index)?, from, by, to);
+        self.push(step_move.for_indices(index)?, from, by, to);
         Ok(())
     }
 }

@@ -9,8 +9,8 @@ use crate::{Error, View, error, plan::Steps};
 /// The largest number of pieces of a padded or rolled array: 3^10, for 10 dimensions that are padded at both ends.
 const MAX_PIECES: usize = 59_049;
 
-/// `count` positions of a dimension of a source, `step` apart from `first` on. They go to neighbouring positions of a
-/// dimension of the result. A step of 0 repeats a position.
+/// Positions along one dimension of a source: `count` positions from `first` on, `step` apart. They are copied to
+/// neighbouring positions of the result, from `to` on. A step of 0 repeats a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PositionRun {
     pub(super) first: usize,
@@ -20,7 +20,8 @@ pub(super) struct PositionRun {
 }
 
 impl Steps {
-    /// Adds a step from input 0 for each combination of runs, with one run for each dimension.
+    /// Adds a step from input 0 for each combination of one run from each dimension. `runs` has a list for each
+    /// dimension.
     pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<PositionRun>]) -> Result<(), Error> {
         let pieces = runs
             .iter()

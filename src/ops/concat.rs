@@ -53,8 +53,8 @@ impl Plan {
         Ok(plan.with_shortcut(shortcut).plan())
     }
 
-    /// Plans an array whose new dimension `axis` numbers the arrays, which must all have the same shape. A negative
-    /// `axis` counts from the end of the result.
+    /// Plans the stack of arrays of one shape along a new dimension `axis` of the result. A negative `axis` counts from
+    /// the end of the result.
     ///
     /// ```
     /// use wgslice::{DType, Plan, View};
@@ -85,10 +85,10 @@ impl Plan {
         );
         plan.reserve(arrays.len());
         for (number, array) in arrays.iter().enumerate() {
-            let mut input_view = result.along(axis, number, 1, 1);
-            input_view.shape.remove(axis);
-            input_view.strides.remove(axis);
-            plan.put(number, array, input_view);
+            let mut result_view = result.along(axis, number, 1, 1);
+            result_view.shape.remove(axis);
+            result_view.strides.remove(axis);
+            plan.put(number, array, result_view);
         }
         let shortcut = weave_shortcut(arrays, axis, dtype);
         Ok(plan.with_shortcut(shortcut).plan())
@@ -230,8 +230,8 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
     arrays.iter().map(input).collect()
 }
 
-/// The loop that the CPU runs instead of the steps if arrays of one shape alternate in the result. A piece of an array
-/// is then the elements of its dimensions from `axis` on.
+/// Returns the faster loop that the CPU can run instead of the steps if pieces of arrays of one shape alternate in the
+/// result. A piece has the elements along the dimensions from `axis` on.
 fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first_shape = &arrays[0].shape;
     let is_like_first = |array: &View| array.shape == *first_shape && array.is_all();
@@ -252,7 +252,7 @@ fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), Error> {
     for (number, array) in arrays.iter().enumerate() {
         let array_shape = &array.shape;
         let mut dims = array_shape.iter().zip(first_shape).enumerate();
-        let is_equal = dims.all(|(d, (size, first_shape))| size == first_shape || Some(d) == axis);
+        let is_equal = dims.all(|(d, (size, first_size))| size == first_size || Some(d) == axis);
         if array_shape.len() != first_shape.len() || !is_equal {
             return Err(error::assembly::array_shape(
                 number,

@@ -1,9 +1,10 @@
 //! Conversions: slices, views, gathers and crops whose result has another element type than their source.
 //!
 //! Elements of 8 bits are converted by tables of 256 entries that the host computes, so that every function gives the
-//! same bits on every device. Elements of 16 bits and `f32` are converted to each other by integer arithmetic, through
-//! `f32`, which represents all of them (`src/number.rs`, `shaders/number.wgsl`), because drivers differ in how they
-//! handle NaNs, subnormal numbers and ties. Only the CPU supports all other conversions (`src/wide.rs`).
+//! same bits on every device. Elements of 16 bits and `f32` are converted to each other through `f32`, which represents
+//! all their values. The conversions use integer arithmetic (`src/number.rs`, `shaders/number.wgsl`), because drivers
+//! differ in how they handle NaNs, subnormal numbers and ties. Only the CPU supports all other conversions
+//! (`src/wide.rs`).
 //!
 //! The walk of a converting plan counts elements, and its distances on each side are in elements of that side. The
 //! number of an element in the source determines its table, whatever dimensions the walk has: its position along the
@@ -33,10 +34,10 @@ pub(crate) const TABLE_ENTRIES: usize = 256;
 ///
 /// | conversion | from | to | rule |
 /// |---|---|---|---|
-/// | [`Conversion::to`] | every type except complex numbers | each of these | to the nearest |
-/// | [`Conversion::astype`] | every type except complex numbers | each of these | NumPy's `astype` |
-/// | [`Conversion::scaled`] | every type except complex numbers | each of these | `x * scale + bias`, to the nearest |
-/// | [`Conversion::table`] | `bool`, `u8`, `i8` | each of these | any function, to the nearest |
+/// | [`Conversion::to`] | every type except complex numbers | the same types | to the nearest |
+/// | [`Conversion::astype`] | every type except complex numbers | the same types | NumPy's `astype` |
+/// | [`Conversion::scaled`] | every type except complex numbers | the same types | `x * scale + bias`, to the nearest |
+/// | [`Conversion::table`] | `bool`, `u8`, `i8` | every type except complex numbers | any function, to the nearest |
 ///
 /// "To the nearest" rounds each number once, to the nearest value of the type, in a tie to the even one. Integers
 /// saturate: a number above the largest integer becomes the largest. A `bool` counts as an integer from 0 to 1. A NaN
@@ -67,11 +68,11 @@ enum ConversionRule {
     },
 }
 
-/// The conversion of a plan, from this type to the plan's.
+/// The conversion of a plan's elements from the type `from` to the plan's type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlanConversion {
     pub(crate) from: DType,
-    /// The results for elements of 8 bits, unless they are rounded to types of 64 bits.
+    /// The tables for elements of 8 bits. `None` for wider elements, and if `rule` converts 8 bits to 64 bits.
     pub(crate) table: Option<PositionTables>,
     /// The scale and the bias for elements of more than 8 bits.
     pub(crate) scale: Option<PositionScales>,
@@ -86,8 +87,8 @@ pub(crate) struct PositionTables {
     pub(crate) inner: usize,
     /// The number of positions of the axis. 1 if all elements share a table.
     pub(crate) positions: usize,
-    /// The bits of the result for each byte, at each position. For results of 64 bits, the bits of the `f32` that is
-    /// converted to the result.
+    /// For each position, the results for all bytes, as bits. For results of 64 bits, an entry has the bits of the
+    /// `f32` that is converted to the result.
     pub(crate) entries: TableEntries,
 }
 
@@ -100,8 +101,8 @@ pub(crate) struct PositionScales {
     pub(crate) entries: Arc<[[u32; 2]]>,
 }
 
-/// Entries of tables, which clones share. Each recording of a plan hashes and compares them, so their hash is computed
-/// once, and clones are equal without a comparison of words.
+/// The entries of tables. Clones share the memory of the entries. Each recording of a plan hashes and compares the
+/// entries, so the hash is computed once, and clones are equal without a comparison of words.
 #[derive(Clone, Debug)]
 pub(crate) struct TableEntries {
     words: Arc<[u32]>,
@@ -269,9 +270,9 @@ impl Conversion {
         self.to
     }
 
-    /// Returns this conversion for an array with elements of type `from`. For elements of 8 bits the result is a table,
-    /// so its function is not called again, and its axis is not negative. Fails if the shaders do not support the
-    /// conversion.
+    /// Returns this conversion for an array with elements of type `from`. A conversion of elements of 8 bits becomes a
+    /// table with a non-negative axis, so that its entries are computed only once. Fails if the shaders do not support
+    /// the conversion.
     #[cfg(feature = "gpu")]
     pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::from_view(array.clone(), from)
@@ -298,8 +299,8 @@ impl Conversion {
         })
     }
 
-    /// If the tables are along axis `along`, selects their entries at these positions, for an array that has only these
-    /// positions.
+    /// Adapts the conversion to an array that has only these positions of axis `along`: if the tables are along this
+    /// axis, selects the tables of these positions.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_positions(mut self, along: usize, positions: &[usize]) -> Self {
         if let ConversionRule::Table { axis, entries, .. } = &mut self.how
@@ -344,7 +345,7 @@ fn check_types(from: DType, to: DType) -> Result<(), Error> {
 
 impl Plan {
     /// Returns the same slice, gather or crop with a conversion of its elements, in the same number of dispatches.
-    /// Elements without a source stay zero: they are not converted.
+    /// Elements without a source, such as those for an out-of-range index, stay zero: they are not converted.
     ///
     /// A plan of several steps can convert if one step writes its result, such as [`Plan::boolean_mask`] and
     /// [`Plan::index`].
@@ -352,7 +353,7 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, Backend, Conversion, DType, Plan, View};
     ///
-    /// // Two pixels of three channels: the second first, channels first, and floats.
+    /// // Two pixels of three channels become floats, in reverse order and with channels first.
     /// let image = View::new(&[2, 3])?.slice(&slice![..; -1])?.transpose(&[1, 0])?;
     /// let scaled = Conversion::scaled(DType::F32, -1, &[1.0, 0.5, 0.25], &[0.0, 0.0, 100.0]);
     /// let plan = Plan::contiguous(image, DType::U8)?.converted(&scaled)?;
@@ -369,7 +370,7 @@ impl Plan {
     /// result).
     #[doc(alias("cast", "normalize"))]
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
-        self.map("converted", |what| what.converted(conversion))
+        self.map("converted", |step_move| step_move.converted(conversion))
     }
 }
 

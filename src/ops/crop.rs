@@ -10,8 +10,8 @@
 //! dimension d come in reverse order. A crop is JAX's `lax.dynamic_slice` for each box, with strides and flips.
 //!
 //! A box has one index tuple: an optional box index, its start indices (begins), and optional flips. A shader therefore
-//! binds a single index tensor, as for all gathers, since devices with the smallest limits have no binding for a
-//! second. Separate arrays are joined first.
+//! binds a single index tensor, as for all gathers, because devices with the smallest limits have no binding for a
+//! second index tensor. Separate arrays are joined first.
 
 use super::{
     index::{IndexShape, OutOfRange, Policy},
@@ -37,8 +37,8 @@ pub struct CropOptions {
     /// The distance between neighbouring elements of a box in each cropped dimension. A negative distance runs towards
     /// the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
     pub strides: Vec<isize>,
-    /// The treatment of boxes that extend beyond their item, and of box indices that are out of range. A negative begin
-    /// is before the item; it never counts from the end.
+    /// The treatment of boxes that extend beyond their item, and of box indices that are out of range. A negative start
+    /// index is before the item; it never counts from the end.
     ///
     /// | policy | elements outside the item | a box index out of range |
     /// |---|---|---|
@@ -61,13 +61,13 @@ impl CropOptions {
 /// dimensions in which it is reversed. The arrays are host values or tensors; for a [`Plan`] they are shapes and types.
 ///
 /// If boxes have begins in k dimensions, the begins and the flips of N boxes have shape `[N, k]`. Box indices have
-/// shape `[N]` and the type of the begins. A plan has an input for each of these arrays, in this order, after the
-/// first.
+/// shape `[N]` and the type of the begins. A plan has an input for each of these arrays, in this order, after its first
+/// input.
 ///
 /// ```
 /// use wgslice::{options::{Boxes, CropOptions}, Backend};
 ///
-/// // Of one line, the two elements from 1 on, and backwards from 0 on.
+/// // From one line: elements 1 and 2, and elements 0 and 1 in reverse order.
 /// let boxes = Boxes::new((&[1, 0], &[2, 1])).of_items((&[0, 0], &[2])).flipped((&[false, true], &[2, 1]));
 /// let options = CropOptions { sizes: vec![2], ..CropOptions::default() };
 /// let (crops, _) = Backend::cpu().crop((&[7, 8, 9], &[1, 3]), boxes, &options)?;
@@ -76,10 +76,11 @@ impl CropOptions {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Boxes<A, F = A> {
-    /// The begins, or index tuples: then each row also has the box index before its begins, or the flips after them.
+    /// The begins, or index tuples. A row of tuples also has the box index before the begins, the flips after them, or
+    /// both.
     begins: A,
     /// The integers that a row of `begins` has in addition to its begins.
-    told: TupleColumns,
+    extra_columns: TupleColumns,
     box_indices: Option<A>,
     flips: Option<F>,
 }
@@ -128,7 +129,7 @@ impl<A, F> Boxes<A, F> {
     pub fn of_tuples(tuples: impl Into<A>, box_indices: bool, flips: bool) -> Self {
         Self {
             begins: tuples.into(),
-            told: TupleColumns {
+            extra_columns: TupleColumns {
                 box_index: box_indices,
                 flips,
             },
@@ -146,7 +147,7 @@ impl<A, F> Boxes<A, F> {
         let items = self.box_indices;
         Ok(Boxes {
             begins: array("begins", self.begins)?,
-            told: self.told,
+            extra_columns: self.extra_columns,
             box_indices: items.map(|items| array("box_indices", items)).transpose()?,
             flips: self.flips.map(flips).transpose()?,
         })
@@ -194,7 +195,7 @@ impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {
         let index_shape = |shape: &[usize]| IndexShape::from((shape, I::DTYPE));
         let shapes = Boxes {
             begins: index_shape(&with_shape.begins.1),
-            told: with_shape.told,
+            extra_columns: with_shape.extra_columns,
             box_indices: with_shape
                 .box_indices
                 .as_ref()
@@ -224,9 +225,9 @@ impl Boxes<IndexShape> {
     /// Returns the number of dimensions for which boxes have start indices. Fails if no such number fits the shape of
     /// the begins.
     pub(super) fn begin_dims(&self) -> Result<usize, Error> {
-        let columns_per_dim = 1 + usize::from(self.told.flips);
+        let columns_per_dim = 1 + usize::from(self.extra_columns.flips);
         match self.begins.shape[..] {
-            [_, depth] => depth.checked_sub(usize::from(self.told.box_index)),
+            [_, depth] => depth.checked_sub(usize::from(self.extra_columns.box_index)),
             _ => None,
         }
         .filter(|columns| columns.is_multiple_of(columns_per_dim))
@@ -242,7 +243,11 @@ impl Boxes<IndexShape> {
         let items = self.box_indices.as_ref();
         let flips = self.flips.as_ref().map(|flips| &flips.shape[..]);
         for (argument, found, needed) in [
-            ("begins", Some(begins), &[count, self.told.depth(dims)][..]),
+            (
+                "begins",
+                Some(begins),
+                &[count, self.extra_columns.depth(dims)][..],
+            ),
             ("box_indices", items.map(|items| &items.shape[..]), &[count]),
             ("flips", flips, &[count, dims]),
         ] {
@@ -251,8 +256,8 @@ impl Boxes<IndexShape> {
             }
         }
         for (argument, is_told, is_given) in [
-            ("box_indices", self.told.box_index, items.is_some()),
-            ("flips", self.told.flips, flips.is_some()),
+            ("box_indices", self.extra_columns.box_index, items.is_some()),
+            ("flips", self.extra_columns.flips, flips.is_some()),
         ] {
             if is_told && is_given {
                 return Err(error::crop::passed_twice(argument));
@@ -269,16 +274,16 @@ impl Boxes<IndexShape> {
                 count,
                 dims,
                 columns: TupleColumns {
-                    box_index: self.told.box_index || items.is_some(),
-                    flips: self.told.flips || flips.is_some(),
+                    box_index: self.extra_columns.box_index || items.is_some(),
+                    flips: self.extra_columns.flips || flips.is_some(),
                 },
                 dtype,
             }),
         }
     }
 
-    /// Returns a plan that takes the arrays of boxes as its inputs after the first and joins them to index tuples in
-    /// its first steps. `plan` takes the tuples as one array.
+    /// Returns `plan`, which takes index tuples as one array, as a plan that takes the arrays of boxes as separate
+    /// inputs. Its first steps join these arrays to index tuples.
     pub(super) fn join_box_inputs(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
         if self.box_indices.is_none() && self.flips.is_none() {
             return Ok(plan);
@@ -304,11 +309,11 @@ impl Boxes<IndexShape> {
             inputs.push(ArraySpec::mask("flips", &[count, dims]));
             Operand::Input(inputs.len() - 1)
         });
-        let Some(what) = plan.into_single_move() else {
+        let Some(step_move) = plan.into_single_move() else {
             return Err(error::value::steps("joined", "a crop"));
         };
-        let mut steps = Steps::new(what.operation, inputs, output);
-        if what.is_in_place() {
+        let mut steps = Steps::new(step_move.operation, inputs, output);
+        if step_move.is_in_place() {
             steps = steps.in_place();
         }
         let temp = steps.temp(&[count, depth], dtype);
@@ -348,7 +353,7 @@ impl Boxes<IndexShape> {
             let to = tuple_bytes.slice(&slice![.., depth - dims.., lowest])?;
             copy_columns(flips, &View::whole(&[count, dims]), to, DType::U8);
         }
-        steps.push_reporting(what, Operand::Input(0), temp, Operand::Output(0));
+        steps.push_reporting(step_move, Operand::Input(0), temp, Operand::Output(0));
         Ok(steps.plan())
     }
 }
@@ -421,8 +426,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, DType, Plan};
     ///
-    /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that extends beyond the
-    /// // image.
+    /// // Two boxes of 2 by 2 pixels from one image of 3 by 3: the second box extends beyond the image.
     /// let boxes = Boxes::new(&[2, 2]).of_items(&[2]);
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
     /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::I32)?;
@@ -474,7 +478,7 @@ impl Plan {
 
 host_methods! {
     /// Crops a batch of host values, such as images at random positions. Box n begins at `begins[n]` in item
-    /// `box_indices[n]` of `x`, or in item n without box indices, and is reversed along each dimension d for which
+    /// `box_indices[n]` of `x`, or in item n without box indices. It is reversed along each dimension d for which
     /// `flips[n, d]` is true: see [`Boxes`]. The report counts boxes that extend beyond their item and boxes whose
     /// index is out of range.
     ///
@@ -512,7 +516,7 @@ tensor_methods! {
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let frame = backend.upload((&[1u8, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 3, 3]))?;
     /// let begins = backend.upload((&[0i32, 1, 1, 0], &[2, 2]))?;
-    /// let frames = backend.upload((&[0i32, 0], &[2]))?; // both boxes are of the one frame
+    /// let frames = backend.upload((&[0i32, 0], &[2]))?; // both boxes are in the only frame
     /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
     /// let (crops, _) = frame.crop(Boxes::new(&begins).of_items(&frames), &options)?;
     /// assert_eq!(crops.to_array::<u8>()?.data, [2, 3, 5, 6, 4, 5, 7, 8]);
@@ -529,7 +533,8 @@ tensor_methods! {
             .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];
 }
 
-/// Checks the options of a crop of an array of shape `x`. If `bounded`, boxes must not be longer than dimensions.
+/// Checks the options of a crop of an array of shape `x`. If `bounded`, boxes must not be longer than the dimensions of
+/// `x`.
 pub(super) fn check_options(
     x: &[usize],
     boxes: BoxTuples,

@@ -84,7 +84,7 @@ host_methods! {
     /// ```
     /// use wgslice::{options::{GatherElementsOptions, NegativeIndex}, Backend};
     ///
-    /// // The second best of each row.
+    /// // The scores of each row, from the highest to the lowest.
     /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
     /// let ranks = (&[1, -1, 0, 0, 1, 2], &[2, 3]);
     /// let options = GatherElementsOptions { negative: NegativeIndex::Wrap, ..Default::default() };

@@ -47,7 +47,7 @@ impl Plan {
     /// plan.run_cpu(&[(&[1, 2, 3, 4, 5, 6]).into(), (&[1, 0, 0, -1]).into()], &mut [(&mut result).into()])?;
     /// assert_eq!(result, [4, 3]);
     ///
-    /// // Rows of a table, backwards and every other column.
+    /// // Rows of a table, with every other column in reverse order.
     /// let table = View::new(&[1000, 64])?.slice(&slice![.., ..; -2])?;
     /// let plan = Plan::gather_nd(table, &[20, 1], GatherNdOptions::default(), DType::F32)?;
     /// assert_eq!(plan.shape(), [20, 32]);

@@ -68,7 +68,7 @@ pub struct IndexShape {
 }
 
 impl IndexShape {
-    /// Returns the index type. The error calls the tuples `argument`.
+    /// Returns the index type. `argument` is the name of the tuples in the error.
     pub(crate) fn index(&self, argument: &'static str) -> Result<IndexType, Error> {
         IndexType::from_dtype(self.dtype, argument)
     }
@@ -121,7 +121,7 @@ impl IndexTuples for &Tensor {
 pub(crate) struct Policy {
     pub(crate) out_of_range: OutOfRange,
     pub(crate) negative: NegativeIndex,
-    /// True if the positions of boxes are modulo the size of their dimension.
+    /// True if positions of boxes wrap around, modulo the size of the dimension.
     pub(crate) circular: bool,
 }
 
@@ -158,7 +158,7 @@ pub(crate) enum IndexType {
 }
 
 impl IndexType {
-    /// Returns the type of index tensors of this element type. The error calls them `argument`.
+    /// Returns the type of index tensors of this element type. `argument` is their name in the error.
     pub(crate) fn from_dtype(dtype: DType, argument: &'static str) -> Result<Self, Error> {
         match dtype {
             DType::I32 => Ok(Self::I32),
@@ -206,7 +206,7 @@ impl IndexType {
 /// An index in host memory.
 pub(crate) trait Index: Copy + Into<i64> + Sync {
     /// Returns the position of the index in a dimension of `size` positions, or `None` if the index is out of range.
-    /// `wraps` stands for [`NegativeIndex::Wrap`], `clamps` for [`OutOfRange::Clamp`].
+    /// `wraps` is true under [`NegativeIndex::Wrap`], and `clamps` under [`OutOfRange::Clamp`].
     #[inline(always)]
     fn within(self, size: usize, wraps: bool, clamps: bool) -> Option<usize> {
         let mut index: i64 = self.into();

@@ -1,12 +1,12 @@
 //! `index_update`: NumPy's `x[…] = value` with arrays, NumPy's `add.at`, and JAX's `x.at[…]`.
 //!
-//! A plan knows all positions of its expression. It divides x into slices, as long as possible, of which the expression
-//! selects whole ones, and numbers the slices. The update is a scatter of rows by these numbers. The value is first
-//! broadcast to the selection, unless it has the selection's shape. An expression without arrays replaces a slice by a
-//! single move.
+//! A plan knows all positions of its expression. It divides x into numbered slices of one length, the longest for which
+//! the expression selects only whole slices. The update is a scatter of rows by the numbers of the selected slices. The
+//! value is first broadcast to the selection, unless it has the selection's shape. If the expression has no arrays, a
+//! single move replaces the view that it selects.
 //!
-//! If a value replaces short slices, the CPU computes the place of each slice as it writes, and only GPUs need the
-//! numbers.
+//! If a value replaces short slices, the CPU can compute the location of each slice while it writes. Then only GPUs
+//! need the list of numbers.
 
 use super::{
     array_index::{ArraySelector, SelectedElements},
@@ -29,8 +29,8 @@ use alloc::sync::Arc;
 use bytemuck::Pod;
 use core::{fmt::Debug, ops::Add};
 
-/// The size in bytes of the longest slices that this module writes on the CPU. For longer slices a scatter is as fast,
-/// and it uses several threads.
+/// The maximum size in bytes of slices that `SelectedSlices::write` writes. For longer slices a scatter is as fast and
+/// uses several threads.
 const LONGEST_BYTES: usize = 64;
 
 impl Plan {
@@ -139,7 +139,7 @@ pub(crate) struct SelectedSlices {
     index: DType,
     /// The number of a slice is `first` plus one entry of each list in `dims`.
     first: i64,
-    /// For each dimension of the selection, outermost first, the number that each of its positions adds.
+    /// A list for each selector of slices, outermost first: the number that each of its positions adds.
     dims: Vec<Vec<i64>>,
 }
 
@@ -166,7 +166,7 @@ impl SelectedElements {
         }
         let dim_selector = ArraySelector::Dim(run / length, length.cast_signed());
         let divisor = length as i64;
-        let size_of_part = |part: &ArraySelector| match part {
+        let numbers_of_part = |part: &ArraySelector| match part {
             ArraySelector::Dim(size, stride) => {
                 let number_step = *stride as i64 / divisor;
                 (0..*size as i64).map(|at| at * number_step).collect()
@@ -183,7 +183,7 @@ impl SelectedElements {
             dims: parts
                 .iter()
                 .chain([&dim_selector])
-                .map(size_of_part)
+                .map(numbers_of_part)
                 .collect(),
         }
     }
@@ -226,7 +226,7 @@ impl SelectedSlices {
             spread = repeated;
             (&spread[..], bytes)
         };
-        // The distance in bytes. A negative one wraps.
+        // The distance in bytes. A negative distance wraps.
         let distance = |&number: &i64| {
             let slice_number = isize::try_from(number).expect("slices are in memory");
             (slice_number * bytes.cast_signed()).cast_unsigned()

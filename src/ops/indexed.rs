@@ -1,7 +1,7 @@
 //! Gathers as walks: index tuples select the starting points.
 //!
-//! The dimensions of the result number the units. Each dimension has a distance in the source. Its positions either
-//! have their own tuples or share the same tuples:
+//! The walk has the dimensions of the result. Each dimension has a distance in the source. Its positions either have
+//! their own tuples or share the same tuples:
 //!
 //! | dimension of the result | distance in the source | tuples |
 //! |---|---|---|
@@ -40,7 +40,8 @@ pub(crate) fn added_dims(sizes: &[usize]) -> impl Iterator<Item = Dim> {
     sizes.iter().map(|&size| Dim::with_own_tuples(size, 0))
 }
 
-/// Returns the dimensions `range` of params as coordinates, each with a column of the tuples, from column `first` on.
+/// Returns a coordinate for each dimension of params in `range`. The first coordinate reads column `first` of the
+/// tuples, and each other coordinate reads the next column.
 pub(crate) fn indexed(
     params: &View,
     range: Range<usize>,
@@ -56,8 +57,8 @@ fn sizes_and_strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (
 }
 
 impl IndexTensor {
-    /// Returns the index tensor of this shape and type. Its first `tuple_dims` dimensions number the tuples, which
-    /// index the plan's destination.
+    /// Returns the index tensor of this shape and type. Its first `tuple_dims` dimensions number the tuples. The tuples
+    /// index the move's destination.
     pub(crate) fn new(
         indices: IndexShape,
         tuple_dims: usize,

@@ -73,7 +73,7 @@ impl Found {
     }
 }
 
-/// The number of words of the output with the number of true elements.
+/// The number of 32-bit words in the output that reports the number of true elements.
 pub(crate) const COUNT_WORDS: usize = 8;
 
 /// The number of rows for each workgroup of an indirect dispatch.
@@ -96,12 +96,12 @@ impl Move {
         let elements = shape::elements(mask)?;
         let kind = IndexType::from_dtype(index, "positions")?;
         // -1 must differ from every position in this type.
-        let max_unit = match kind {
+        let max_size = match kind {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,
             _ => usize::MAX,
         };
-        if mask.iter().any(|&size| size > max_unit) {
+        if mask.iter().any(|&size| size > max_size) {
             return Err(error::mask::index(index, mask));
         }
         let capacity = capacity.unwrap_or(elements);
@@ -222,9 +222,9 @@ impl Plan {
             source = copy;
         }
         let rows = plan.search(1, find);
-        let element_bytes = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
-        let is_kept_in_one_pass = keeps_in_one_pass(x, axis, element_bytes);
-        let shortcut = is_kept_in_one_pass.then_some(Shortcut::Keep(element_bytes));
+        let slice_bytes = gather.shape.iter().skip(1).product::<usize>() * dtype.size();
+        let is_kept_in_one_pass = keeps_in_one_pass(x, axis, slice_bytes);
+        let shortcut = is_kept_in_one_pass.then_some(Shortcut::Keep(slice_bytes));
         plan.push(gather, source, Some(rows), Operand::Output(0));
         plan.with_shortcut(shortcut).plan()
     }
@@ -305,7 +305,8 @@ impl Plan {
         values: &[usize],
         dtype: DType,
     ) -> Result<Self, Error> {
-        // The dimensions of the mask, which come first, are merged to one if a 32-bit number can count their elements.
+        // The mask's dimensions, the leading dimensions of x, are merged to one if a 32-bit number can count their
+        // elements.
         let (found, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
         let (columns, index) = (found.source, found.dtype);
         let slice = &x[mask.len()..];
@@ -341,7 +342,7 @@ impl Plan {
 /// Returns whether the CPU selects slices of `piece` bytes in one pass, for a mask that covers dimensions from `axis`
 /// on.
 fn keeps_in_one_pass(x: &View, axis: usize, piece: usize) -> bool {
-    axis == 0 && piece <= cpu::keep::LONGEST && x.is_all()
+    axis == 0 && piece <= cpu::keep::MAX_PIECE_BYTES && x.is_all()
 }
 
 /// Returns the dimension after the dimensions that a mask covers.
@@ -409,7 +410,7 @@ impl View {
         }
     }
 
-    /// Returns `axis` as the first dimension that a mask of this shape covers. Fails if the shapes differ.
+    /// Returns `axis` counted from 0. Fails if the view does not have this axis, or if the mask is a scalar.
     fn masked_axis(&self, mask: &[usize], axis: isize) -> Result<usize, Error> {
         if mask.is_empty() {
             return Err(error::mask::scalar());
@@ -418,8 +419,8 @@ impl View {
         shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))
     }
 
-    /// Returns the view of the positions of dimension `axis` below the length of a condition, and the number of the
-    /// dimension.
+    /// Returns the view of the first positions along `axis`, one for each element of the condition, and `axis` counted
+    /// from 0.
     fn along_condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
             return Err(error::mask::condition_rank(condition));
@@ -478,7 +479,8 @@ impl Move {
     }
 }
 
-/// Returns the single stride of dimensions with these sizes and strides in row-major order, if they have one.
+/// Returns the distance between neighbours in row-major order, if all neighbours in dimensions of these sizes and
+/// strides have the same distance.
 fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     let mut dims = sizes.iter().zip(strides).rev().filter(|dim| *dim.0 != 1);
     let Some((&size, &stride)) = dims.next() else {

@@ -1,8 +1,8 @@
 //! Macros for methods of [`Backend`](crate::Backend) and [`Tensor`](crate::Tensor) that plan an operation and run it.
 //!
 //! A declaration has the arrays and options in order, the kind of the result, and the plan. It ends with the arrays in
-//! the order of the plan's inputs. Arrays that are optional, or that come in any number, follow a bar. For a method on
-//! host values that changes a copy of an array, this array is the last, after a semicolon if there is a bar.
+//! the order of the plan's inputs. Arrays that are optional, or that come in any number, follow a bar (`|`). If a
+//! method on host values changes a copy of an array, this array comes last, after a semicolon if there is a bar.
 //!
 //! | kind | result |
 //! |---|---|
@@ -74,14 +74,14 @@ macro_rules! host_methods {
     (@plan $how:ident $given:ident) => { $given.1 };
     (@run $backend:ident $plan:ident $kind:ident [$($order:ident)+] [] []) => {
         $crate::ops::methods::host_methods!(
-            @done $kind $backend.run_made($plan, &[$((&$order.0[..]).into()),+])
+            @done $kind $backend.run_checked($plan, &[$((&$order.0[..]).into()),+])
         )
     };
     (@run $backend:ident $plan:ident $kind:ident [$($order:ident)*] [$($some:ident)+] [$($changed:ident)?]) => {{
         let mut inputs: Vec<$crate::Values<'_>> = vec![$((&$order.0[..]).into()),*];
         $($crate::ops::methods::InputList::add_to(&$some, &mut inputs);)+
         $(inputs.push((&$changed.0[..]).into());)?
-        $crate::ops::methods::host_methods!(@done $kind $backend.run_made($plan, &inputs))
+        $crate::ops::methods::host_methods!(@done $kind $backend.run_checked($plan, &inputs))
     }};
     (@done made $made:expr) => { Ok($made?.0) };
     (@done reported $made:expr) => { $made };

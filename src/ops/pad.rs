@@ -31,7 +31,7 @@ pub enum Pad<T> {
     Constant(T),
     /// The nearest element of the array.
     Edge,
-    /// The array, mirrored at its first and its last element. Each end can grow by one position less than the
+    /// The array, mirrored at its first and its last element. Each end can grow by at most one position less than the
     /// dimension has, as in TensorFlow. A dimension without positions can be padded by 0, as in NumPy; TensorFlow
     /// rejects that.
     Reflect,
@@ -79,8 +79,8 @@ impl Pad<()> {
         })
     }
 
-    /// Returns the largest number of positions that an end of a dimension of `size` positions can grow by, and a verb
-    /// for the message.
+    /// Returns the largest number of positions that can be added at an end of a dimension of `size` positions, and a
+    /// verb for the error message.
     fn max_padding(self, size: usize) -> (usize, &'static str) {
         match self {
             Self::Constant(()) => (usize::MAX, "filled"),
@@ -110,8 +110,8 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Entries` if there is not one pair for each dimension, then `Padding` if a padding is
-    /// longer than the mode allows, then `Pieces` if more than 10 dimensions are padded with elements of the array);
-    /// [`Error::ShapeTooLarge`].
+    /// longer than the mode allows, then `Pieces` if there are too many pieces, for example if 11 dimensions are padded
+    /// with elements of the array at both ends); [`Error::ShapeTooLarge`].
     pub fn pad(
         x: impl IntoView,
         paddings: &[[usize; 2]],
@@ -177,8 +177,8 @@ impl Plan {
 }
 
 impl Steps {
-    /// Adds the pieces around `x`, which are filled with the only element of input 1: two slabs for each dimension,
-    /// between the slabs of earlier dimensions.
+    /// Adds the pieces around `x`, which are filled with the only element of input 1. Each dimension has two slabs,
+    /// which extend between the slabs of earlier dimensions.
     fn put_borders(&mut self, x: &View, paddings: &[[usize; 2]]) {
         let mut unwritten = View::whole(self.shape());
         for (d, (&size, &[before, after])) in x.shape.iter().zip(paddings).enumerate() {

@@ -42,8 +42,8 @@ pub struct PasteOptions {
     /// True if positions wrap around: a box that extends beyond the end of a dimension continues at its beginning, as
     /// in a ring buffer. Then no start index is out of range. Boxes must not be longer than the dimension.
     pub circular: bool,
-    /// The caller's promise that no two boxes overlap. A GPU then takes one dispatch. Without box indices it does so
-    /// anyway, since each box has its own item.
+    /// The caller's promise that no two boxes overlap. A GPU then writes all boxes in one dispatch. Without box indices
+    /// it always does, because each box has its own item.
     ///
     /// If two boxes overlap nevertheless, the elements in both get unspecified values on a GPU. All other elements are
     /// correct.
@@ -58,7 +58,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::{Boxes, PasteOptions}, DType, Plan};
     ///
-    /// // A cache of two sequences of 3 tokens: the next token of each goes to its own place.
+    /// // A cache of two sequences of 3 tokens: each sequence gets its next token, at its own position.
     /// let boxes = Boxes::new(&[2, 1]);
     /// let plan = Plan::paste(&[2, 3, 2], &[2, 1, 2], boxes, &PasteOptions::default(), DType::I32)?;
     /// let mut cache = [0; 12];
@@ -69,8 +69,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], even if `x` is a view that was broadcast, so that it selects an element twice;
-    /// [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (also if `x` was broadcast, so that it selects an element twice); [`Error::ShapeTooLarge`].
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     pub fn paste(
         x: impl IntoView,
@@ -159,7 +158,7 @@ impl Plan {
 
 host_methods! {
     /// Writes boxes into a copy of `x`, for example new tokens into a KV cache. Box n begins at `begins[n]` in item
-    /// `box_indices[n]`, or in item n without box indices, and is reversed along each dimension d for which `flips[n,
+    /// `box_indices[n]`, or in item n without box indices. It is reversed along each dimension d for which `flips[n,
     /// d]` is true: see [`Boxes`]. `patches` have the shape of the result of [`Backend::crop`](crate::Backend::crop).
     /// The report counts boxes that extend beyond their item and boxes whose index is out of range.
     ///

@@ -15,8 +15,9 @@ use crate::{
 };
 
 impl Plan {
-    /// Plans a shift of the elements of `x` by `shifts[i]` positions along each `axes[i]`, around the ends. Negative
-    /// shifts move towards the beginning, negative axes count from the end, and the shifts of equal axes add up.
+    /// Plans a shift of the elements of `x` by `shifts[i]` positions along each `axes[i]`, wrapping around at the ends.
+    /// Negative shifts move towards the beginning, negative axes count from the end, and the shifts of equal axes add
+    /// up.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -31,7 +32,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Axis` for a scalar, then `Shifts`, then `Axis`, then `Pieces` if more than 15 axes are
-    /// rolled at once).
+    /// rolled).
     pub fn roll(
         x: impl IntoView,
         shifts: &[i64],

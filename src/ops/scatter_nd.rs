@@ -58,14 +58,14 @@ pub struct ScatterOptions {
     /// kernels: results are bit-identical on every device and in every run, except for subnormal numbers, infinities
     /// and NaNs.
     ///
-    /// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]. There the
-    /// order matters because sums, differences and products are rounded after each row, and because the minimum and the
-    /// maximum of two zeros with different signs are the first zero.
+    /// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]. For these
+    /// elements the order matters because sums, differences and products are rounded after each row, and because the
+    /// minimum and the maximum of two zeros with different signs are the first zero.
     pub any_order: bool,
     /// The caller's promise that no two rows have the same slice. A GPU then moves or combines all rows in one dispatch
     /// and spends neither memory nor time on finding the rows of a slice: an update of a cache takes as long as copying
-    /// the rows. Only updates by many rows that are not whole words of 4 bytes take the ordinary steps, which are then
-    /// faster. Results and reports are the same.
+    /// the rows. Only updates with many rows that are not whole words of 4 bytes use the same steps as without the
+    /// promise, which are then faster. Results and reports are the same.
     ///
     /// If two rows have the same slice nevertheless, its elements have unspecified values on a GPU. All other elements
     /// are correct, and no memory outside of the destination is accessed. On the CPU the promise makes no difference.

@@ -2,7 +2,7 @@
 //!
 //! The rules are stricter than for strided_slice: nothing is clamped, a negative begin is an error, and the only
 //! negative size is -1, which stands for the rest of the dimension. A valid block becomes a [`SliceSpec`], so it needs
-//! no walk or shader of its own.
+//! neither its own walk nor its own shader.
 
 use crate::{Error, SliceSpec, error, spec::SliceItem};
 

@@ -113,7 +113,7 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let input = input.into();
         if self.is_cpu()
-            && let Some((values, shape)) = input.in_order("input")?
+            && let Some((values, shape)) = input.as_row_major("input")?
         {
             // This path makes no view, because allocating a view's three lists takes a large part of the time of a
             // small slice.

@@ -36,7 +36,7 @@ impl Plan {
         if found != rank {
             return Err(error::assembly::wrong_entry_count("multiples", found, rank));
         }
-        // For the copies along a dimension, the view has one more dimension before it, with stride 0.
+        // Before each dimension, the view gets another dimension with stride 0, along which the copies repeat.
         let mut walked = x.clone();
         for (d, &multiple) in multiples.iter().enumerate() {
             walked.shape.insert(2 * d, multiple);

@@ -19,7 +19,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::GatherOptions, slice, DType, Plan, View};
     ///
-    /// // Rows 2 and 0 of a table go to the last two columns of a larger one, one row in each column.
+    /// // Rows 2 and 0 of a table become the last two columns of a larger table.
     /// let place = View::new(&[2, 4])?.slice(&slice![.., 2..])?.transpose(&[1, 0])?;
     /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I32)?.written_to(&place)?;
     /// let mut larger = [0; 8];
@@ -32,10 +32,10 @@ impl Plan {
     ///
     /// [`Error::Argument`] (`WrittenTo` if this plan already changes an array, scatters or converts; then `DestShape`
     /// if the shape of `dest` differs from the shape of the result; then `Repeats` if `dest` selects an element twice,
-    /// as a broadcast does, or `Undecided` if that takes too long to find out; `Steps` if several steps write the
-    /// result).
+    /// as a broadcast does, or `Undecided` if the search for such an element takes too long; `Steps` if several steps
+    /// write the result).
     pub fn written_to(&self, dest: &View) -> Result<Self, Error> {
-        self.map("put into a view", |what| what.placed_in(dest))
+        self.map("put into a view", |step_move| step_move.placed_in(dest))
     }
 }
 
@@ -68,7 +68,7 @@ impl Move {
 }
 
 impl View {
-    /// Fails if this view selects an element twice, or if that takes too long to find out.
+    /// Fails if this view selects an element twice, or if the search for such an element takes too long.
     pub(super) fn check_no_repeats(&self) -> Result<(), Error> {
         match self.repeats() {
             Repeats::Never => Ok(()),

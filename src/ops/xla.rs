@@ -1,19 +1,19 @@
 //! xla_gather and xla_scatter: XLA's general gather and scatter, with the dimension numbers of StableHLO.
 //!
 //! ```text
-//! operand       a window of it, of one size, begins where each index tuple says
-//! start_indices a tuple along index_vector_dim for each window
+//! operand       the source of the windows, which all have the same size
+//! start_indices the start of each window: an index tuple along index_vector_dim
 //! result        batch dimensions, which number the windows, and window dimensions, in any order
 //! ```
 //!
 //! A [`Walk`] describes both operations. In it, a dimension of the result that numbers windows has its own tuples. If
 //! it is a batching dimension, it also goes along a dimension of the operand. A dimension within windows goes along the
-//! operand, and its positions share a tuple. A coordinate has `size - window + 1` positions: those at which a window
-//! inside the operand can begin. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for
-//! a scatter, with the destination instead of the source.
+//! operand, and its positions share a tuple. A coordinate has `size - window + 1` positions: the starts of all windows
+//! inside the operand. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for a scatter,
+//! in which the operand is the destination.
 //!
 //! Moves take tuples along the last dimension of the indices. If `index_vector_dim` is another dimension, a first step
-//! moves the tuples there.
+//! moves the tuples to the last dimension.
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
@@ -38,8 +38,8 @@ pub struct GatherDims {
     /// The dimensions of the result that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither collapsed nor a batching dimension.
     pub offset_dims: Vec<usize>,
-    /// In ascending order, the dimensions of the operand that the result lacks because windows have one position in
-    /// them.
+    /// The collapsed dimensions of the operand, in ascending order. The result lacks them, because windows have one
+    /// position in them.
     pub collapsed_slice_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `start_indices_batching_dims`.
@@ -48,7 +48,8 @@ pub struct GatherDims {
     pub start_indices_batching_dims: Vec<usize>,
     /// For each integer of a tuple, the dimension of the operand in which it is a position.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that holds the tuples, or their rank if each index is a tuple of one integer.
+    /// The dimension of the indices that holds the tuples. If each index is a tuple of one integer, this is the rank of
+    /// the indices.
     pub index_vector_dim: usize,
     /// The size of windows in each dimension of the operand.
     pub slice_sizes: Vec<usize>,
@@ -60,8 +61,8 @@ pub struct ScatterDims {
     /// The dimensions of the updates that are dimensions of windows, in ascending order: one for each operand dimension
     /// that is neither inserted nor a batching dimension.
     pub update_window_dims: Vec<usize>,
-    /// In ascending order, the dimensions of the operand that the updates lack because windows have one position in
-    /// them.
+    /// The inserted dimensions of the operand, in ascending order. The updates lack them, because windows have one
+    /// position in them.
     pub inserted_window_dims: Vec<usize>,
     /// The batching dimensions of the operand, in ascending order. Entry `i` corresponds to entry `i` of
     /// `scatter_indices_batching_dims`.
@@ -70,7 +71,8 @@ pub struct ScatterDims {
     pub scatter_indices_batching_dims: Vec<usize>,
     /// For each integer of a tuple, the dimension of the operand in which it is a position.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that holds the tuples, or their rank if each index is a tuple of one integer.
+    /// The dimension of the indices that holds the tuples. If each index is a tuple of one integer, this is the rank of
+    /// the indices.
     pub index_vector_dim: usize,
 }
 
@@ -155,7 +157,7 @@ impl ScatterDims {
         }
     }
 
-    /// The same as [`GatherDims::with_tuples_last`].
+    /// Does the same as [`GatherDims::with_tuples_last`].
     fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
         let rank = indices.shape.len();
         let Some((order, scatter_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
@@ -170,7 +172,7 @@ impl ScatterDims {
     }
 }
 
-/// The dimension numbers of either operation, with the operation's names of the lists.
+/// The dimension numbers of either operation, and the operation's names for the lists.
 struct DimensionNumbers<'a> {
     names: [&'static str; 5],
     /// The dimensions of the result or of the updates that are dimensions of windows.
@@ -193,8 +195,8 @@ enum ResultDim {
 }
 
 impl DimensionNumbers<'_> {
-    /// Returns the permutation that moves the tuples of indices of this rank to the end, and the batching dimensions
-    /// after it, or `None` if the tuples are already at the end.
+    /// Returns the permutation of indices of this rank that moves the tuples to the last dimension, and the batching
+    /// dimensions after the permutation. Returns `None` if the tuples need no move.
     fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
         let at = self.index_vector_dim;
         if at + 1 >= rank {
@@ -274,8 +276,8 @@ impl DimensionNumbers<'_> {
         Ok(axes.collect())
     }
 
-    /// Returns the positions at which windows of these sizes can begin, in each dimension for which tuples have an
-    /// integer.
+    /// Returns a coordinate for each integer of a tuple. Its positions are the starts of all windows of these sizes
+    /// inside the operand.
     fn coordinates(
         &self,
         sizes: &[usize],
@@ -329,12 +331,12 @@ impl Plan {
     /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape and
     /// the type of the indices. If the operand is a view, it is not copied first. A window that extends beyond the
     /// operand is shifted into it under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
-    /// becomes zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] it is an error.
+    /// becomes zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] the call fails.
     ///
     /// ```
     /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Plan};
     ///
-    /// // Of a row of 5, the windows of 3 that begin at 1 and at 4, which XLA shifts to 2.
+    /// // Two windows of 3 from a row of 5: one begins at 1, and XLA shifts the other from 4 to 2.
     /// let dims = GatherDims {
     ///     offset_dims: vec![1],
     ///     start_index_map: vec![0],
@@ -415,7 +417,7 @@ impl Plan {
     /// indices. The inputs are the updates and the indices. The elements of the updates take effect in row-major order.
     /// A window that extends beyond the operand is dropped under [`OutOfRange::Ignore`], as in XLA. Under
     /// [`OutOfRange::Clamp`] it is shifted into the operand, as in JAX's mode `clip`, and under [`OutOfRange::Error`]
-    /// it is an error.
+    /// the call fails.
     ///
     /// ```
     /// use wgslice::{options::{Combine, ScatterDims, XlaScatterOptions}, DType, Plan};
@@ -496,24 +498,29 @@ impl Plan {
 
     /// Returns the plan of a move from a view by index tuples. If the tuples are not in row-major order, a first step
     /// copies them into this order.
-    fn with_ordered_tuples(what: Move, source: &View, tuples: &View) -> Self {
+    fn with_ordered_tuples(step_move: Move, source: &View, tuples: &View) -> Self {
         if tuples.is_all() {
-            return Self::from_view(what, source);
+            return Self::from_view(step_move, source);
         }
-        let index = what.index_dtype();
+        let index = step_move.index_dtype();
         let inputs = vec![
-            ArraySpec::new("source", source, what.dtype),
+            ArraySpec::new("source", source, step_move.dtype),
             ArraySpec::indices("indices", tuples, index),
         ];
-        let output = ArraySpec::result(&what.shape, what.dtype);
-        let mut plan = Steps::new(what.operation, inputs, output);
-        if what.is_in_place() {
+        let output = ArraySpec::result(&step_move.shape, step_move.dtype);
+        let mut plan = Steps::new(step_move.operation, inputs, output);
+        if step_move.is_in_place() {
             plan = plan.in_place();
         }
         let ordered_tuples = plan.temp(&tuples.shape, index);
         let order = Move::from_view(tuples.clone(), index);
         plan.push(order, Operand::Input(1), None, ordered_tuples.clone());
-        plan.push_reporting(what, Operand::Input(0), ordered_tuples, Operand::Output(0));
+        plan.push_reporting(
+            step_move,
+            Operand::Input(0),
+            ordered_tuples,
+            Operand::Output(0),
+        );
         plan.plan()
     }
 }
@@ -526,11 +533,11 @@ fn windows_of(
     updates: &[usize],
 ) -> Result<Vec<usize>, Error> {
     let mut windows = vec![1; operand.len()];
-    let window_limits = axes.iter().map(|axis| match axis {
+    let needed_shape = axes.iter().map(|axis| match axis {
         ResultDim::Window(d) => operand[*d],
         ResultDim::Tuples(size, _) => *size,
     });
-    let window_limits: Vec<usize> = window_limits.collect();
+    let needed_shape: Vec<usize> = needed_shape.collect();
     let mut is_valid = axes.len() == updates.len();
     for (axis, &size) in axes.iter().zip(updates) {
         is_valid &= match *axis {
@@ -544,13 +551,13 @@ fn windows_of(
     if is_valid {
         return Ok(windows);
     }
-    let rule = format!("it must be {window_limits:?}, or smaller along update_window_dims");
+    let rule = format!("it must be {needed_shape:?}, or smaller along update_window_dims");
     Err(dimension_numbers("the shape of updates", updates, &rule))
 }
 
 /// Returns the walk of a scatter that is not empty, and the number of elements in a row. A row has the innermost
-/// dimensions that neither number tuples nor have variable beginnings; without such dimensions it is one element. The
-/// distances between rows are multiples of this number.
+/// dimensions that neither number tuples nor have start positions that vary between tuples. Without such dimensions, a
+/// row has one element. The distances between rows are multiples of the number of elements in a row.
 fn scatter_walk(
     axes: &[ResultDim],
     strides: &[isize],

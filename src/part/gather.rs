@@ -1,4 +1,4 @@
-//! Parts of gathers.
+//! Makes parts of gathers.
 
 use super::Part;
 use crate::prelude::*;
@@ -31,7 +31,8 @@ impl Move {
             return Ok(indices.shape.iter().map(|_| 0..0).collect());
         }
         // A dimension of size 1 is needed whole. Each other dimension of `indices` that numbers tuples is also a
-        // dimension of the result, with its own tuples. These dimensions have the same order in both.
+        // dimension of the result, with its own tuples. These dimensions have the same order in `indices` and in the
+        // result.
         let dims = self.result_dims();
         let own_dims = dims.iter().zip(result);
         let mut own_dims = own_dims.filter(|(dim, _)| dim.tuple > 0 && dim.size > 1);

@@ -34,7 +34,7 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// // x[::2, ::-1] of [100, 100], and of that rows 10 to 20 of the first 5 columns.
+    /// // Rows 10 to 20 and the first 5 columns of x[::2, ::-1]. x has shape [100, 100].
     /// let plan = Plan::slice(&[100, 100], &slice![..; 2, ..; -1], DType::U8)?;
     /// let part = plan.part(&[10..20, 0..5], None)?;
     /// assert_eq!(part.source, [20..39, 95..100]);

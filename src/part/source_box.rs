@@ -2,7 +2,7 @@
 //!
 //! A plan has merged dimensions and large units. This file reverses both: each dimension of the result gets its stride
 //! in elements of the source. A stride other than 0 goes along one dimension of the source: the outermost dimension of
-//! size 2 or more with a row-major stride that is not larger. In each dimension of the source, the size of the
+//! size 2 or more with a row-major stride that is at most as large. In each dimension of the source, the size of the
 //! smallest box is 1 plus the distances that the strides along this dimension reach, in positions. Dimensions of the
 //! result of size 1 have stride 0 and go along no dimension.
 

@@ -135,8 +135,7 @@ impl<'a> ValuesMut<'a> {
     }
 }
 
-/// Calls `run` once, with the bytes of the elements of all these arrays. Bools are copied before the call and written
-/// back after it.
+/// Calls `run` once with the bytes of all `values`. Bools are copied before the call and written back after it.
 pub(super) fn with_all_bytes<R>(
     values: &mut [ValuesMut<'_>],
     run: impl FnOnce(Vec<&mut [u8]>) -> Result<R, Error>,

@@ -13,7 +13,7 @@ use core::{
 /// them are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
-    /// Works have a type of `gpu`. It is erased because plans do not depend on `gpu`.
+    /// The type of the works is in the module `gpu`. It is erased because plans do not depend on this module.
     #[cfg(feature = "gpu")]
     pub(crate) made: Option<Arc<dyn Any + Send + Sync>>,
 }

@@ -8,15 +8,15 @@ use crate::prelude::*;
 pub enum IndexItem {
     /// An index, a range, an ellipsis or a new axis.
     Slice(SliceItem),
-    /// Positions in one dimension, in row-major order of a shape. Negative positions count from the end.
+    /// An array of positions in one dimension. Negative positions count from the end.
     Positions {
-        /// The positions.
+        /// The positions, in row-major order.
         values: Vec<i64>,
         /// The shape of the array of positions.
         shape: Vec<usize>,
     },
-    /// A mask. It indexes one dimension of the array for each of its own dimensions, and selects the positions where it
-    /// is true, in row-major order.
+    /// A mask. It indexes as many dimensions of the array as it has, and selects the positions where it is true, in
+    /// row-major order.
     Mask {
         /// A value for each position, in row-major order.
         values: Vec<bool>,
@@ -29,8 +29,8 @@ pub enum IndexItem {
 ///
 /// As in NumPy, arrays and single indices are broadcast against each other and select elements together. The dimensions
 /// of their selection replace the dimension of the first array or index; if another entry is between two arrays or
-/// indices, these dimensions come first. An [outer](Self::outer) expression instead selects all combinations of
-/// positions, like `numpy.ix_` and Zarr's `oindex`.
+/// indices, the selection's dimensions come first in the result. An [outer](Self::outer) expression instead selects all
+/// combinations of positions, like `numpy.ix_` and Zarr's `oindex`.
 ///
 /// ```
 /// use wgslice::spec::{IndexItem, IndexSpec};
@@ -42,7 +42,7 @@ pub enum IndexItem {
 /// assert_eq!(backend.index(table, &pairs)?.data, [1, 22]); // x[0, 1] and x[2, 2]
 /// assert_eq!(backend.index(table, &pairs.outer())?.data, [1, 2, 21, 22]);
 ///
-/// // The same without text. A mask selects where it is true.
+/// // An expression without text. The mask selects rows 0 and 2.
 /// let some = IndexSpec::new([IndexItem::from(vec![true, false, true]), vec![1, -1].into()]);
 /// assert_eq!(backend.index(table, &some)?.data, [1, 22]);
 /// # Ok::<(), wgslice::Error>(())
@@ -57,7 +57,7 @@ pub struct IndexSpec {
 }
 
 impl IndexSpec {
-    /// Makes an expression of these entries, with arrays that are broadcast against each other.
+    /// Makes an expression from these entries. Its arrays are broadcast against each other.
     pub fn new(items: impl Into<Vec<IndexItem>>) -> Self {
         Self {
             items: items.into(),

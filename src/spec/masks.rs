@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::{Error, error};
 
 /// TensorFlow rejects vectors of this many entries or more, because its masks have 32 bits.
-const MAX_ENTRIES: usize = 32;
+const ENTRY_LIMIT: usize = 32;
 
 /// A slice in the encoding of TensorFlow's `StridedSlice`.
 ///
@@ -69,8 +69,8 @@ impl TfStridedSlice {
             SliceItem::NewAxis
         } else if has_bit(self.shrink_axis_mask) {
             let index = self.begin[entry];
-            // All positive strides of a single index have the same meaning and become 1. Other strides stay: they are
-            // an error when the slice is applied to a shape.
+            // All positive strides of a single index have the same meaning and become 1. Other strides stay unchanged,
+            // so that applying the slice to a shape fails.
             let stride = stride.min(1);
             SliceItem::Index { index, stride }
         } else {
@@ -89,7 +89,7 @@ impl TryFrom<&TfStridedSlice> for SliceSpec {
     fn try_from(encoded: &TfStridedSlice) -> Result<Self, Error> {
         let [begin, end, strides] =
             [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
-        if begin != end || begin != strides || begin >= MAX_ENTRIES {
+        if begin != end || begin != strides || begin >= ENTRY_LIMIT {
             return Err(error::spec::wrong_vector_lengths(begin, end, strides));
         }
         if encoded.ellipsis_mask.count_ones() > 1 {
@@ -106,7 +106,7 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
 
     fn try_from(spec: &SliceSpec) -> Result<Self, Error> {
         let entries = spec.items().len();
-        if entries >= MAX_ENTRIES {
+        if entries >= ENTRY_LIMIT {
             return Err(error::spec::wrong_vector_lengths(entries, entries, entries));
         }
         let mut tf_slice = Self::default();

@@ -48,8 +48,8 @@ pub enum SliceItem {
         /// error.
         stride: i64,
     },
-    /// Selects all of each dimension that no other item indexes. A slice has at most one ellipsis. Without an ellipsis,
-    /// the dimensions after the last item stay whole.
+    /// Selects all positions of each dimension that no other item indexes. A slice has at most one ellipsis. Without an
+    /// ellipsis, the dimensions after the last item stay whole.
     Ellipsis,
     /// A new dimension of size 1.
     NewAxis,

@@ -67,9 +67,13 @@ impl SliceSpec {
             }
             // For a size above i64::MAX any value is fine, because applying the slice to such a shape fails.
             let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
-            let ends_before_start = stride < 0 && starts[entry] < -size;
+            let starts_before_dimension = stride < 0 && starts[entry] < -size;
             let item = SliceItem::Range {
-                begin: Some(if ends_before_start { 0 } else { starts[entry] }),
+                begin: Some(if starts_before_dimension {
+                    0
+                } else {
+                    starts[entry]
+                }),
                 end: Some(ends[entry]),
                 stride,
             };

@@ -16,12 +16,12 @@
 //! list  = "[" [ entry { "," entry } [ "," ] ] "]"      entry = list | integer | "True" | "False"
 //! ```
 //!
-//! Brackets without a name are dropped only if one of the items in them is a range, an ellipsis or a new axis, which a
-//! list cannot contain: `[1:, 2]` is `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]`
-//! selects two rows, which a slice cannot. Only one pair of brackets is dropped. Python prints a key with parentheses,
-//! `slice(0, 1, None)` and `array([0, 2])`, so the parser accepts these, and `np.` before `array`. NumPy prints the
-//! shape of an array without elements: `array([], shape=(0, 3), dtype=bool)`. `numpy.newaxis` and `newaxis` are
-//! accepted too. White space is allowed between tokens.
+//! Brackets without a name are dropped only if an item in them is a range, an ellipsis or a new axis, which a list
+//! cannot contain: `[1:, 2]` means `1:, 2`. All other brackets begin a list of positions, as in Python: `[0, 2]`
+//! selects two rows in an [`IndexSpec`], and a [`SliceSpec`] rejects it. Only one pair of brackets is dropped. Python
+//! prints the content of `x[…]` as a tuple in parentheses, with `slice(0, 1, None)` and `array([0, 2])`. The parser
+//! accepts this form, and `np.` before `array`. NumPy prints the shape of an array without elements: `array([],
+//! shape=(0, 3), dtype=bool)`. `numpy.newaxis` and `newaxis` are accepted too. White space is allowed between tokens.
 //!
 //! Integers are signed 64-bit, with Python's underscores. `None` in a range leaves out the bound or the stride, as in
 //! `slice(None, None, -1)`.
@@ -90,7 +90,7 @@ impl ParsedList {
         self.numbers.is_empty() && self.truths.is_empty()
     }
 
-    /// Converts the list to an entry of an expression. It begins at byte `start` of the text.
+    /// Converts the list, which begins at byte `start` of the text, to an entry of an expression.
     fn item(self, start: usize) -> Result<IndexItem, ParseProblem> {
         let Self {
             shape,
@@ -120,7 +120,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Reads all items: in `name[…]`, in brackets around the whole, or in the plain text.
+    /// Reads all items. The text is `name[…]`, brackets or parentheses around all items, or the items alone.
     fn whole<T>(
         &mut self,
         item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
@@ -132,7 +132,8 @@ impl Parser<'_> {
         self.parse_items_until(bracket, item)
     }
 
-    /// Skips the name of an array before an opening bracket. If there is none, skips nothing and returns false.
+    /// Skips the name of an array before `[` and returns true. If the text begins differently, reads nothing and
+    /// returns false.
     fn skip_name(&mut self) -> bool {
         self.skip_spaces_and_peek();
         let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -171,7 +172,7 @@ impl Parser<'_> {
             || outer.split(',').map(str::trim).any(is_name)
     }
 
-    /// Skips an opening bracket. Returns its place and the bracket that closes it.
+    /// Skips the bracket `open` and returns it, or returns `None` if another character comes next.
     fn skip_bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
         let is_open = self.skip_spaces_and_peek() == Some(open);
         is_open.then(|| {
@@ -181,7 +182,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads items between commas, up to the bracket that closes `bracket` or, without one, to the end.
+    /// Reads items separated by commas, up to the bracket that closes `bracket` or, if it is `None`, to the end of the
+    /// text.
     fn parse_items_until<T>(
         &mut self,
         bracket: Option<Bracket>,
@@ -211,7 +213,8 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    /// Reads an item. A list is also read, so that a mistake in it is reported first, and then rejected.
+    /// Reads an item of a slice. Rejects lists, but parses them first, so that a syntax error in a list is reported
+    /// instead.
     fn slice_item(&mut self) -> Result<SliceItem, ParseProblem> {
         if self.skip_spaces_and_peek() != Some('[') {
             return self.item();
@@ -236,7 +239,8 @@ impl Parser<'_> {
         self.parse_list(MAX_NESTED_LISTS)?.item(start)
     }
 
-    /// Skips the name of NumPy's `array` and the opening bracket after it. Skips nothing if the text is something else.
+    /// Skips `array(`, with or without `np.` or `numpy.`, and returns the bracket. If the text begins differently,
+    /// skips nothing and returns `None`.
     fn skip_array_name(&mut self) -> Option<Bracket> {
         let unread_before = self.rest;
         let is_named = ["array", "np.array", "numpy.array"]
@@ -305,8 +309,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a list, a number or a truth value. `deepest` is how many lists can enclose it.
-    fn parse_list(&mut self, deepest: usize) -> Result<ParsedList, ParseProblem> {
+    /// Reads a list, a number or a truth value. `max_levels` is the maximum number of levels of nested lists in it.
+    fn parse_list(&mut self, max_levels: usize) -> Result<ParsedList, ParseProblem> {
         let start = self.at();
         let Some(bracket) = self.skip_bracket('[', "]") else {
             let mut parsed_list = ParsedList::default();
@@ -329,7 +333,7 @@ impl Parser<'_> {
                 }
             };
         };
-        let Some(deeper) = deepest.checked_sub(1) else {
+        let Some(deeper) = max_levels.checked_sub(1) else {
             return Err((
                 start,
                 format!("more than {MAX_NESTED_LISTS} lists within lists"),
@@ -391,7 +395,7 @@ impl Parser<'_> {
         Ok(SliceItem::Range { begin, end, stride })
     }
 
-    /// Reads the arguments of Python's `slice`: the end alone, or the begin, the end and optionally the stride.
+    /// Reads the arguments of Python's `slice`: the end alone, or the start, the end and optionally the stride.
     fn parse_slice_arguments(&mut self, bracket: Bracket) -> Result<SliceItem, ParseProblem> {
         let at = bracket.at;
         let bounds =
@@ -453,7 +457,7 @@ impl Parser<'_> {
         self.text.len() - self.rest.len()
     }
 
-    /// Skips white space and returns the next character, which stays unread. `None` at the end of the text.
+    /// Skips white space. Returns the next character, which stays unread, or `None` at the end of the text.
     fn skip_spaces_and_peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -490,7 +494,7 @@ impl Parser<'_> {
     }
 }
 
-/// An opening bracket, and the one that closes it.
+/// The offset in bytes of an opening bracket in the text, and its closing bracket.
 #[derive(Clone, Copy)]
 struct Bracket {
     at: usize,

@@ -33,7 +33,7 @@ const MAX_DEFAULT_MEMORY: usize = 1 << 30;
 const CPU_PIECE_BYTES: usize = 16 << 20;
 
 /// The maximum number of bytes that a piece uploads to a device, and the maximum size of its result. This is enough to
-/// keep the device busy. Larger buffers would take longer, since the system maps each page of new memory at its first
+/// keep the device busy. Larger buffers would take longer, because the system maps each page of new memory at its first
 /// use.
 #[cfg(feature = "gpu")]
 const GPU_PIECE_BYTES: usize = 8 << 20;
@@ -54,7 +54,7 @@ impl Piece {
         let pages =
             |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
         let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
-        // The units of a row can be more than a page apart.
+        // If the units of a row are more than a page apart, the pages between them do not count.
         let row = pages(row).min(run.size.saturating_mul(pages(unit)));
         pages(self.span().len()).min(walk.rows().saturating_mul(row))
     }
@@ -187,12 +187,16 @@ impl Stream<'_> {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let mut pieces = self.gpu_pieces(gpu);
-                let mut under_way = VecDeque::new();
-                match run.on_gpu(&mut PieceRing::new(gpu), &mut pieces, &mut under_way) {
+                let mut undelivered_pieces = VecDeque::new();
+                match run.on_gpu(
+                    &mut PieceRing::new(gpu),
+                    &mut pieces,
+                    &mut undelivered_pieces,
+                ) {
                     Ok(()) => {}
                     Err(StopReason::Device(error)) if self.backend.may_fall_back(&error) => {
                         run.streamed.fallback = Some(error);
-                        run.on_cpu(self.backend, under_way.into_iter().chain(pieces))?;
+                        run.on_cpu(self.backend, undelivered_pieces.into_iter().chain(pieces))?;
                     }
                     Err(StopReason::Device(error)) => return Err(error.into()),
                     Err(StopReason::Caller(error)) => return Err(error),
@@ -213,7 +217,7 @@ impl Stream<'_> {
     #[cfg(feature = "gpu")]
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
-        let longest = gpu.device().limits().max_buffer_size;
+        let max_buffer_bytes = gpu.device().limits().max_buffer_size;
         cut_into_pieces(self.single_move(), move |piece| {
             let result = piece.result_bytes();
             let packed_bytes = piece.split().host.result_bytes();
@@ -221,7 +225,7 @@ impl Stream<'_> {
                 PieceRing::bytes_held(packed_bytes, result).saturating_add(piece.page_bytes());
             let max_bytes = packed_bytes.max(result);
             max_bytes <= GPU_PIECE_BYTES
-                && padded_size(max_bytes) <= longest
+                && padded_size(max_bytes) <= max_buffer_bytes
                 && held_bytes <= memory
         })
     }
@@ -287,18 +291,18 @@ where
         Ok(())
     }
 
-    /// Runs all pieces on the device. After an error, `under_way` contains the pieces that were taken from `pieces` and
+    /// Runs all pieces on the device. After an error, `undelivered_pieces` contains the pieces that were taken from `pieces` and
     /// that `sink` has not received. The CPU can process these pieces and the rest.
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,
         ring: &mut PieceRing,
         pieces: &mut impl Iterator<Item = Piece>,
-        under_way: &mut VecDeque<Piece>,
+        undelivered_pieces: &mut VecDeque<Piece>,
     ) -> Result<(), StopReason<E>> {
         loop {
             let next_piece = pieces.next();
-            under_way.extend(next_piece.clone());
+            undelivered_pieces.extend(next_piece.clone());
             if ring.is_full() || next_piece.is_none() {
                 let begin = Instant::now();
                 let Some(done) = ring.wait_for_oldest()? else {
@@ -308,7 +312,7 @@ where
                 ring.take_result(done, &mut self.sink)?
                     .map_err(StopReason::Caller)?;
                 self.streamed.pieces += 1;
-                under_way.pop_front();
+                undelivered_pieces.pop_front();
             }
             if let Some(piece) = next_piece {
                 let source = self.fetch_source(&piece).map_err(StopReason::Caller)?;
@@ -331,7 +335,8 @@ mod tests {
     use crate::SliceSpec;
     use std::collections::BTreeSet;
 
-    /// This is true wherever the source begins in its first page, provided that no element is split between two pages.
+    /// `page_bytes` is an upper bound for every start of the source within its first page, if no element is split
+    /// between two pages.
     #[test]
     fn a_piece_touches_no_more_pages_than_it_counts() {
         for (shape, spec) in [

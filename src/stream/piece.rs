@@ -7,19 +7,19 @@ use std::{iter, ops::Range, sync::Arc};
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// The plan of the whole slice, with its source as one dimension.
+    /// The move of the whole slice, with its source as one dimension.
     whole: Arc<Move>,
     /// The box of the result that the piece makes: single positions in the outermost dimensions, then a range of one
     /// dimension, then whole dimensions.
     result: Vec<Range<usize>>,
     /// The range of the source that the piece needs, in elements.
-    needs: Range<usize>,
-    /// The plan that makes the piece. Its source is only the bytes of [`Piece::span`].
+    source_range: Range<usize>,
+    /// The move that makes the piece. Its source has only the bytes of [`Piece::span`].
     pub(crate) piece_move: Move,
 }
 
 impl Piece {
-    /// Returns the whole result of a plan as one piece, or `None` if the result is empty or the plan is not a slice.
+    /// Returns the whole result of a move as one piece, or `None` if the result is empty or the move is not a slice.
     pub(crate) fn whole(step_move: &Move) -> Option<Self> {
         step_move.walk()?;
         let whole = Move {
@@ -33,11 +33,11 @@ impl Piece {
     fn from_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result, None).ok()?;
         let piece_move = plan.into_single_move()?;
-        let needs = source.into_iter().next()?;
+        let source_range = source.into_iter().next()?;
         Some(Self {
             whole,
             result,
-            needs,
+            source_range,
             piece_move,
         })
     }
@@ -50,7 +50,7 @@ impl Piece {
     /// Returns the range of the source from the lowest to the highest byte that the piece reads.
     pub(crate) fn span(&self) -> Range<usize> {
         let element = self.whole.dtype.size();
-        self.needs.start * element..self.needs.end * element
+        self.source_range.start * element..self.source_range.end * element
     }
 
     /// Cuts the piece into two consecutive pieces. Returns `None` if the piece is a single element.

@@ -1,8 +1,9 @@
 //! Splits a piece into a slice on the host and a slice on the device.
 //!
 //! The host packs the source bytes that the piece needs into upload memory, in memory order and in long runs. It leaves
-//! out long gaps between these bytes. It copies short gaps, because the device skips them faster. So few unneeded bytes
-//! are uploaded. The device does the flips, the steps and the rest of the cropping.
+//! out long gaps between these bytes. It copies short gaps too, because starting another copy takes longer, and the
+//! device then skips these gaps. So few unneeded bytes are uploaded. The device does the flips, the steps and the rest
+//! of the cropping.
 //!
 //! | for `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | reads | result |
 //! |---|---|---|
@@ -26,26 +27,28 @@ const SHORT_GAP: usize = 64;
 
 /// The maximum number of bytes that the host packs for each byte that the piece needs. This limits the gaps that are
 /// uploaded.
-const MAX_READ: usize = 4;
+const MAX_PACKED_PER_NEEDED: usize = 4;
 
 impl Piece {
     pub(crate) fn split(&self) -> PieceSplit {
         let dims = self.piece_move.walk().map_or(&[][..], |walk| &walk.dims);
         let unit = self.piece_move.walk().map_or(1, |walk| walk.unit);
-        // The host copies the `through` innermost dimensions with their gaps, as one run of `length` units, and leaves
+        // The host copies the `run_dims` innermost dimensions with their gaps, as one run of `length` units, and leaves
         // out the gaps of the other dimensions. `needed` is the number of units of a run that the piece needs.
-        let (mut through, mut length, mut needed) = (0, 1, 1);
+        let (mut run_dims, mut length, mut needed) = (0, 1, 1);
         for dim in dims.iter().rev() {
             let distance = dim.from.unsigned_abs();
             let longer = (dim.size - 1) * distance + length;
             needed *= dim.size;
-            if distance.saturating_sub(length) * unit > SHORT_GAP || longer > MAX_READ * needed {
+            if distance.saturating_sub(length) * unit > SHORT_GAP
+                || longer > MAX_PACKED_PER_NEEDED * needed
+            {
                 break;
             }
             length = longer;
-            through += 1;
+            run_dims += 1;
         }
-        let packed_dims = dims.len() - through;
+        let packed_dims = dims.len() - run_dims;
         let mut host = View::flat(length);
         let mut device = View {
             shape: Vec::new(),
@@ -122,7 +125,7 @@ mod tests {
                     let source = &source[piece.span()];
                     let whole_result = run_on_cpu(&piece.piece_move, source);
                     let PieceSplit { host, device } = piece.split();
-                    assert!(host.result_bytes() <= MAX_READ * piece.result_bytes());
+                    assert!(host.result_bytes() <= MAX_PACKED_PER_NEEDED * piece.result_bytes());
                     assert_eq!(host.result_bytes(), device.source_bytes());
                     let split_result = run_on_cpu(&device, &run_on_cpu(&host, source));
                     assert_eq!(split_result, whole_result, "{slice_move}: {host}, {device}");

@@ -77,7 +77,7 @@ impl Tensor {
             });
             return Ok((tensors.collect(), report));
         }
-        // On the CPU the plan writes the first values of new memory.
+        // On the CPU the plan initializes the new memory of its first output.
         let outputs = plan.outputs();
         let mut other_bytes: Vec<Vec<u8>> = Vec::new();
         other_bytes.extend(outputs[1..].iter().map(|output| vec![0; output.bytes()]));
@@ -131,23 +131,23 @@ impl Tensor {
     ) -> Result<Pending<Report>, Error> {
         let needed_outputs = plan.outputs();
         check_number("outputs", outputs.len(), needed_outputs.len())?;
-        for (needed_outputs, found) in needed_outputs.iter().zip(&*outputs) {
+        for (needed_output, found) in needed_outputs.iter().zip(&*outputs) {
             outputs[0].check_same_device("outputs", found)?;
-            if (found.dtype, found.shape()) != (needed_outputs.dtype, &needed_outputs.shape[..]) {
+            if (found.dtype, found.shape()) != (needed_output.dtype, &needed_output.shape[..]) {
                 return Err(error::value::dest_mismatch(
                     found.shape(),
                     found.dtype,
-                    &needed_outputs.shape,
-                    needed_outputs.dtype,
+                    &needed_output.shape,
+                    needed_output.dtype,
                 ));
             }
         }
         let inputs = outputs[0].ready_inputs(plan, inputs)?;
         let mut copied_bytes = 0;
-        for (number, (needed_outputs, output)) in
+        for (number, (needed_output, output)) in
             needed_outputs.iter().zip(&mut *outputs).enumerate()
         {
-            copied_bytes += output.own_memory(needed_outputs, number == 0 && plan.is_in_place())?;
+            copied_bytes += output.own_memory(needed_output, number == 0 && plan.is_in_place())?;
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
@@ -186,13 +186,13 @@ impl Tensor {
     ) -> Result<Vec<Cow<'i, Self>>, Error> {
         let needed_inputs = plan.inputs();
         check_number("inputs", inputs.len(), needed_inputs.len())?;
-        for (needed_inputs, found) in needed_inputs.iter().zip(inputs) {
-            self.check_same_device(needed_inputs.name, found)?;
-            needed_inputs.check_dtype(found.dtype)?;
-            if !needed_inputs.reads(&found.layout) && found.shape() != needed_inputs.shape {
-                let (found, needed_shape) = (found.shape(), &needed_inputs.shape);
+        for (needed_input, found) in needed_inputs.iter().zip(inputs) {
+            self.check_same_device(needed_input.name, found)?;
+            needed_input.check_dtype(found.dtype)?;
+            if !needed_input.reads(&found.layout) && found.shape() != needed_input.shape {
+                let (found, needed_shape) = (found.shape(), &needed_input.shape);
                 return Err(error::view::wrong_input_layout(
-                    needed_inputs.name,
+                    needed_input.name,
                     found,
                     needed_shape,
                 ));
@@ -201,8 +201,8 @@ impl Tensor {
         let dense_inputs = needed_inputs
             .iter()
             .zip(inputs)
-            .map(|(needed_inputs, &found)| {
-                match needed_inputs.reads(&found.layout) || found.is_contiguous() {
+            .map(|(needed_input, &found)| {
+                match needed_input.reads(&found.layout) || found.is_contiguous() {
                     true => Ok(Cow::Borrowed(found)),
                     false => found.contiguous().map(Cow::Owned),
                 }
@@ -210,9 +210,9 @@ impl Tensor {
         dense_inputs.collect()
     }
 
-    /// Prepares this tensor as an output of a plan: it gets contiguous memory. On the CPU it also gets memory that it
-    /// does not share, with its values if the plan changes it in place. Returns the number of bytes that are copied; on
-    /// a GPU, [`Gpu::run`](crate::Gpu) copies them.
+    /// Prepares this tensor as an output of a plan: gives it contiguous memory that it does not share, with its values
+    /// if the plan changes it in place. Returns the number of bytes that are copied. If memory on a GPU is contiguous
+    /// but shared, [`Gpu::run`](crate::Gpu) copies it later.
     fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]

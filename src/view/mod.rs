@@ -5,7 +5,7 @@
 //!
 //! | operation | effect on a dimension | file |
 //! |---|---|---|
-//! | slice | moves the offset, shrinks the size, multiplies the stride by the step, which may be negative | `select` |
+//! | slice | moves the offset, shrinks the size, multiplies the stride by the step, which can be negative | `select` |
 //! | new axis | inserts size 1 and stride 0 | `select` |
 //! | transpose | reorders dimensions | this file |
 //! | broadcast | enlarges the size and sets the stride to 0 | this file |
@@ -70,7 +70,7 @@ impl View {
         &self.shape
     }
 
-    /// One stride for each dimension of the view, in elements of the source.
+    /// Returns a stride for each dimension of the view, in elements of the source.
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
@@ -131,7 +131,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] if a dimension that is not 1 would change or `shape` has fewer dimensions than the
+    /// [`Error::Argument`] if a dimension of another size than 1 would change or `shape` has fewer dimensions than the
     /// view; [`Error::ShapeTooLarge`].
     #[doc(alias = "expand")]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {

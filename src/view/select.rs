@@ -28,7 +28,7 @@ impl View {
     }
 }
 
-/// Dimensions that a slice changes: of a view, or of a walk that reads a view.
+/// The dimensions that a slice changes. They belong to a view, or to a walk that reads a view.
 pub(crate) trait Dimensions {
     fn count(&self) -> usize;
 
@@ -172,7 +172,7 @@ impl SliceSpec {
 fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
     // The cast does not overflow: dimensions of a shape that has passed `shape::elements` are far below i64::MAX.
     let size = size as i64;
-    // A descending range that includes position 0 ends at -1, since the end is exclusive.
+    // A descending range that includes position 0 ends at -1, because the end is exclusive.
     let (low, high) = if stride > 0 {
         (0, size)
     } else {

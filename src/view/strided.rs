@@ -20,7 +20,7 @@ pub(crate) enum Repeats {
 }
 
 impl View {
-    /// Returns the view with this shape that begins at element `offset` of a memory of `elements` elements. Neighbours
+    /// Returns the view with this shape that begins at element `offset` of memory with `elements` elements. Neighbours
     /// along dimension `d` are `strides[d]` elements apart. Strides can be negative or 0. An element can be selected
     /// several times, unless the view is a destination.
     ///
@@ -39,13 +39,13 @@ impl View {
     /// ```
     /// use wgslice::{DType, Plan, View};
     ///
-    /// // The columns of a table of 2 rows whose pitch is 4, the last first.
+    /// // The columns of a table, the last column first. The table has 2 rows with a pitch of 4.
     /// let view = View::from_strides(&[3, 2], &[-1, 4], 2, 7)?;
     /// let (memory, mut columns) = ([1u8, 2, 3, 0, 4, 5, 6], [0u8; 6]);
     /// Plan::contiguous(&view, DType::U8)?.run_cpu(&[(&memory).into()], &mut [(&mut columns).into()])?;
     /// assert_eq!(columns, [3, 6, 2, 5, 1, 4]);
     ///
-    /// // And back to where they were.
+    /// // Writes the columns back to their places.
     /// let mut other = [0u8; 7];
     /// let back = Plan::contiguous(&[3, 2], DType::U8)?.written_to(&view)?;
     /// back.run_cpu(&[(&columns).into()], &mut [(&mut other).into()])?;
@@ -98,9 +98,9 @@ impl View {
         Ok(view)
     }
 
-    /// Returns windows of `size` positions along an axis, as a new last dimension. Each begins `step` positions after
-    /// the previous one. This is PyTorch's `unfold` and, with a step of 1, NumPy's `sliding_window_view`. Dimension
-    /// `axis` numbers the windows. Positions after the last whole window are left out.
+    /// Returns windows of `size` positions along an axis, as a new last dimension. Each window begins `step` positions
+    /// after the previous window. This is PyTorch's `unfold` and, with a step of 1, NumPy's `sliding_window_view`.
+    /// Dimension `axis` numbers the windows. Positions after the last whole window are left out.
     ///
     /// ```
     /// use wgslice::{Backend, DType, Plan, View};
@@ -179,7 +179,7 @@ impl View {
         }
         let dims = self.shape.iter().copied().zip(self.strides.iter().copied());
         let old_dims: Vec<(usize, isize)> = dims.filter(|dim| dim.0 > 1).collect();
-        // Groups of dimensions on both sides with the same number of elements are handled together.
+        // A group of old dimensions is matched with a group of new dimensions that has the same number of elements.
         let (mut at, mut to) = (0, 0);
         while at < old_dims.len() {
             let (mut from_end, mut to_end) = (at + 1, to + 1);
@@ -236,7 +236,7 @@ impl View {
         if (0..dims.len()).all(|d| dims[d].1 > reaches[d + 1]) {
             return Repeats::Never;
         }
-        // The view has more elements than places.
+        // The view has more elements than the range of its positions, so two elements have the same position.
         if self.len() > reaches[0] + 1 {
             return Repeats::Somewhere;
         }

@@ -1,8 +1,8 @@
 //! Runs the calls of golden vectors and of random cases on every device of the harness.
 
 use super::{
-    How, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad, check_scatter,
-    check_slice, check_update, check_view, devices,
+    GatherForm, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad,
+    check_scatter, check_slice, check_update, check_view, devices,
 };
 use wgslice::options::{
     Combine, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions,
@@ -40,7 +40,7 @@ pub(crate) fn check_case(case: &Case) {
                 out_of_range: out_of_range(from.indexing, number),
                 negative: negative(from.indexing),
             };
-            gather(number, from, How::GatherNd(options));
+            gather(number, from, GatherForm::GatherNd(options));
         }
         Call::Gather(GatherCall {
             from,
@@ -49,12 +49,12 @@ pub(crate) fn check_case(case: &Case) {
         }) => {
             let axis = (*axis).try_into().unwrap();
             let options = options(number, from, Some(axis), (*batch_dims).try_into().unwrap());
-            gather(number, from, How::Gather(options));
+            gather(number, from, GatherForm::Gather(options));
         }
         Call::BatchGather(BatchGather { from }) => {
             let batch_dims = from.indices.shape.len().cast_signed() - 1;
             let options = options(number, from, None, batch_dims);
-            gather(number, from, How::BatchGather(options));
+            gather(number, from, GatherForm::BatchGather(options));
         }
         Call::ScatterNd(ScatterNd { rows, shape }) => {
             // In one of four cases, rows are written into zeros rather than added. No operation of TensorFlow does
@@ -113,7 +113,7 @@ fn options(
 }
 
 #[track_caller]
-fn gather(number: usize, from: &Gathering<'_>, how: How) {
+fn gather(number: usize, from: &Gathering<'_>, how: GatherForm) {
     let params = (&from.params.tensor.shape[..], &from.params.view[..]);
     check_gathering(
         number,

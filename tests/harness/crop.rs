@@ -85,7 +85,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     }
 }
 
-/// Makes boxes from begins and, if there are any, box indices and flips.
+/// Makes boxes from start indices and, if given, box indices and flips.
 pub(crate) fn boxes_of<'t>(
     begins: &'t Tensor,
     items: Option<&'t Tensor>,
@@ -97,7 +97,7 @@ pub(crate) fn boxes_of<'t>(
 }
 
 impl Device {
-    /// Runs a crop on tensors. Begins, box indices and flips are separate tensors.
+    /// Runs a crop on tensors. Start indices, box indices and flips are separate tensors.
     fn crop(
         &self,
         dtype: DType,

@@ -1,10 +1,10 @@
 //! Draws the devices and the element sizes of a case, and prints them if the case fails.
 //!
-//! Every case runs on the CPU and on one device of each adapter, which a seed and the number of the draw choose. So the
-//! pipelines of an adapter are compiled about once, and over many cases each device has its share. `WGSLICE_TEST_ALL=1`
-//! runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by default; `WGSLICE_TEST_CASE` runs the drawn
-//! devices of a single draw, and only the CPU in all others. `WGSLICE_TEST_FIRST=1` ends the process at the first
-//! failure.
+//! Every case runs on the CPU and on one device of each adapter. A seed and the number of the draw choose the device.
+//! So a case compiles its pipelines on one device of an adapter, and many cases together use all devices.
+//! `WGSLICE_TEST_ALL=1` runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by default. If
+//! `WGSLICE_TEST_CASE` is the number of a draw, all other draws run only on the CPU. `WGSLICE_TEST_FIRST=1` ends the
+//! process at the first failure.
 
 use super::{DEVICES, Device, SIZES};
 use std::{
@@ -28,15 +28,15 @@ fn number_of_variable<T: FromStr>(variable: &str) -> Option<T> {
 pub(crate) static SEED: LazyLock<u64> =
     LazyLock::new(|| number_of_variable("WGSLICE_TEST_SEED").unwrap_or(1));
 
-/// The only draw to run.
-static ONLY: LazyLock<Option<u64>> = LazyLock::new(|| number_of_variable("WGSLICE_TEST_CASE"));
+/// The number of the only draw that runs on GPUs, if `WGSLICE_TEST_CASE` is set.
+static ONLY_DRAW: LazyLock<Option<u64>> = LazyLock::new(|| number_of_variable("WGSLICE_TEST_CASE"));
 
-/// Whether every case runs on every device.
+/// True if every case runs on every device.
 pub(crate) static ALL: LazyLock<bool> =
     LazyLock::new(|| env::var("WGSLICE_TEST_ALL").is_ok_and(|all| all == "1"));
 
-/// Whether the first failure ends the process, for programs that only ask whether there is one.
-static FIRST: LazyLock<bool> =
+/// True if the first failure ends the process. Programs that only ask whether a test fails set this.
+static STOPS_AT_FIRST_FAILURE: LazyLock<bool> =
     LazyLock::new(|| env::var("WGSLICE_TEST_FIRST").is_ok_and(|first| first == "1"));
 
 thread_local! {
@@ -44,7 +44,7 @@ thread_local! {
     static DRAW_COUNT: Cell<u64> = const { Cell::new(0) };
     /// The names of the devices of the last draw.
     static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
-    /// The number of devices on which cases of this thread ran, since `print_cases` printed it.
+    /// The number of runs of cases on devices by this thread, since the last call of `print_cases`.
     static CASES: Cell<usize> = const { Cell::new(0) };
     /// Strict devices take part in one of this many draws.
     static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
@@ -82,7 +82,7 @@ pub(crate) fn devices() -> &'static [Device] {
         })
 }
 
-/// The places in [`DEVICES`] of the devices of each adapter. The first is the CPU.
+/// For each adapter, the positions of its devices in [`DEVICES`]. The first entry is the CPU.
 static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     let mut adapters: Vec<Vec<usize>> = Vec::new();
     for (place, device) in DEVICES.iter().enumerate() {
@@ -94,11 +94,11 @@ static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     adapters
 });
 
-/// Returns the places in [`DEVICES`] of the devices that the current draw chooses.
+/// Returns the positions in [`DEVICES`] of the devices that the current draw chooses.
 fn places() -> Vec<usize> {
     let mut adapters = ADAPTERS.iter();
     let mut chosen_places = adapters.next().cloned().unwrap_or_default();
-    if ONLY.is_some_and(|only| only != DRAW_COUNT.get()) {
+    if ONLY_DRAW.is_some_and(|only| only != DRAW_COUNT.get()) {
         return chosen_places;
     }
     for (adapter, places) in (0..).zip(adapters) {
@@ -112,7 +112,7 @@ fn places() -> Vec<usize> {
     chosen_places
 }
 
-/// Prints how many cases have passed, of which each device counts one, for `bash tests/run` to add up.
+/// Prints the number of cases that have passed, counted once for each device. `bash tests/run` adds these numbers up.
 pub(crate) fn print_cases() {
     println!("cases: {} passed", CASES.take());
 }
@@ -182,8 +182,8 @@ impl Sizes {
     }
 }
 
-/// Installs the text that a failed test prints after its message: its seed, its devices, and the command that runs the
-/// case alone.
+/// Installs a panic hook that prints more after the message of a failed test: its seed, its devices, and the command
+/// that runs only this draw.
 static HOOK: LazyLock<()> = LazyLock::new(|| {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -204,7 +204,7 @@ static HOOK: LazyLock<()> = LazyLock::new(|| {
              WGSLICE_TEST_CASE={draw} cargo test -p wgslice --all-features --test root -- --exact {test}",
             *SEED, *SEED
         );
-        if *FIRST {
+        if *STOPS_AT_FIRST_FAILURE {
             process::exit(101);
         }
     }));

@@ -13,16 +13,16 @@ use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError};
 
 /// The operation of a gather, with its options.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum How {
+pub(crate) enum GatherForm {
     GatherNd(GatherNdOptions),
     Gather(GatherOptions),
-    /// Along this axis.
+    /// `gather_elements` along this axis.
     GatherElements(isize, GatherElementsOptions),
     /// TensorFlow's `batch_gather`, for which the reference has its own function.
     BatchGather(GatherOptions),
 }
 
-impl How {
+impl GatherForm {
     fn plan(
         &self,
         view: &View,
@@ -159,13 +159,13 @@ impl Typed {
 }
 
 impl Device {
-    /// Runs a gather on tensors or on the caller's memory, as `by_tensors` says.
+    /// Runs a gather on tensors if `by_tensors` is true, and otherwise on the caller's memory.
     fn gather(
         &self,
         (dtype, shape, source): (DType, &[usize], &[u8]),
         steps: &[Step],
         (indices, indices_shape): (&Typed, &[usize]),
-        how: &How,
+        how: &GatherForm,
     ) -> Result<(Vec<u8>, Report), Error> {
         if self.by_tensors {
             let mut params = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
@@ -178,11 +178,11 @@ impl Device {
                 Typed::U32(indices) => self.backend.upload((indices, indices_shape))?,
             };
             let gathered = match *how {
-                How::GatherNd(options) => params.gather_nd(&indices, options)?,
-                How::GatherElements(axis, options) => {
+                GatherForm::GatherNd(options) => params.gather_nd(&indices, options)?,
+                GatherForm::GatherElements(axis, options) => {
                     params.gather_elements(&indices, axis, options)?
                 }
-                How::Gather(options) | How::BatchGather(options) => {
+                GatherForm::Gather(options) | GatherForm::BatchGather(options) => {
                     params.gather(&indices, options)?
                 }
             };
@@ -220,7 +220,7 @@ pub(crate) fn check_gather(
     }
 }
 
-/// Does [`check_gather`] on the CPU path alone, with indices as i64 and, if all fit, also as i32.
+/// Checks the same as [`check_gather`], but only on the CPU path, with indices as i64 and, if all fit, also as i32.
 #[track_caller]
 pub(crate) fn check_gather_on_cpu(
     params: &[usize],
@@ -239,7 +239,7 @@ pub(crate) fn check_gathering(
     number: usize,
     (shape, steps): (&[usize], &[Step]),
     (indices, indices_shape): (&[i64], &[usize]),
-    how: How,
+    how: GatherForm,
 ) {
     let mut typed = Typed::all(indices);
     let typed = [typed.swap_remove(number / SIZES.len() % typed.len())];
@@ -253,13 +253,13 @@ pub(crate) fn check_gathering(
     case.check(devices(), &[SIZES[number % SIZES.len()]], &typed);
 }
 
-/// Does [`check_gathering`] under every combination of policies.
+/// Checks the same as [`check_gathering`], with every combination of policies.
 #[track_caller]
 pub(crate) fn check_policies(
     number: usize,
     params: (&[usize], &[Step]),
     indices: (&[i64], &[usize]),
-    how: How,
+    how: GatherForm,
 ) {
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp] {
         for negative in [NegativeIndex::Invalid, NegativeIndex::Wrap] {
@@ -274,7 +274,7 @@ struct Case<'a> {
     steps: &'a [Step],
     indices: &'a [i64],
     indices_shape: &'a [usize],
-    how: How,
+    how: GatherForm,
 }
 
 impl<'a> Case<'a> {
@@ -293,7 +293,7 @@ impl<'a> Case<'a> {
             steps: &[],
             indices,
             indices_shape,
-            how: How::GatherNd(options),
+            how: GatherForm::GatherNd(options),
         }
     }
 

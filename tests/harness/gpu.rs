@@ -60,7 +60,8 @@ impl Kind {
             Self::Full => request_device(adapter, all, adapters),
             Self::Default => {
                 let gpu = request_device(adapter, none, defaults)?.as_hardware();
-                // Compiling a pipeline for each number of dimensions takes most of the time of all tests.
+                // By default pipelines are shared, because compiling one for each number of dimensions takes most of
+                // the time of all tests.
                 Ok(match *ALL {
                     true => gpu.without_shared_pipelines(),
                     false => gpu,
@@ -96,8 +97,8 @@ pub(super) struct Opened {
     pub(super) by_tensors: bool,
 }
 
-/// Returns every adapter that the library accepts, on all of wgpu's backends. Under `WGSLICE_TEST_ALL=1` these include
-/// OpenGL: it is another implementation, but its software adapter runs shaders by the same code as lavapipe.
+/// Returns every adapter that the library accepts, on all of wgpu's backends. OpenGL is included only under
+/// `WGSLICE_TEST_ALL=1`, because its software adapter runs shaders with the same code as lavapipe.
 ///
 /// Panics if there is no such adapter and `WGSLICE_REQUIRE_GPU=1` is set.
 pub(crate) fn candidates() -> Vec<FoundAdapter> {
@@ -196,8 +197,8 @@ pub(crate) fn request_device(
 
 type LowerLimits = fn(&mut wgpu::Limits);
 
-/// Limits that the shaders do not fit: their names, and how they are lowered.
-pub(crate) const TOO_LOW: [(&str, LowerLimits); 5] = [
+/// The names of limits that can be too low for the shaders, and functions that lower them.
+pub(crate) const LOWERED_LIMITS: [(&str, LowerLimits); 5] = [
     ("max_storage_buffers_per_shader_stage", |limits| {
         limits.max_storage_buffers_per_shader_stage = 3;
     }),
@@ -301,8 +302,8 @@ fn guard_byte(plan: &Plan, shift: usize) -> u8 {
     [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
 }
 
-/// An argument of a plan: `length` bytes from byte `begin` on of the `size` bytes of a buffer from byte `first` on, between
-/// guards that are filled with the byte `pattern`.
+/// An argument of a plan between guards, which are filled with the byte `pattern`. Guards and argument are in `size`
+/// bytes from byte `first` of the buffer on. Within these bytes, the argument has `length` bytes from byte `begin` on.
 struct GuardedArgument {
     buffer: wgpu::Buffer,
     first: usize,
@@ -313,9 +314,9 @@ struct GuardedArgument {
 }
 
 impl GuardedArgument {
-    /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents` with room for at least `least` bytes,
-    /// and a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at
-    /// the end of the first guard without containing any of its bytes.
+    /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents`, padded to at least `least` bytes, and
+    /// a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at the
+    /// end of the first guard without containing any of its bytes.
     fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, least: usize) -> Self {
         let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let begin = aligned.max(GUARD_BYTES) + shift;

@@ -25,7 +25,9 @@ pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
 pub(crate) use crop::{boxes_of, check_crop};
 pub(crate) use draw::{SEED, Sizes, again, devices, draws, print_cases, with_strict_one_in};
-pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
+pub(crate) use gather::{
+    GatherForm, check_gather, check_gather_on_cpu, check_gathering, check_policies,
+};
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
 };
@@ -65,7 +67,7 @@ pub(crate) const SIZES: [DType; 5] = [
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) backend: Backend,
-    /// Whether plans run on tensors rather than on the caller's buffers.
+    /// True if plans run on tensors rather than on the caller's buffers.
     by_tensors: bool,
 }
 
@@ -147,8 +149,8 @@ impl Device {
     }
 
     /// Returns whether a tuple of `depth` indices can be in two buffers, which the library rejects. On devices with
-    /// buffers of 1 KiB, the parts of a tensor are multiples of 256 bytes, which no depth with an odd factor above 4
-    /// divides.
+    /// buffers of 1 KiB, the parts of a tensor have 256, 512, 768 or 1,024 bytes. A depth with an odd factor above 4
+    /// divides none of these.
     fn splits_tuples(&self, depth: usize, integers: usize) -> bool {
         let odd = depth.max(1) >> depth.max(1).trailing_zeros();
         self.by_tensors && odd > 4 && integers * 8 > 1024
@@ -194,8 +196,8 @@ impl Device {
         self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// Runs a plan as [`Device::run`] does. The result has the old content `dest`. On a GPU, source and result begin
-    /// `shift` bytes after an aligned position in their buffers.
+    /// Runs a plan as [`Device::run`] does. Before the run, the result contains `dest`. On a GPU, source and result
+    /// begin `shift` bytes after an aligned position in their buffers.
     fn run_on(
         &self,
         plan: &Plan,
@@ -219,7 +221,7 @@ impl Device {
     }
 }
 
-/// Checks that bytes are equal. If they differ, panics with the first element that does. Elements have `size` bytes.
+/// Checks that bytes are equal, and panics with the first element that differs. Elements have `size` bytes.
 #[track_caller]
 pub(crate) fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
     if expected == got {

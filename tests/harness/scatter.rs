@@ -16,7 +16,7 @@ use wgslice_vectors::reference::{self, Indexing, ReferenceError, Scattered};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScatterCase<'a> {
     pub(crate) shape: &'a [usize],
-    /// Whether the scatter makes a new array from zeros, rather than changing an array in place.
+    /// True if the scatter makes a new array from zeros, rather than changing an array in place.
     pub(crate) fresh: bool,
     pub(crate) indices: &'a [i64],
     pub(crate) indices_shape: &'a [usize],

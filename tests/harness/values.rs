@@ -42,7 +42,7 @@ pub(crate) fn run_bytes(
     plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
-/// Returns the number of steps of a plan, from its printed form, which has the number unless it is one.
+/// Returns the number of a plan's steps. It is read from the plan's printed form, which leaves out the number 1.
 pub(crate) fn steps(plan: &Plan) -> usize {
     let text = plan.to_string();
     let number = text

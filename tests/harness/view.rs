@@ -57,7 +57,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
             let moved = selected.contiguous().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                // Tensors begin at the beginnings of bindings. Here, source and result begin 1 or 7 elements later.
+                // Tensors begin at the start of bindings. Here, source and result begin 1 or 7 elements later.
                 for shift in [dtype.size(), 7 * dtype.size()] {
                     let before = vec![UNWRITTEN; expected.len()];
                     let got = device.run_on(&plan, &source, None, &before, shift);

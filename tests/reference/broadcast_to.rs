@@ -1,4 +1,4 @@
-//! `broadcast_to`, by NumPy's rules.
+//! Tests `broadcast_to`, which follows NumPy's rules.
 
 use wgslice_vectors::reference;
 
@@ -39,7 +39,7 @@ fn axes_of_size_one_are_repeated() {
     ]);
 }
 
-/// A result without a space stands for an error: it is the input's shape as in the error's message.
+/// A result without a space means an error. It is the input's shape, as the error's message prints it.
 #[test]
 fn other_axes_are_not() {
     check_table(&[

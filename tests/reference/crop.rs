@@ -1,4 +1,4 @@
-//! `crop`: boxes inside of their items, each compared with a strided slice, and boxes that are not inside.
+//! Tests `crop`: boxes inside of their items, each compared with a strided slice, and boxes that are not inside.
 
 use super::arange;
 use wgslice_vectors::reference::{Boxes, Spec, crop, paste, strided_slice};

@@ -1,4 +1,4 @@
-//! `gather` and `batch_gather`: axes, batch dimensions, and indices out of range.
+//! Tests `gather` and `batch_gather`: axes, batch dimensions, and indices out of range.
 
 use wgslice_vectors::reference::{self, Indexing};
 

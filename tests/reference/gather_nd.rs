@@ -1,4 +1,4 @@
-//! `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
+//! Tests `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
 
 use wgslice_vectors::reference::{self, Indexing};
 

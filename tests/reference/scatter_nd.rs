@@ -1,4 +1,4 @@
-//! `scatter_nd` and `tensor_scatter_nd`: rows in order, ways to combine, and rows out of range.
+//! Tests `scatter_nd` and `tensor_scatter_nd`: rows in order, ways to combine, and rows out of range.
 
 use wgslice_vectors::reference::{self, Gathered, Indexing, ReferenceError, Scattered};
 
@@ -12,7 +12,7 @@ fn replace(old: &mut i64, new: &i64) {
     *old = *new;
 }
 
-/// Formats the result of a scatter as `gathered` formats the result of a gather.
+/// Formats the result of a scatter as `format_gathered` formats the result of a gather.
 fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
     format_gathered(result.map(|made| Gathered {
         shape: shape.to_vec(),

@@ -1,4 +1,4 @@
-//! `slice`: nothing wraps and nothing is clamped.
+//! Tests `slice`, in which no index wraps or is clamped.
 
 use wgslice_vectors::reference::{self, Spec};
 
@@ -75,7 +75,7 @@ fn the_first_broken_rule_is_reported() {
         (X5, "[0]", "[-2]", &size(5, -2)),
         (&[0], "[0]", "[1]", &empty(0, 1)),
         (&[0], "[1]", "[-1]", &empty(1, -1)),
-        // Dimensions are checked in order: the size in the first before the begin in the second.
+        // Dimensions are checked in order: the size in the first dimension before the start in the second.
         (&[5, 5], "[3,9]", "[3,1]", &size(2, 3)),
         (
             &[5, 5],

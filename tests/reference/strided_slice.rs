@@ -1,4 +1,4 @@
-//! `strided_slice`, with specs given as text.
+//! Tests `strided_slice`, with specs given as text.
 
 use wgslice_vectors::reference::{self, Spec};
 

@@ -1,4 +1,4 @@
-//! `strided_slice_grad`: every value of `dy` goes to the position that the slice reads.
+//! Tests `strided_slice_grad`: every value of `dy` goes to the position that the slice reads.
 
 use wgslice_vectors::reference::{self, Spec};
 

@@ -1,4 +1,4 @@
-//! `strided_slice_update`: the replaced elements, and the valid shapes of values.
+//! Tests `strided_slice_update`: the replaced elements, and the valid shapes of values.
 
 use wgslice_vectors::reference;
 

@@ -1,4 +1,4 @@
-//! `transpose`: the order of axes, and refused permutations.
+//! Tests `transpose`: the order of axes, and rejected permutations.
 
 use wgslice_vectors::reference;
 

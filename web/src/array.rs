@@ -21,7 +21,7 @@ use wgslice_npy::{ByteOrder, Header};
 /// same size. Only `int32` stays, because updates also combine its elements.
 #[wasm_bindgen]
 pub struct PageArray {
-    /// In contiguous memory, so that the offset and strides of its slices count in its own elements.
+    /// A contiguous tensor, so that the offset and strides of a slice of it count its elements.
     tensor: Tensor,
     dtype: DType,
 }

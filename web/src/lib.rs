@@ -10,7 +10,7 @@
 //! | `scatter` | scatters that accumulate |
 //! | `update` | writing by an index expression |
 //! | `live` | frames of the camera, which stay on the GPU |
-//! | `outcome`, `shown` | what the page gets: a report, and the looks of a result |
+//! | `outcome`, `shown` | the result that the page gets: its report, and its pixels, numbers and file |
 //! | `read` | reading a tensor back |
 //! | `cases` | random cases and golden vectors |
 

@@ -22,7 +22,7 @@ use wgslice::{Backend, DType, Tensor, gpu::Texels, slice, wgpu};
 #[wasm_bindgen]
 pub struct Live {
     backend: Backend,
-    /// Whether the device is lost. Copying from images would then fail.
+    /// True if the device is lost. Copying from images would then fail.
     lost: Arc<AtomicBool>,
     surface: wgpu::Surface<'static>,
     /// The texture of the current frame.
@@ -31,7 +31,7 @@ pub struct Live {
     size: Option<[u32; 2]>,
 }
 
-/// The content of the canvas: an array of this shape, and its layout on a canvas of its own.
+/// The content of the canvas: the shape of the array that it shows, and the array's layout on its own canvas.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Filmed {
     #[wasm_bindgen(readonly)]
@@ -47,7 +47,7 @@ pub struct Filmed {
     pub across: usize,
     #[wasm_bindgen(readonly)]
     pub down: usize,
-    /// Whether a canvas can show it. If not, the canvas keeps its previous content.
+    /// True if a canvas can show the array. If not, the canvas keeps its previous content.
     #[wasm_bindgen(readonly)]
     pub fits: bool,
 }
@@ -160,7 +160,7 @@ impl Live {
         self.show(&sheet, shape)
     }
 
-    /// Waits until the GPU has finished its work. The library would wait by mapping a buffer, but this reads nothing.
+    /// Waits until the GPU has finished its work. The library waits by mapping a buffer, but here nothing is read back.
     pub async fn done(&self) -> Result<(), JsError> {
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
         let state = Arc::new(Mutex::new((false, None::<Waker>)));

@@ -90,7 +90,7 @@ impl Shown {
         Clamped(pixels)
     }
 
-    /// Returns the smallest and the largest value, without infinities and NaN. Two zeros if there is none.
+    /// Returns the smallest and the largest finite value, or two zeros if no value is finite.
     pub fn range(&self) -> Vec<f64> {
         let finite = self.numbers_of(float).filter(|value| value.is_finite());
         let range = finite.fold(None, |range: Option<[f64; 2]>, value| match range {

@@ -1,4 +1,4 @@
-// Headless Chromium on the page, and a server for it. Whatever goes wrong in the background is kept.
+// Runs headless Chromium on the page, and a server for the page. Keeps the errors that occur in the background.
 
 import fs from 'node:fs';
 import http from 'node:http';
@@ -15,18 +15,18 @@ const TYPES = {
   '.wasm': 'application/wasm', '.jsonl': 'application/jsonl', '.webp': 'image/webp',
 };
 
-// Puppeteer's own switches, WebGPU on SwiftShader, which Chromium brings along, and a camera that shows a test picture.
+// Chromium's switches for WebGPU on SwiftShader, which is part of Chromium, and for a camera that shows a test picture.
 const SWITCHES = [
   '--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader',
   '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
 ];
-// The milliseconds in which the browser answers even on a slow, busy machine.
+// The maximum time in milliseconds for an answer of the browser, even on a slow, busy machine.
 const PATIENCE = 120_000;
-// What a canvas of WebGPU needs in addition where there is no GPU: Mesa's OpenGL, which shows what SwiftShader computes.
+// More switches for a WebGPU canvas on a machine without a GPU: Mesa's OpenGL displays what SwiftShader computes.
 export const SHOWING = ['--use-gl=angle', '--use-angle=gl-egl', '--use-vulkan=native', '--ignore-gpu-blocklist'];
 const PACKED = ['.html', '.css', '.js', '.svg', '.wasm'];
 
-// The page, packed as servers do, and beside it the golden vectors. Counts the bytes that it sends.
+// Serves the page, compressed as servers usually do, and the golden vectors. Counts the bytes that it sends.
 function serve() {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://page');
@@ -71,7 +71,7 @@ export class Browser {
     return made;
   }
 
-  // Opens the page and waits until the tab that is open shows something. `before` runs in the page ahead of its own
+  // Opens the page and waits until the open tab shows something. `before` runs in the page before the page's own
   // scripts.
   async open(query = '', { before, width = 1200, height = 900, dark = false } = {}) {
     const page = await this.chromium.newPage();
@@ -136,13 +136,13 @@ export class Page {
     if (stopped) throw new Error(`${stopped} ${this.problems.join('; ')}`);
   }
 
-  // Waits until the times of all devices are there, and returns their texts.
+  // Waits until all devices are measured, and returns the texts with their times.
   async times() {
     await this.page.waitForFunction(() => document.getElementById('times').dataset.state === 'measured');
     return this.page.$$eval('#times > div', (rows) => rows.map((row) => row.textContent));
   }
 
-  // What a person sees written in a place.
+  // Waits until the text of an element contains `part`.
   waitForText(id, part) {
     return this.page.waitForFunction((id, part) => document.getElementById(id).textContent.includes(part), {}, id, part);
   }
@@ -151,7 +151,7 @@ export class Page {
     return this.page.click(`#tab-${tab}`);
   }
 
-  // Sets inputs as a person would, one after the other faster than the page can show them.
+  // Sets inputs in order, with the events of typing, faster than the page can show the results.
   type(...given) {
     return this.page.evaluate((given) => {
       for (const [id, value] of given.flatMap(Object.entries)) {
@@ -182,7 +182,7 @@ export class Page {
     }, name);
   }
 
-  // The text of an element, or nothing if it is not to be seen. What is in a tab that is not open counts as seen.
+  // Returns the text of an element, or '' if the element itself is hidden. It does not matter whether its tab is open.
   text(id) {
     return this.page.evaluate((id) => {
       const element = document.getElementById(id);
@@ -190,7 +190,7 @@ export class Page {
     }, id);
   }
 
-  // Where the middle of a pixel of a canvas is on the screen.
+  // Returns the position on the screen of the middle of a canvas pixel.
   async spot(id, row, column) {
     await this.page.$eval(`#${id}`, (canvas) => canvas.scrollIntoView({ block: 'center' }));
     return this.page.$eval(`#${id}`, (canvas, row, column) => {
@@ -203,7 +203,7 @@ export class Page {
     await this.page.mouse.move(...await this.spot(id, row, column));
   }
 
-  // Drags from one pixel of x to another, through one between them.
+  // Drags from one pixel of x to another, through a point between them.
   async drag(from, to) {
     const [start, end] = [await this.spot('source', ...from), await this.spot('source', ...to)];
     await this.page.mouse.move(...start);
@@ -213,7 +213,7 @@ export class Page {
     await this.page.mouse.up();
   }
 
-  // How opaque the marks are over the middle of each pixel, from 0 to 255.
+  // Returns the opacity of the marks over the middle of each pixel, from 0 to 255.
   covers(id) {
     return this.page.evaluate((id) => {
       const [canvas, over] = [document.getElementById(id), document.getElementById(`${id}-marks`)];
@@ -242,7 +242,7 @@ export class Page {
     return file;
   }
 
-  // Drops a file from the desktop at a place of the screen.
+  // Drops a file on a position of the screen, as from the desktop.
   async drop(file, x, y) {
     const session = await this.page.createCDPSession();
     const data = { items: [], files: [file], dragOperationsMask: 1 };
@@ -254,7 +254,7 @@ export class Page {
     await (await this.page.$('#file')).uploadFile(file);
   }
 
-  // The pixels of a canvas that is shown, and its size.
+  // Returns the pixels and the size of a visible canvas.
   async pixels(id) {
     const { hidden, width, height, base64 } = await this.page.evaluate((id) => {
       const { width, height } = document.getElementById(id);
@@ -268,7 +268,7 @@ export class Page {
     return { width, height, data: new Uint8Array(Buffer.from(base64, 'base64')) };
   }
 
-  // The page made no complaint, and is closed.
+  // Closes the page. Fails if the page has reported problems.
   async close() {
     await this.page.close();
     if (this.problems.length) throw new Error(this.problems.join('\n'));

@@ -1,4 +1,4 @@
-// The last tab: random cases, and golden vectors by file and by address.
+// Checks the last tab: random cases, and golden vectors by file and by address.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -11,13 +11,13 @@ const COUNT = process.env.WGSLICE_CASES ?? '2000';
 const VECTORS = 'vectors/seed1.jsonl';
 const vectors = () => fs.readFileSync(path.join(root, 'tests', VECTORS), 'utf8').split('\n').filter(Boolean);
 
-// Waits for the end of a run, and returns what it counted.
+// Waits for the end of a run, and returns its counts.
 export async function ended(page) {
   const begun = () => document.getElementById('verify').dataset.state || !document.getElementById('verify-error').hidden;
   await page.page.waitForFunction(begun);
   const error = await page.text('verify-error');
   if (error) throw new Error(error);
-  // A run is longer than the browser may take for an answer, so it is asked again and again.
+  // A run can take longer than the time limit for an answer of the browser, so the page is asked repeatedly.
   const over = () => document.getElementById('verify').dataset.state === 'done' || !document.getElementById('stopped').hidden;
   let done = -1;
   for (let still = Date.now(); !await page.page.evaluate(over); await new Promise((resolve) => setTimeout(resolve, 50))) {
@@ -65,7 +65,7 @@ export async function cases(checks, browser) {
     return `${count} cases`;
   });
   await checks.that(`verify: ${COUNT} random cases`, async () => {
-    // Others on every run, so that in time they are many; a failing case is printed as a line.
+    // Each run has another seed, so that many cases are covered over time. A failing case is printed as a line.
     const seed = Math.floor(Date.now() / 1000);
     const run = await runRandom(page, seed, COUNT);
     allPassed(run, COUNT);

@@ -1,4 +1,4 @@
-// Counts checks, and compares.
+// Runs and counts checks, and compares results.
 
 import { execFileSync } from 'node:child_process';
 import { isDeepStrictEqual } from 'node:util';
@@ -12,7 +12,7 @@ export class Checks {
     this.#part = part;
   }
 
-  // A check passes if it ends without an exception. It may return words to print, such as what it counted.
+  // A check passes if it ends without an exception. It can return a text to print, such as its counts.
   async that(name, check) {
     if (!name.includes(this.#part)) return;
     const start = Date.now();
@@ -42,14 +42,14 @@ export function same(found, expected, what) {
   throw new Error(`${what}: expected ${text(expected)}, got ${text(found)}`);
 }
 
-// Both are bytes; the first that differs is named.
+// Fails if the bytes differ. The error names the first byte that differs.
 export function sameBytes(found, expected, what) {
   same(found.length, expected.length, `${what}, bytes`);
   const at = expected.findIndex((byte, at) => byte !== found[at]);
   if (at >= 0) throw new Error(`${what}: byte ${at} is ${found[at]}, expected ${expected[at]}`);
 }
 
-// The command's output. A failure has its code and its message.
+// Runs the command and returns its exit code, with its output or, after a failure, its error message.
 export function wgslice(...args) {
   try {
     const stdout = execFileSync(process.env.WGSLICE, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });

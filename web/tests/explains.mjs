@@ -1,4 +1,4 @@
-// What the marks on x say of a slice, and how a slice is made by pointing.
+// Checks the marks on x that explain a slice, slices that are made by pointing, and the times.
 
 import path from 'node:path';
 import { same, wgslice } from './checks.mjs';
@@ -8,7 +8,7 @@ const [HEIGHT, WIDTH] = [16, 20];
 
 const SPECS = ['3:9, 4:15', '::-1, 2::3', '12:2:-4, ::2', '..., 1', '5', '-3:, -4', '3:3', ':, None, 7:9'];
 
-// Each element of x is its own position, so that the command's slice of it lists what is selected.
+// The value of each element is its position, so that the command's slice lists the selected positions.
 const positions = () => npy.write('positions.npy', [HEIGHT, WIDTH, 3], Int32Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => at));
 
 function selected(spec) {
@@ -18,7 +18,7 @@ function selected(spec) {
   return npy.read(output);
 }
 
-// A small picture of which every pixel is large on the screen.
+// Opens the page with a picture so small that every pixel is large on the screen.
 async function small(browser, query = '') {
   const page = await browser.open(query);
   const data = Uint8Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => (at * 37) % 256);
@@ -41,7 +41,7 @@ export async function explains(checks, browser) {
       await slice(page, spec);
       const lit = new Set([...selected(spec).data].map((at) => Math.floor(at / 3)));
       const covers = await page.covers('source');
-      // Arrows and outlines are opaque, and lie over few pixels. Of a single channel its colour is drawn.
+      // Arrows and outlines are opaque and cover few pixels. If one channel is selected, its colour covers the pixels.
       const [dimmed, tinted] = [Math.round(0.72 * 255), spec.startsWith('...')];
       let marked = 0;
       for (const [at, cover] of covers.entries()) {
@@ -113,7 +113,7 @@ export async function explains(checks, browser) {
       for (const key of keys) await page.page.keyboard.press(key);
     };
     await press('ArrowLeft', 'Space', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Space');
-    // The cross begins at row 8, column 10, and first goes left; steps are a pixel in so small a picture.
+    // The cross starts at row 8, column 10, and first goes left. In so small a picture, a step is one pixel.
     await page.until('slice', { spec: '8:11, 9:13' });
   });
   await checks.that('explains: handles change the steps', async () => {
@@ -133,7 +133,7 @@ export async function explains(checks, browser) {
       ['3:15, 2:18', 'columns', 28, 0, '3:15, 2:18:3'],
       ['3:15, 2:18:3', 'columns', -14, 0, '3:15, 2:18:2'],
       ['3:15, 2:18:2', 'columns', -200, 0, '3:15, 2:18'],
-      // Backwards, away from the beginning is up and left.
+      // In a reversed slice, a handle increases the step if it moves up or left.
       ['::-1, ::-1', 'rows', 0, -14, '::-2, ::-1'],
       ['..., 0', 'rows', 0, 14, '::2, :, 0'],
       ['None, 4:', 'columns', 14, 0, 'None, 4:, ::2'],
@@ -169,7 +169,7 @@ export async function explains(checks, browser) {
     same(await page.text('error'), '', 'error');
   });
   await checks.that('explains: times of both devices, after a warm-up', async () => {
-    // Every pipeline that is compiled, and every result that is read back, in order.
+    // Records every pipeline that is compiled and every result that is read back, in order.
     const before = () => {
       window.events = [];
       for (const [{ prototype }, name] of [[GPUDevice, 'createComputePipeline'], [GPUDevice, 'createComputePipelineAsync'], [GPUBuffer, 'mapAsync']]) {
@@ -184,7 +184,7 @@ export async function explains(checks, browser) {
     const times = await page.times();
     same(times.map((text) => text.replace(/[\d.]+ ms/, 'T')), ['WebGPU (software)T', 'CPUT'], 'rows');
     same((await page.text('times-note')).startsWith('The same bytes on both.'), true, 'note');
-    // The first call of a pipeline waits until it is compiled, so more calls must follow than are counted.
+    // The first call waits until its pipeline is compiled. It is not counted, so more calls are made than counted.
     const calls = await page.page.$eval('#times > div', ({ title }) => Number(title.match(/the mean of (\d+) calls/)[1]));
     const events = await page.page.evaluate(() => window.events);
     const compiled = events.findLastIndex((name) => name.startsWith('create'));

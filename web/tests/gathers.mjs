@@ -1,4 +1,4 @@
-// The second tab, against the command: values and reports.
+// Compares the second tab with the command: values and reports.
 
 import path from 'node:path';
 import { same, sameBytes, wgslice } from './checks.mjs';
@@ -11,7 +11,7 @@ const POLICIES = [['ignore', false], ['ignore', true], ['clamp', false], ['clamp
 
 const indicesOf = (text) => text.split(/[\n;]/).map((line) => line.match(/-?\d+/g).map(BigInt));
 
-// The command's result and report, or its error.
+// Returns the command's result and report, or its error.
 function gathered(params, tuples, policy, wrap) {
   const indices = indicesOf(tuples);
   const data = BigInt64Array.from(indices.flat());
@@ -30,7 +30,7 @@ async function compare(page, from, params, tuples, [policy, wrap]) {
   const { error, result, report } = gathered(params, tuples, policy, wrap);
   const told = await page.text('report');
   if (error) {
-    // Each has its own words for the arrays, and for what becomes of a tuple out of range.
+    // The page and the command have different words for the arrays and for the policies for tuples out of range.
     const ways = [
       [/“gives zeros”|--out-of-range ignore/g, 'ZERO'], [/“is clamped”|--out-of-range clamp/g, 'CLAMP'],
       [/\bastronaut\.npy \(512 × 512 × 3\)/g, 'x [512,512,3]'], [/\btable\.npy \(6 × 4\)/g, 'the table [6,4]'], [/indices\.npy\[/g, 'indices['],

@@ -1,4 +1,4 @@
-// What comes into the page and what goes out of it: files, snippets, links and addresses.
+// Checks the inputs and outputs of the page: files, snippets, links and addresses.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -34,7 +34,7 @@ const SLICES = [['32:288:2, 400:100:-2', ''], ['::-1', '1, 0, 2'], ['..., 0', ''
 export async function leads(checks, browser) {
   const page = await browser.open();
   const x = await npy.photograph(page);
-  // The snippets name the picture so.
+  // The snippets use this name for the picture.
   wgslice('slice', x, ':', '-o', path.join(npy.folder, 'astronaut.png'));
   const result = async () => npy.read(await page.save('npy'));
 
@@ -85,7 +85,7 @@ export async function leads(checks, browser) {
       for (const [language, imports] of [['numpy', 'import numpy as np'], ['tensorflow', 'import numpy as np, tensorflow as tf']]) {
         const program = await snippet(page, language);
         same(program.includes('y'), true, program);
-        // A mask is painted, and no part of the snippet.
+        // A mask is painted, so the snippet does not contain it and cannot run.
         if (!has(language) || tab === 'mask') continue;
         const boards = { scatter: 'np.zeros((8, 8), np.int32)', update: '10 * np.arange(8)[:, None].astype(np.int32) + np.arange(8).astype(np.int32)' };
         const into = state.of ? 'x' : (boards[tab] ?? 'x');
@@ -147,7 +147,7 @@ export async function leads(checks, browser) {
     same(await npy.read(await page.save('npy')), npy.read(made), 'the chosen picture');
     const dropped = path.join(npy.folder, 'dropped.png');
     wgslice('slice', x, '3:50, 20:33', '-o', dropped);
-    // On the footer, far from x.
+    // A file can be dropped anywhere on the page, even outside of x.
     await page.drop(dropped, 600, 20);
     await page.waitForText('result-shape', '47 × 13 × 3');
     same(await page.page.$eval('#dropping', ({ hidden }) => hidden), true, 'nothing is dropped any more');
@@ -224,7 +224,7 @@ export async function leads(checks, browser) {
       await page.page.click('#link');
       await page.page.waitForFunction(() => document.getElementById('link').textContent === 'Copied');
       const link = await pasted(page);
-      // A stroke of the brush is not in any field.
+      // A stroke of the brush is not in an input, so only the link has it.
       const { searchParams } = new URL(link);
       await page.until(tab, searchParams.has('strokes') ? { strokes: searchParams.get('strokes') } : state);
       const shown = await page.save('npy').then(fs.readFileSync);

@@ -1,4 +1,4 @@
-// Fits phones, can be used by keys, is readable for all, loads quickly, and has a picture of it taken.
+// Checks that the page loads quickly, fits phones, is accessible and works with keys. Takes a screenshot.
 
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,13 +8,13 @@ import { same } from './checks.mjs';
 const TABS = ['slice', 'gather', 'crop', 'scatter', 'update', 'mask', 'verify'];
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
-// The most bytes of the first load, and the most milliseconds until a result is there.
+// The maximum number of bytes of the first load, and the maximum time until a result is shown, in milliseconds.
 const [BYTES, TIME] = [720_000, 1500];
 
 export async function looks(checks, browser, screenshot) {
   await checks.that('looks: the first load is small and quick', async () => {
     let [sent, quickest] = [0, Infinity];
-    // The machine may be busy with something else.
+    // Other work can slow down the machine, so the load is repeated and the fastest one counts.
     for (let time = 0; time < 15 && quickest > TIME / 2; time++) {
       const before = browser.server.sent;
       const page = await browser.chromium.newPage();
@@ -30,7 +30,7 @@ export async function looks(checks, browser, screenshot) {
     return `${Math.round(sent / 1000)} kB, a result after ${Math.round(quickest)} ms`;
   });
   await checks.that('looks: nothing is wider than a phone', async () => {
-    // With the advice, too.
+    // The second page also shows the advice for browsers without WebGPU.
     for (const before of [undefined, () => delete Navigator.prototype.gpu]) {
       const page = await browser.open('', { before, width: 360, height: 740 });
       for (const tab of TABS) {

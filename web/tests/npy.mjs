@@ -1,4 +1,4 @@
-// The files that the command writes, and what the page should show of them.
+// Reads and writes `.npy` files, and computes the pixels that the page should show for an array.
 
 import fs from 'node:fs';
 import os from 'node:os';
@@ -16,18 +16,18 @@ export function read(file) {
   const descr = header.match(/'descr': '([^']*)'/)[1];
   const shape = header.match(/'shape': \(([^)]*)\)/)[1].split(',').map((size) => size.trim()).filter(Boolean).map(Number);
   const Elements = ELEMENTS[descr];
-  // A copy, since elements must be aligned.
+  // Copies the data, because elements must be aligned.
   const data = new Elements(bytes.buffer.slice(bytes.byteOffset + begin, bytes.byteOffset + bytes.length));
   return { shape, data };
 }
 
-// The picture that a page shows as x, as a file for the command.
+// Writes the picture that a page shows as x to a file for the command.
 export async function photograph(page) {
   const { width, height, data } = await page.pixels('source');
   return write('astronaut.npy', [height, width, 3], data.filter((_, at) => at % 4 < 3));
 }
 
-// `data` is in the order of the file.
+// Writes an array to a file. `data` is in the order of the file.
 export function write(name, shape, data, { columnMajor = false } = {}) {
   const [descr] = Object.entries(ELEMENTS).find(([, Elements]) => data instanceof Elements);
   const sizes = shape.map((size) => `${size},`).join(' ');
@@ -39,7 +39,7 @@ export function write(name, shape, data, { columnMajor = false } = {}) {
   return file;
 }
 
-// The array with its dimensions in another order, element by element.
+// Returns the array with its dimensions in another order. Copies element by element.
 export function transposed({ shape, data }, order) {
   const to = order.map((dimension) => shape[dimension]);
   const steps = shape.map((_, dimension) => shape.slice(dimension + 1).reduce((product, size) => product * size, 1));
@@ -52,7 +52,7 @@ export function transposed({ shape, data }, order) {
   return { shape: to, data: moved };
 }
 
-// The pixels that the page should have on its canvas, for a picture of this many channels (1: grey).
+// Returns the pixels that the page's canvas should have for a picture with this number of channels (1: grey).
 export function rgba({ data }, channels) {
   const pixels = new Uint8Array(data.length / channels * 4);
   for (let pixel = 0; pixel < data.length / channels; pixel++) {

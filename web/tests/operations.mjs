@@ -1,4 +1,5 @@
-// The tabs of crops, scatters, updates and masks, against the command, by the means that a person has; and the camera.
+// Compares the tabs for crops, scatters, updates and masks with the command, and checks the camera. Uses the page as a
+// person does.
 
 import path from 'node:path';
 import { Browser, SHOWING } from './browser.mjs';
@@ -55,7 +56,7 @@ async function crops(checks, browser) {
     await page.waitForText('report', 'The only box is in range');
     const { lines } = await compare();
     const [top, left] = lines[0].match(/-?\d+/g).map(Number);
-    // The screen has fewer pixels than the picture.
+    // The screen has fewer pixels than the picture, so the position of a click is inexact.
     same([Math.abs(top - 170) < 3, Math.abs(left - 255) < 3], [true, true], lines[0]);
     await page.type({ boxes: '10, 20 vh' });
     await page.until('crop', { boxes: '10, 20 vh' });
@@ -111,7 +112,7 @@ async function scatters(checks, browser) {
     const most = counts.indexOf(Math.max(...counts));
     await page.hover('result', Math.floor(most / 256), most % 256);
     const told = await page.text('pointed');
-    // The screen may have fewer pixels than the board.
+    // The screen can have fewer pixels than the board, so the row and the column come from the page.
     const [, row, column, count] = told.match(/\[(\d+), (\d+)\] = (\d+)/).map(Number);
     same(count, counts[256 * row + column], told);
     return `${width * height} pixels`;
@@ -192,7 +193,7 @@ async function masks(checks, browser) {
     await page.until('mask', { how: 'list' });
     const list = await saved(page);
     same(list.shape, [count, 3], 'shape');
-    // The mask is what was kept, unless a pixel of x is black.
+    // The list has the values that the mask keeps. Values of 0 are not counted, because dropped values are also 0.
     const bright = (data) => [...data].filter(Boolean).length;
     same(bright(list.data), bright(kept.data), 'values that are not 0');
     await page.type({ how: 'flip' });
@@ -208,8 +209,8 @@ async function masks(checks, browser) {
 
 const halved = (shape) => shape.replace(/\d+ × \d+/, (sides) => sides.split(' × ').map((side) => Math.ceil(side / 2)).join(' × '));
 
-// The pixels on the canvas of frames that stay on the GPU. Scripts can see them only until the screen has them, so they are
-// copied when the GPU is given work. Before a frame is on the canvas, it is transparent.
+// Returns the pixels on the canvas for frames that stay on the GPU. Scripts can read them only until the screen shows
+// them, so they are copied right after a submission. Before the first frame, the canvas is transparent.
 function live(page) {
   return page.page.evaluate(() => new Promise((resolve) => {
     const from = document.getElementById('result-live');
@@ -227,13 +228,13 @@ function live(page) {
   }));
 }
 
-// Frames that stay on the GPU. The page does that with hardware only, so SwiftShader says that it is some.
+// Checks frames that stay on the GPU. The page does this only on hardware, so SwiftShader claims to be hardware.
 async function filming(checks) {
   const browser = await Browser.launch(SHOWING);
   const hardware = 'Object.defineProperty(GPUAdapterInfo.prototype, "isFallbackAdapter", { get: () => false });';
   await checks.that('camera: slices of what it sees, picture after picture, and nothing is read back', async () => {
     const page = await browser.open('?spec=::2,%20::-2', { before: hardware });
-    // Every way by which pixels could come back from the GPU or from a canvas is counted.
+    // Records all calls that could read pixels back from the GPU or from a canvas.
     await page.page.evaluate(() => {
       window.reads = [];
       const count = (prototype, name) => {
@@ -301,7 +302,7 @@ async function filming(checks) {
     await page.page.click('#camera');
     await page.waitForText('result-shape', '64 × 96 × 3');
     const at = ({ data, width }, row, column) => [...data.slice(4 * (row * width + column), 4 * (row * width + column) + 3)];
-    // Frames of one picture may differ by their coding, so one of them stays.
+    // The video's coding can make frames of the same picture differ, so the video is paused at one frame.
     await page.page.evaluate(() => document.getElementById('source-live').pause());
     await live(page);
     const whole = await live(page);

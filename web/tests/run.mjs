@@ -1,4 +1,4 @@
-// Runs all checks: see `run`, which makes what they need.
+// Runs all checks. The script `run` builds what they need and then runs this file.
 
 import fs from 'node:fs';
 import { Browser } from './browser.mjs';

@@ -1,10 +1,10 @@
-// The first tab, against the command: pixels, shapes, masks and errors.
+// Compares the first tab with the command: pixels, shapes, masks and errors.
 
 import path from 'node:path';
 import { same, sameBytes, wgslice } from './checks.mjs';
 import * as npy from './npy.mjs';
 
-// Slices of the photograph that are pictures: as in Python, then the order of dimensions, then the channels.
+// Slices of the photograph that are pictures: the slice in Python, the order of dimensions, the number of channels.
 const PICTURES = [
   ['32:288:2, 400:100:-2', '', 3],
   [':', '', 3],
@@ -28,10 +28,10 @@ const PICTURES = [
   ['::2, 100, ::-1', '(1 0)', 1],
 ];
 
-// What is no picture: empty, two channels, or too long for a canvas.
+// Slices that are not pictures: empty, with two channels, or too long for a canvas.
 const NUMBERS = ['10:10', '5:2, ::-1', '..., 2::-2', '..., None, :', 'None, ::4, ..., None'];
 
-// The slices in brackets would be lists of positions to NumPy.
+// Invalid slices. NumPy would read those in brackets as lists of positions.
 const REFUSED = ['512', '[0, 2]', '[0]', 'x[[0]]', '1:, [0, 2]', ':, -513', '..., 3', '1:2:0', '::x', '1, 2, 3, 4', '[1', '..., ...', '99999999999999999999:', '1:2:3:4', '2.5'];
 
 const show = async (page, spec, order = '') => {
@@ -39,7 +39,7 @@ const show = async (page, spec, order = '') => {
   await page.until('slice', { spec, order });
 };
 
-// What the command makes of the same, with the options that it takes.
+// Returns the command's slice of a file. `slice` has the command's arguments.
 function made(input, ...slice) {
   const output = path.join(npy.folder, 'made.npy');
   const run = wgslice('slice', input, ...slice, '-o', output);
@@ -77,7 +77,7 @@ export async function slices(checks, browser) {
   await checks.that('slice: the page runs on WebGPU and gives no advice', async () => {
     same(await page.page.$eval('#device', ({ selectedOptions }) => selectedOptions[0].text), 'WebGPU · google swiftshader', 'the device');
     same(await page.text('advice'), '', 'advice');
-    // Green is for hardware.
+    // The green light is only for hardware.
     same(await page.page.$eval('#device-light', ({ className }) => className), 'light cpu', 'the light');
   });
   for (const [spec, order, channels] of PICTURES) {
@@ -113,7 +113,7 @@ export async function slices(checks, browser) {
       const { code, stderr } = wgslice('slice', photograph, spec, '-o', path.join(npy.folder, 'none.npy'));
       same(code, 2, 'exit code');
       const error = await page.text('error');
-      // The command indents its lines, and names the input before.
+      // The command names the input before the error, and indents the error's lines.
       const words = (text) => text.split(/\s+/).join(' ').trim();
       if (!error || !words(stderr).includes(words(error))) throw new Error(`${error}, but the command says ${stderr}`);
     });

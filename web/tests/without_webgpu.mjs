@@ -1,4 +1,4 @@
-// Browsers without WebGPU: the page says what to do, and runs on the CPU.
+// Checks browsers without WebGPU: the page tells what to do, and runs on the CPU.
 
 import { runRandom } from './cases.mjs';
 import { same } from './checks.mjs';

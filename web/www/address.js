@@ -1,6 +1,6 @@
 // The address of the page contains the open tab and its state, so that people can share it.
 
-// Returns the parameters of the address that the page was opened with.
+// The parameters of the address that the page was opened with.
 export const given = new URLSearchParams(location.search);
 
 let waiting = 0;

@@ -113,7 +113,7 @@ export const crop = new Operation({
       },
     };
   },
-  // A click places a box there; a drag moves it.
+  // A click places a box with its centre at the pixel; a drag moves the box.
   drag(from, to, state, ended) {
     const size = sizes(state);
     if (!size) return null;

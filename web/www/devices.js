@@ -3,8 +3,8 @@
 import { Device, Live } from './pkg/wgslice_web.js';
 
 export const devices = {
-  // Each has `device`, the library's object; `name`, such as WebGPU; `label`, which also names the adapter; and
-  // `shows`: whether frames can stay on it.
+  // Each entry has `device`, the library's object; `name`, such as WebGPU; `label`, which also names the adapter; and
+  // `shows`, which is true if camera frames can stay on the device.
   all: [],
   chosen: null,
   // The reason why there is no WebGPU, or null.

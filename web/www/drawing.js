@@ -6,7 +6,7 @@ const [ACCENT, WARNING] = ['#22d3ee', '#fbbf24'];
 export const COLOURS = ['#22d3ee', '#fbbf24', '#f472b6', '#a3e635', '#c4b5fd', '#fb923c', '#5eead4', '#fca5a5'];
 const DIMMED = 'rgb(6 12 18 / .72)';
 
-// The largest size of an enlarged pixel, and the smallest in which its value is written, in screen pixels.
+// The maximum size of an enlarged pixel, and the minimum size at which its value is written into it, in screen pixels.
 const [LARGEST, LEGIBLE] = [56, 17];
 
 // Shows an image as large as the stage around it permits. `stretched` images have rows of at least 20 pixels.
@@ -61,7 +61,7 @@ function shape({ width, height }, { rows, columns, mask }) {
 }
 
 // Draws marks over the picture of `canvas`:
-//   lit    what is selected: `rows` and `columns`, or a `mask`; the rest is dimmed. Of `channels` only those are shown
+//   lit    the selection: `rows` and `columns`, or a `mask`; the rest is dimmed. Only the `channels` are shown
 //   boxes  `{ top, left, height, width, colour, label, flips: { v, h }, missing }`; missing ones are hatched
 //   texts  the values of the pixels, written into them if they fit
 //   at     the pixel that is pointed at
@@ -100,7 +100,7 @@ function dim(context, canvas, lit, wide, high) {
   context.drawImage(tinted, 0, 0, wide, high);
 }
 
-// Writes texts into pixels, in a colour that is legible on the pixel as it is drawn, which may be dimmed.
+// Writes texts into pixels, in colours that are legible on the pixels, which can be dimmed.
 function write(context, canvas, texts, x, y, lit) {
   const dimmed = (at) => lit && !(lit.mask ? lit.mask[at] : lit.rows[Math.floor(at / canvas.width)] && lit.columns[at % canvas.width]);
   const image = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -213,10 +213,10 @@ export function sideBySide({ data, width, height }, count) {
   return { image, ...sheet(count, [high, width]) };
 }
 
-// Returns the number of pictures in a row.
+// Returns the number of pictures in each row of a sheet.
 export const beside = (count, [high, width]) => Math.max(1, Math.min(count, Math.round(Math.sqrt(count * high / width))));
 
-// Returns the positions of pictures with this height and width in such rows.
+// Returns the positions of `count` pictures with this height and width on a sheet.
 export function sheet(count, [high, width]) {
   const columns = beside(count, [high, width]);
   return {

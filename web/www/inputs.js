@@ -69,7 +69,7 @@ export function stopCamera() {
   $('camera').setAttribute('aria-pressed', 'false');
 }
 
-// `operation` returns the open tab's operation, if it has one; `update` runs it.
+// Connects the camera's button. `operation` returns the open tab's operation, if it has one; `update` runs it.
 export function connectCamera(operation, update, label) {
   $('camera').hidden = !navigator.mediaDevices?.getUserMedia;
   $('camera').addEventListener('click', async () => {
@@ -99,8 +99,8 @@ export function connectCamera(operation, update, label) {
 // Returns the current frame as an array, for operations that do not run from texture to texture.
 export const still = () => source.frame(video, FRAME);
 
-// Each repaint of the screen shows a new frame, unless the previous one is still in progress. If the device and the tab
-// support it, a frame stays on the GPU.
+// Shows a new camera frame at each repaint of the screen, unless the previous frame is still in progress. If the device
+// and the tab support it, a frame stays on the GPU.
 async function film(mine, operation, label) {
   let [frames, since] = [0, performance.now()];
   const stream = mine.srcObject;

@@ -1,6 +1,6 @@
 // Handles requests that arrive faster than they can be processed, such as at every key press.
 
-// Runs one call of `task` at a time. Of the calls that arrive in the meantime, only the last is run.
+// Runs one call of `task` at a time. If several calls arrive in the meantime, only the last one runs.
 export function latest(task) {
   let running = false;
   let next = null;

@@ -20,7 +20,7 @@ function painted(strokes, { width, height }) {
     context.lineWidth = 2 * Math.abs(radius);
     context.beginPath();
     for (let at = 0; at + 1 < points.length; at += 2) context.lineTo(points[at + 1] + 0.5, points[at] + 0.5);
-    // A line of no length is not drawn.
+    // A line without length would not be drawn, so a single point becomes a short line.
     if (points.length === 2) context.lineTo(points[1] + 0.51, points[0] + 0.5);
     context.stroke();
   }
@@ -68,7 +68,7 @@ export const mask = new Operation({
     const flat = maskOf(state);
     const count = flat.reduce((sum, is) => sum + is, 0);
     const [height, width] = left.shape;
-    // The positions from which the listed elements came.
+    // The positions of the listed elements in x.
     const places = state.how === 'list' ? Array.from(flat.keys()).filter((at) => flat[at]) : null;
     return {
       label: `the mask selects ${count} of ${height * width}`,

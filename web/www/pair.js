@@ -9,12 +9,12 @@ const $ = (id) => document.getElementById(id);
 
 // What is shown:
 //   left, shown       x and the result, as `shownAs` describes them
-//   sheet             how the result lies on its canvas, if not as it is: `{ image, place }`
-//   marks, onResult   marks on both, for `mark`
-//   film              the size of the pictures on the canvas of frames that stay on the GPU, if x is one of these
+//   sheet             another arrangement of the result on its canvas, if it has one: `{ image, place }`
+//   marks, onResult   the marks on x and on the result, for `mark`
+//   film              the size of the result's canvas, if x is a camera frame that stays on the GPU
 //   steps             the handles on x
 //   hint              what people can do with x
-//   origin            for the position of an element of the result, the marks of where it came from
+//   origin            returns the marks and the text for the source of an element of the result, given its position
 let view = null;
 let pointed = null;
 // The pixel of x to which the arrow keys have moved the cross.
@@ -135,7 +135,7 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// Calls `read` for the result. The result is then also on the canvas.
+// Connects the buttons that save the result. `read` returns the result, which is then also on the canvas.
 export function connectSaving(read) {
   $('save-npy').addEventListener('click', async () => download(new Blob([(await read()).npy()]), 'result.npy'));
   $('save-png').addEventListener('click', async () => {

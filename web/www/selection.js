@@ -1,13 +1,13 @@
-// Maps elements between a canvas, an array, and the array from which a slice was taken.
+// Maps elements between a canvas, the array on it, and the source of a slice.
 
-// Returns the axis that the columns of a canvas show, for an array with this many values for a pixel.
+// Returns the axis that the columns of a canvas show, for an array with `channels` values in each pixel.
 export function columnAxis({ shape, channels }) {
   const last = shape.length - 1;
   const deep = channels > 1 || (shape[last] === 1 && shape.length > 2);
   return deep ? last - 1 : last;
 }
 
-// Converts between the index of an element in an array of this shape and its position.
+// `unravel` returns the position of an element in an array, given its index in row-major order; `ravel` is the inverse.
 export function unravel(flat, shape) {
   const index = shape.map(() => 0);
   for (let axis = shape.length - 1; axis >= 0; axis--) {
@@ -18,7 +18,7 @@ export function unravel(flat, shape) {
 }
 export const ravel = (index, shape) => shape.reduce((flat, size, axis) => flat * size + index[axis], 0);
 
-// Returns the pixel that contains an element, and the first element of a pixel.
+// `pixelOf` returns the pixel that contains an element, and `elementOf` returns the first element of a pixel.
 export function pixelOf(index, { shape, width, channels }) {
   const pixel = Math.floor(ravel(index, shape) / channels);
   return { row: Math.floor(pixel / width), column: pixel % width };
@@ -67,15 +67,15 @@ export function selected(selection, x) {
   return { rows, columns, channels, box: { top, left, height: bottom - top + 1, width: right - left + 1, flips } };
 }
 
-// Returns an entry of a slice from one position to another, inclusive. A reversed range down to 0 has no end that could
-// be written.
+// Returns an entry of a slice from one position to another, inclusive. A reversed range down to 0 has an empty end,
+// because -1 would mean the last position.
 function range(from, to, size) {
   if (from === 0 && to === size - 1) return ':';
   if (to >= from) return `${from}:${to + 1}`;
   return `${from}:${to === 0 ? '' : to - 1}:-1`;
 }
 
-// Returns the slice of x from one pixel to another. If it goes backwards, it is flipped.
+// Returns the slice of x from one pixel to another. A dimension in which `to` precedes `from` is reversed.
 export function spanned(from, to, x) {
   const column = columnAxis(x);
   const [start, end] = [elementOf(from, x), elementOf(to, x)];

@@ -20,7 +20,7 @@ export function snippets(next) {
   show();
 }
 
-// Copies a text, and tells so on the button for a moment after the last click.
+// Copies a text. The button then shows “Copied” for 1.5 seconds after the last click.
 export async function copy(text, button) {
   button.dataset.label ??= button.textContent;
   button.textContent = button.dataset.label;
@@ -52,7 +52,7 @@ export function connectTabs(tabs, open) {
   }
 }
 
-// The common part of all snippets: the file of x, and its shape.
+// The parts that all snippets share: the file of x for a shell, and a shape in Rust.
 export const file = (name) => {
   const short = name.split('/').pop().replace(/\.(webp|gif|avif|bmp|svg)$/i, '.png');
   return /[^\w.-]/.test(short) ? `'${short.replaceAll("'", "'\\''")}'` : short;

@@ -24,7 +24,7 @@ class Source extends EventTarget {
   shown = null;
   name = '';
   note = '';
-  // Whether the camera is on.
+  // True while the camera is on.
   live = false;
   #make = null;
   #arrays = new Map();

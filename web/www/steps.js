@@ -4,7 +4,7 @@
 const $ = (id) => document.getElementById(id);
 const NAMES = ['rows', 'columns'];
 
-// Screen pixels from one step to the next, from the corner to the first step, and to the edge of x.
+// Distances in screen pixels: from one step to the next, from the corner to the first step, and to the edge of x.
 const [APART, FIRST, EDGE] = [14, 26, 13];
 
 // The handles that are shown, by name.

@@ -19,13 +19,13 @@ const FEW = 48;
 const [ENOUGH, CALLS] = [40, 100];
 const [PAUSE, FEWEST] = [180, 3];
 
-// Returns the layout of an array on a canvas of its own.
+// Returns the shape of an array, and its layout on its own canvas.
 const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
 
-// A panic of the library. Typed input never causes one.
+// Returns whether an error is a panic of the library. Typed input never causes a panic.
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
-// Messages of the library contain names of options, which the page calls otherwise.
+// The library's messages contain names of options. The page has other names for these options.
 const CHOICES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
 const COMBINES = { Sub: '-=', Mul: '*=', Min: 'minimum', Max: 'maximum' };
 const inWordsOfThePage = (message, params) => message
@@ -39,21 +39,21 @@ const inWordsOfThePage = (message, params) => message
 
 export class Operation {
   // `about` has
-  //   name, defaults        the panel's id, and the state at the beginning
-  //   input(device, state)  what is worked on: x on this device, unless it says otherwise
+  //   name, defaults        the panel's id, and the initial state
+  //   input(device, state)  the operation's input; by default x on this device
   //   run(input, state)     the operation; returns a promise of an outcome
-  //   left(state)           what the left figure shows: x, unless it says otherwise
-  //   params(state)         what messages call what is worked on: x, unless it says otherwise
+  //   left(state)           the array in the left figure; by default x
+  //   params(state)         the name of the input in messages; by default x
   //   look(seen)            the marks and texts of `pair.show`
-  //   film(canvas, x, state)  shows the result of a frame on the canvas of frames that stay on the GPU, where it can
-  //   drag(from, to, state, ended)  what becomes of the state when x is dragged on
+  //   film(canvas, x, state)  shows the result for a frame that stays on the GPU; only in tabs that support this
+  //   drag(from, to, state, ended)  returns the changes of the state for a drag on x
   //   programs(seen)        the snippets
   constructor(about) {
     this.about = { input: (device) => source.on(device), left: () => source.shown, params: () => 'x', ...about };
     this.name = about.name;
     this.state = { ...about.defaults };
     this.panel = $(about.name);
-    // Frames that stay on the GPU follow each other, so the next frame shows the change.
+    // While frames stay on the GPU, nothing needs to run here: the next frame shows the change.
     this.update = latest(() => this.films() || source.using(() => this.#update()));
     this.asked = 0;
     // The last result, for saving it.
@@ -113,7 +113,7 @@ export class Operation {
   async film(video) {
     const { panel } = this;
     const [canvas, state] = [liveCanvas(), { ...this.state }];
-    // Not every browser can copy a video directly, and wgpu fails if it cannot.
+    // Some browsers cannot copy a video to a texture directly, and wgpu then fails.
     const frame = await createImageBitmap(video, { colorSpaceConversion: 'none', premultiplyAlpha: 'none' });
     try {
       const x = canvas.take(frame);
@@ -142,7 +142,7 @@ export class Operation {
     source.filmed(x.shape);
     const left = source.shown;
     const film = about.film(canvas, x, state);
-    // Compared with the previous frame, only the picture differs.
+    // If the state and the shape are the same as for the previous frame, the marks and texts stay.
     const is = JSON.stringify([state, left.shape]);
     if (this.filmed !== is) {
       const shown = { image: null, dtype: 'uint8', ...alone(film) };
@@ -266,7 +266,7 @@ export function chips(operation, examples) {
 
 const ONE = { tuples: 'tuple', boxes: 'box', updates: 'update' };
 
-// Returns what a report tells about its tuples, which are called `things`.
+// Describes a report on tuples. `things` is the word for the tuples in the text.
 export function reported({ tuples, out_of_range: bad, first, first_indices: indices }, things, clamped = false) {
   if (!tuples) return null;
   if (bad) {

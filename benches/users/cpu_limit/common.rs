@@ -7,7 +7,7 @@ use std::{
 };
 use wgslice::{Plan, Report, Tensor, Values, ValuesMut};
 
-/// Runs a plan on the CPU, on bytes.
+/// Runs a plan on the CPU. The arrays are passed as bytes.
 pub(crate) fn run_bytes(
     plan: &Plan,
     source: &[u8],
@@ -45,8 +45,8 @@ pub(crate) fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
     best
 }
 
-/// Returns the minimum of some times. Also returns by how many percent the fastest quarter exceeds it at most, as a
-/// measure of its noise.
+/// Returns the minimum of some times. As a measure of noise, also returns by how many percent the lower quartile
+/// exceeds the minimum.
 pub(crate) fn least(mut times: Vec<Duration>) -> (Duration, f64) {
     times.sort_unstable();
     let quartile = times[times.len() / 4].as_secs_f64();

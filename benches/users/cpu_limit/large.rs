@@ -15,7 +15,7 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     );
     let src: Vec<f32> = (0..LARGE * 2).map(|i| i as f32).collect();
     let mut out = vec![0f32; LARGE];
-    // Copies as many bytes as the result has, on as many threads.
+    // Copies as many bytes as the result has, on `threads` threads.
     let copy = |out: &mut [u8], src: &[u8]| match threads {
         1 => out.copy_from_slice(src),
         _ => {
@@ -43,8 +43,8 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     let ids: Vec<u32> = (0..k)
         .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
         .collect();
-    // A copy of this many bytes bypasses the caches. It runs before the plan and before the loop, so that neither must
-    // first write back what the other left in a cache.
+    // A copy of so many bytes bypasses the caches. A copy runs before the plan and before the loop, so that neither has
+    // to write back cache lines that the other has changed.
     let mut show = |name: &str, plan: Plan, by_hand: Loop| {
         let bytes = plan.outputs()[0].bytes();
         let indices = name.starts_with("gather").then_some(Values::from(&ids));

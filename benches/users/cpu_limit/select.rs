@@ -11,7 +11,7 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-/// Times operations that select elements by masks, arrays and start indices, as `benches/compare/assemble.py` does for
+/// Times operations that select elements by masks, arrays and start indices, as `benches/compare/selection.py` does for
 /// other libraries. An operation in place changes the same tensor in each call.
 pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     println!(

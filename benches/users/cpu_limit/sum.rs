@@ -4,7 +4,8 @@ use crate::common::{best, ms};
 use std::error::Error;
 use wgslice::{DType, Plan, View};
 
-/// Measures whether results that bypass the caches pay off for readers, who find less of them in a cache.
+/// Measures whether stores that bypass the caches pay off if the result is read right after them. The caches then have
+/// less of the result.
 pub(crate) fn sum() -> Result<(), Box<dyn Error>> {
     println!("-- transposes of f32, reused output, ms");
     for n in [512, 2048, 4096, 6000] {

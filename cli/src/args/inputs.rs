@@ -28,8 +28,8 @@ pub(super) fn split_by_input(definition: &Command, line: Vec<OsString>) -> Vec<V
     }
 }
 
-/// Replaces each word that names arrays of a file with a `*` by one word for each array. Does so only if the subcommand
-/// takes many arrays, or if `--to` runs it once for each.
+/// Replaces each word with a `*`, such as `model.safetensors#layer.*`, by one word for each array that matches. Does so
+/// only if the subcommand takes many arrays, or if `--to` runs it once for each array.
 fn expand_patterns(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
     let (outer, _) = word_positions(definition, &line, 1);
     let Some(command) = outer
@@ -63,8 +63,8 @@ pub(super) fn first_free_word(definition: &Command, line: &[OsString]) -> Option
     Some(line[*outer.first()?].to_string_lossy().into_owned())
 }
 
-/// Returns the positions of the inputs in the line. Returns `None` if there is only one, or if a single run takes them
-/// all.
+/// Returns the positions of the inputs in the line. Returns `None` if the line has only one input, or if a single run
+/// takes all inputs.
 fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     let (outer, _) = word_positions(definition, line, 1);
     let &name = outer.first()?;
@@ -84,7 +84,7 @@ fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>
     if !has("to") {
         return None;
     }
-    // These options replace the last argument.
+    // `--begin` and `--at` replace the last argument.
     let replaced_count = usize::from(has("begin") || has("at"));
     let mut arguments = command
         .get_positionals()
@@ -106,7 +106,7 @@ fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>
     Some(words)
 }
 
-/// Returns whether a positional argument is optional and is not a file.
+/// Returns whether a positional argument is optional and takes no file.
 fn may_be_left_out(argument: &Arg) -> bool {
     let takes_files = argument.get_value_parser().type_id() == TypeId::of::<Source>();
     !argument.is_required_set() && !takes_files

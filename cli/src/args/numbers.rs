@@ -31,7 +31,7 @@ impl FromStr for Integers {
 }
 
 impl Integers {
-    /// Converts the numbers to the integers of this machine.
+    /// Converts the numbers to `isize`, which has 32 bits on some machines.
     pub(crate) fn to_isizes(&self) -> Result<Vec<isize>, Failure> {
         let to_isize = |&number: &i64| {
             let message = format!("{number} does not fit the integers of this machine");
@@ -107,8 +107,8 @@ pub(crate) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Resul
         .map_err(|error| unreadable_number(text, &error))
 }
 
-/// Parses a number of bytes. Rejects less than one megabyte, because the overhead of such small pieces would exceed
-/// their work.
+/// Parses a number of bytes. Rejects less than one megabyte, because such small pieces would cost more overhead than
+/// work.
 pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     let parsed = text.parse();
     let ByteSize(bytes) =

@@ -3,7 +3,7 @@
 use super::{
     data::{WorkloadData, garbage_bytes},
     loops,
-    times::{Measured, Quantity, TimedRun, TimesByQuantity, in_turn, no_output},
+    times::{Measured, Quantity, TimedRun, TimesByQuantity, measure_alternately, no_output},
 };
 use std::{cell::RefCell, hint::black_box, num::NonZero, thread};
 use wgslice::{Backend, Values, ValuesMut};
@@ -27,7 +27,8 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
         Box::new(move || {
             let (mut spare_memory, mut dest) = (spare_memory.borrow_mut(), dest.borrow_mut());
             match plan.is_in_place() {
-                // An update keeps some elements of `dest`, so its value is copied to other memory.
+                // An update keeps elements of `dest`, which garbage must not overwrite, so its value is copied to
+                // other memory.
                 true => copy_on_threads(source, &mut spare_memory, threads),
                 false => copy_on_threads(&spare_memory, &mut dest, threads),
             }
@@ -60,13 +61,14 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
     if !plan.is_in_place() {
         runs.push((Quantity::Tensors, data.on_tensors(&backend)?));
     }
-    let mut sheet = in_turn(reps, runs, |of, bytes| match of {
+    let mut sheet = measure_alternately(reps, runs, |of, bytes| match of {
         Quantity::Copy => Ok(()),
         Quantity::HostToHost | Quantity::Tensors => data.check_result(bytes),
         _ => data.check_result(&dest.borrow()),
     })?;
     if thread_count() > 1 {
-        let single_thread = in_turn(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
+        let single_thread =
+            measure_alternately(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
         let faster = |times: &TimesByQuantity| times[&Quantity::Copy].median;
         if faster(&single_thread) < faster(&sheet) {
             sheet.extend(single_thread);

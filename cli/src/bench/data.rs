@@ -123,7 +123,7 @@ fn allocate<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     })
 }
 
-/// Returns bytes of 0xa5. They show the check which bytes a run did not write.
+/// Returns bytes of 0xa5, so that the check notices bytes that a run did not write.
 pub(crate) fn garbage_bytes(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
     allocate(&mut garbage, bytes)?;
@@ -139,7 +139,7 @@ pub(crate) struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// Makes `count` elements. Element i has the value number `i * times` of the formula.
+    /// Makes `count` elements. Element i has the value that the formula gives to element `i * times`.
     fn make_elements(values: ValueFormula, count: usize, times: usize) -> Result<Self, Problem> {
         let period = (0..values.modulus as usize).flat_map(|i| values.element(i * times));
         let period: Vec<u8> = period.collect();
@@ -283,8 +283,8 @@ impl<'a> WorkloadData<'a> {
         Ok(Box::new(Bytes(array.data)))
     }
 
-    /// Uploads the tensors and returns a run that computes a new tensor from them. Not for updates, which change a
-    /// tensor.
+    /// Uploads the tensors and returns a run that computes a new tensor from them. Must not be called for an update,
+    /// which changes a tensor in place.
     pub(crate) fn on_tensors(&self, backend: &Backend) -> Result<TimedRun<'_>, Problem> {
         let (dtype, shape) = (self.work.values.dtype, &self.work.shape);
         let x = Tensor::from_bytes(backend, self.input.clone(), dtype, shape)?;

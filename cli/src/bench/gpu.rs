@@ -6,7 +6,7 @@
 use super::{
     data::{WorkloadData, garbage_bytes},
     report::CostEstimate,
-    times::{Measured, Output, Problem, Quantity, TimedRun, in_turn, no_output},
+    times::{Measured, Output, Problem, Quantity, TimedRun, measure_alternately, no_output},
     workload::Call,
 };
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,7 +80,7 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         (Quantity::Upload, Box::new(run_host_to_host)),
         (Quantity::HostToHost, Box::new(host)),
     ];
-    let sheet = in_turn(reps, runs, |of, bytes| match of {
+    let sheet = measure_alternately(reps, runs, |of, bytes| match of {
         Quantity::Resident => data.check_result(&dest.bytes()?),
         Quantity::Readback | Quantity::HostToHost => data.check_result(bytes),
         _ => Ok(()),
@@ -122,7 +122,7 @@ fn upload_arrays(data: &WorkloadData<'_>, backend: &Backend) -> Result<DeviceArr
     })
 }
 
-/// The last of a device's errors that no call returned.
+/// The device's last error that no call returned.
 type LastFailure = Arc<Mutex<Option<String>>>;
 
 fn record_failures(device: &wgpu::Device) -> LastFailure {

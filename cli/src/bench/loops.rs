@@ -6,8 +6,8 @@ use super::{
     workload::{Bounds, Operation},
 };
 
-/// A loop over a dimension: its size, and the distances between neighbours in the source and in the destination.
-/// Distances can be negative, so sums of them wrap.
+/// A loop over a dimension: its size, and the distances in elements between neighbours in the source and in the
+/// destination. A negative distance is stored wrapped, so positions are added with wrapping.
 type Dim = [usize; 3];
 
 /// Writes the result of the workload to `dest`.
@@ -39,7 +39,7 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
         }
         Operation::Transpose { axes } => {
             let dims = axes.iter().map(|&axis| (shape[axis], strides[axis]));
-            copy_elements(from, to, [0, 0], &beside_dense(dims.collect()));
+            copy_elements(from, to, [0, 0], &with_dense_strides(dims.collect()));
         }
         Operation::GatherNd { indices } => {
             let depth = indices[1];
@@ -79,7 +79,12 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
                     ));
                 }
                 dims.push((inner_count, 1));
-                copy_elements(from, to, [at, item * box_elements], &beside_dense(dims));
+                copy_elements(
+                    from,
+                    to,
+                    [at, item * box_elements],
+                    &with_dense_strides(dims),
+                );
             }
         }
     }
@@ -91,14 +96,14 @@ fn row_major_strides(shape: &[usize]) -> Vec<usize> {
     (0..shape.len()).map(stride_of).collect()
 }
 
-/// Takes sizes and source strides, and adds the strides of a dense destination.
-fn beside_dense(dims: Vec<(usize, usize)>) -> Vec<Dim> {
+/// Adds the strides of a dense destination to the sizes and source strides of `dims`.
+fn with_dense_strides(dims: Vec<(usize, usize)>) -> Vec<Dim> {
     let sizes: Vec<usize> = dims.iter().map(|&(size, _)| size).collect();
     let dims = dims.iter().zip(row_major_strides(&sizes));
     dims.map(|(&(size, from), to)| [size, from, to]).collect()
 }
 
-/// Returns the first position that the slices select, and the dimensions of the loop over the others.
+/// Returns the position of the first element that the slices select, and the loops over all selected elements.
 fn sliced_dims(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
     let mut at = 0usize;
     let mut dims = Vec::new();
@@ -107,7 +112,7 @@ fn sliced_dims(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
         at = at.wrapping_add(first.wrapping_mul(stride));
         dims.push((count, step.wrapping_mul(stride)));
     }
-    (at, beside_dense(dims))
+    (at, with_dense_strides(dims))
 }
 
 /// Returns the first position that a Python slice of a dimension selects, the distance to the next one, and the number

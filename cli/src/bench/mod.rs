@@ -5,7 +5,7 @@
 //! | `workload` | the workloads: the built-in set, or a file |
 //! | `data`, `loops` | the data, and the correct result, which plain loops compute |
 //! | `times` | the kinds of times, and how measurements are repeated |
-//! | `cpu`, `gpu` | the calls that are timed on each |
+//! | `cpu`, `gpu` | the calls that are timed on the CPU and on a GPU |
 //! | `report` | the results, and the verdict |
 //! | `table`, `page` | the results in the terminal, and as one HTML page |
 

@@ -96,7 +96,7 @@ fn render_section(title: &str, note: &str, content: &str) -> String {
     format!("<section>\n<h2>{title}</h2>\n<p class=\"soft\">{note}</p>\n{content}</section>\n")
 }
 
-/// Returns the number that a bar shows for a row.
+/// A function that returns the number that a row's bar shows.
 type NumberOfRow = fn(&Row) -> Option<f64>;
 
 /// Draws a bar for each workload and device, with its number.

@@ -15,7 +15,7 @@ use std::{
 };
 use wgslice::Plan;
 
-/// The columns of a terminal, minus one.
+/// The maximum length of a line in characters: the columns of a terminal, minus one.
 pub(crate) const COLUMNS: usize = 79;
 
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ pub(crate) struct Report {
     workloads: Vec<Value>,
     /// The measured devices, at least one. The CPU is first if it was measured.
     pub(crate) devices: Vec<Device>,
-    /// How well `--device auto` would have chosen. `None` unless the CPU and a hardware GPU were measured.
+    /// The choices of `--device auto`, compared with the times. `None` if no CPU or no hardware GPU was measured.
     auto: Option<Auto>,
     /// The meaning of each time, by its name.
     quantities: BTreeMap<Quantity, &'static str>,
@@ -42,7 +42,7 @@ pub(crate) type CostEstimate = Box<dyn Fn(&Plan) -> [f64; 2]>;
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Estimates a plan for a hardware GPU, as `auto` would.
+    /// Estimates plans as `auto` would. `None` if the device is not a hardware GPU.
     #[serde(skip)]
     pub(crate) costs: Option<CostEstimate>,
     pub(crate) rows: Vec<Row>,
@@ -67,7 +67,7 @@ pub(crate) struct Row {
     pub(crate) error: Option<String>,
     /// True if the result was wrong. If not, `error` ended the measurement.
     pub(crate) wrong: bool,
-    /// The rate in bytes read plus bytes written, with data in the device's memory.
+    /// The bytes read plus the bytes written, in GB per second, with data in the device's memory.
     pub(crate) gb_per_second: Option<f64>,
     /// The rate as a percentage of the rate at which the device copies the same number of bytes.
     pub(crate) percent_of_copy: Option<f64>,
@@ -81,7 +81,7 @@ struct Auto {
     /// The number of workloads for which the faster device would have been chosen.
     right: usize,
     of: usize,
-    /// The longest time on the chosen device ÷ the time on the faster one.
+    /// The largest quotient of a workload: the time on the chosen device ÷ the time on the faster device.
     worst: f64,
 }
 
@@ -301,7 +301,7 @@ mod tests {
         ];
         let gpu = test_device(name, Kind::Gpu, [1.0, 4.0]);
         assert_eq!(verdict(vec![cpu(), gpu]), compared);
-        // `auto` never chooses a software adapter, even if it was faster.
+        // `auto` never chooses a software adapter, even a faster one.
         let name = "llvmpipe (LLVM 15) (software, Gl)";
         let software = test_device(name, Kind::Software, [1.0, 1.0]);
         let [_, second, third] = verdict(vec![cpu(), software]);

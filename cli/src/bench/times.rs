@@ -55,7 +55,7 @@ pub(crate) type TimesByQuantity = BTreeMap<Quantity, Times>;
 /// The bytes of a run's result, if they are on the host. Otherwise empty.
 pub(crate) type Output = Box<dyn AsRef<[u8]>>;
 
-/// Returns the output of a run that leaves its result elsewhere.
+/// Returns the empty output of a run whose result stays in other memory.
 pub(crate) fn no_output() -> Output {
     Box::new([0; 0])
 }
@@ -119,22 +119,23 @@ pub(crate) type TimedRun<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
 /// Runs each of `runs` twice untimed. Then times them alternately in `reps` rounds, so that disturbances of the machine
 /// affect all of them alike. Calls `check` with the results of the untimed runs and of the last round. Results are
 /// checked and dropped after the clock has stopped. Short runs are repeated before the clock is read again.
-pub(crate) fn in_turn(
+pub(crate) fn measure_alternately(
     reps: usize,
     runs: Vec<(Quantity, TimedRun<'_>)>,
     mut check: impl FnMut(Quantity, &[u8]) -> Result<(), Problem>,
 ) -> Measured {
     const WARM_UP: usize = 2;
-    /// A time that is long compared with reading the clock and with the effect of caches that other runs have filled.
+    /// The minimum time that is measured. It is long compared with reading the clock, and with the effect of caches
+    /// that other runs have filled.
     const MIN_DURATION: Duration = Duration::from_millis(1);
     const MAX_CALLS: u128 = 1000;
     let mut times_by_quantity: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
     for round in 0..WARM_UP + reps {
-        for (of, run, at_once) in &mut runs {
-            let mut outputs = Vec::with_capacity(*at_once);
+        for (of, run, calls) in &mut runs {
+            let mut outputs = Vec::with_capacity(*calls);
             let begin = Instant::now();
-            for _ in 0..*at_once {
+            for _ in 0..*calls {
                 outputs.push(run()?);
             }
             let time = begin.elapsed();
@@ -149,7 +150,7 @@ pub(crate) fn in_turn(
                 0 => {}
                 1 => {
                     let fit = MIN_DURATION.as_nanos() / time.as_nanos().max(1);
-                    *at_once = usize::try_from(fit.clamp(1, MAX_CALLS)).unwrap_or(1);
+                    *calls = usize::try_from(fit.clamp(1, MAX_CALLS)).unwrap_or(1);
                 }
                 _ => note(*of),
             }
@@ -191,7 +192,7 @@ mod tests {
             call_log.borrow_mut().push('!');
             Ok(())
         };
-        let sheet = in_turn(3, runs, checked).expect("no problem");
+        let sheet = measure_alternately(3, runs, checked).expect("no problem");
         assert_eq!(*call_log.borrow(), "c!r!c!r!crcrc!r!");
         let counts = [Quantity::First, Quantity::Copy, Quantity::Resident];
         assert_eq!(counts.map(|of| sheet[&of].times.len()), [1, 3, 3]);

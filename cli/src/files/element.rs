@@ -77,7 +77,7 @@ impl Element {
         }
     }
 
-    /// Returns whether the library moves handles, because it has no type with this size.
+    /// Returns whether the library moves handles instead of these elements, because it has no type with their size.
     pub(crate) fn has_handles(self) -> bool {
         self.size() != self.dtype.size()
     }
@@ -107,7 +107,8 @@ fn moving_type(size: usize) -> Option<DType> {
     }
 }
 
-/// Stores a type for the rest of the run, once. A reference to it keeps [`Element`] small and `Copy`.
+/// Stores each type only once, for the rest of the run. References to the stored types keep [`Element`] small and
+/// `Copy`.
 fn intern_type(element: Type) -> &'static Numpy {
     static INTERNED_TYPES: Mutex<Vec<&'static Numpy>> = Mutex::new(Vec::new());
     let mut types = INTERNED_TYPES

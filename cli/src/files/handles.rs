@@ -1,8 +1,8 @@
-//! Handles for elements of sizes that the library does not have. The library moves the handles, and then the elements
-//! are looked up.
+//! Handles for elements of sizes that the library does not have. The library moves the handles; the writer of the
+//! result then looks up their elements.
 //!
-//! A handle numbers all elements that this thread has read, from 1. Handle 0 means an element of zero bytes: the
-//! library writes zeros where no element is moved to. A run reads its files and writes its result on one thread.
+//! Handles number the elements that a thread has read, from 1. Handle 0 stands for an element whose bytes are all zero,
+//! because the library writes zeros to positions without an element. A run reads and writes its files on one thread.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -22,7 +22,8 @@ pub(crate) enum IndexError {
     NotIntegers(Element),
 }
 
-/// Returns `count` numbers of a uint64 array, starting at number `from`. [`to_indices`] clamps large ones.
+/// Returns `count` numbers of a uint64 array, starting at number `from`, as they are: [`to_indices`] clamps large
+/// numbers. Returns `None` for other arrays.
 pub(crate) fn unsigned_numbers(array: &Array, from: usize, count: usize) -> Option<Vec<u64>> {
     if array.element() != DType::U64.into() {
         return None;

@@ -14,8 +14,8 @@ use super::{Array, Entry, png::KeptMetadata};
 /// The maximum size of a file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 30;
 
-/// An upper bound of the bytes of pixels for each byte of a file. A block of 64 pixels takes at least one bit, and the
-/// colours of 16 such blocks can take two more.
+/// The maximum number of bytes of pixels for each byte of a file. A block of 64 pixels takes at least one bit, and the
+/// two colour channels of up to 16 such blocks take at least two more bits.
 const MAX_INFLATION: u64 = 2048;
 
 type Decoder = JpegDecoder<ZCursor<Vec<u8>>>;
@@ -46,7 +46,7 @@ pub(super) fn describe_jpg(file: File) -> Result<Entry, Problem> {
     })
 }
 
-/// Reads a file up to the end of its headers and returns the shape of the picture.
+/// Reads a file and decodes its headers. Returns the decoder, which continues after them, and the picture's shape.
 fn open_jpg(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     let len = file_len(&file);
     if len > MAX_FILE {

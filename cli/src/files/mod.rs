@@ -43,7 +43,8 @@ pub(crate) use order::in_native_order;
 pub(crate) use output::watch_for_signals;
 pub(crate) use source::Source;
 
-/// An array. Its elements are in row-major order and native byte order, unless it is [`read_stored`] in another way.
+/// An array. Its elements are in row-major order and native byte order, except in an array from [`read_stored`], which
+/// can have other orders.
 #[derive(Debug)]
 pub(crate) struct Array {
     element: Element,
@@ -122,7 +123,7 @@ impl Array {
         &self.shape
     }
 
-    /// Returns the bytes that the library moves.
+    /// Returns the bytes that the library moves: the handles, if there are any, or else the elements.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.handles.get().map_or(&self.bytes, |handles| handles)
     }
@@ -132,7 +133,8 @@ impl Array {
         self.stored.as_ref()
     }
 
-    /// Returns the array in row-major order and native byte order. This takes memory if it is stored in another way.
+    /// Returns the array in row-major order and native byte order. Copies the elements if they are stored in another
+    /// order.
     fn in_memory(mut self) -> Result<Self, Problem> {
         if let Some(stored) = self.stored.take() {
             let mut bytes = match stored.column_major {
@@ -377,7 +379,7 @@ impl Writer {
     /// `-` is standard output.
     pub(crate) fn create(
         path: &Path,
-        manner: WriteOptions<'_>,
+        options: WriteOptions<'_>,
         element: Element,
         shape: &[usize],
     ) -> Result<Self, FileError> {
@@ -395,7 +397,7 @@ impl Writer {
             };
             let old_metadata = present.as_ref().map(File::metadata).transpose()?;
             let create_output = || {
-                let output = Output::create(path, manner.keep)?;
+                let output = Output::create(path, options.keep)?;
                 Ok(match tensor {
                     Some(_) => output.adds_to(old_metadata),
                     None => output,
@@ -403,12 +405,12 @@ impl Writer {
             };
             // The path can name the array. Otherwise the array is named after its input, or else after the file.
             let choose_tensor_name = || {
-                let tensor_name = tensor.clone().or_else(|| manner.origin?.tensor.clone());
+                let tensor_name = tensor.clone().or_else(|| options.origin?.tensor.clone());
                 let tensor_name =
                     tensor_name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
                 tensor_name.unwrap_or_default()
             };
-            let file = match manner.format_of(path) {
+            let file = match options.format_of(path) {
                 Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
                     return Err(Problem::invalid(
                         "a field cannot be written; leave out the # and its name",
@@ -418,10 +420,10 @@ impl Writer {
                     create_output,
                     element,
                     shape,
-                    manner.column_major,
+                    options.column_major,
                 )?),
                 Some(Format::Png) => {
-                    let metadata = manner.origin.and_then(|origin| origin.image.clone());
+                    let metadata = options.origin.and_then(|origin| origin.image.clone());
                     WrittenFormat::Png(png::Image::create(create_output, element, shape, metadata)?)
                 }
                 Some(Format::Safetensors) => {
@@ -434,7 +436,7 @@ impl Writer {
                     )?)
                 }
                 Some(Format::Npz) => {
-                    let header = npy::header_bytes(element, shape, manner.column_major)?;
+                    let header = npy::header_bytes(element, shape, options.column_major)?;
                     let writer = npz::create_npz(
                         create_output,
                         &choose_tensor_name(),
@@ -558,8 +560,8 @@ impl Format {
         }
     }
 
-    /// Returns the format for an array whose name comes from a file of this format: this one if it can hold the array,
-    /// otherwise another.
+    /// Returns the format of an output that is named after a file of this format: this format if it can hold the array,
+    /// otherwise `.npy` or `.safetensors`.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
         let formats = [self, Self::Npy, Self::Safetensors];
         let named_format = formats
@@ -568,7 +570,7 @@ impl Format {
         named_format.unwrap_or(self)
     }
 
-    /// Returns whether this format can hold such an array.
+    /// Returns whether this format can hold an array of this element type and shape.
     fn can_hold(self, element: Element, shape: &[usize]) -> bool {
         match self {
             Self::Npy | Self::Npz => npy::header_bytes(element, shape, false).is_ok(),
@@ -681,9 +683,9 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     })
 }
 
-/// Returns the number of bytes of an array, or `None` if they cannot be addressed. Zero-sized dimensions do not make a
-/// too large array valid: as in NumPy, the product of the other dimensions must be addressable, because strides are
-/// such products.
+/// Returns the number of bytes of an array, or `None` if they cannot be addressed. An array with a dimension of size 0
+/// can also be too large: as in NumPy, the product of the other dimensions must be addressable, because strides are
+/// products of sizes.
 fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()

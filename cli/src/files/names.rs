@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Describes the names in a file for an error: the name that is most similar to `asked`, then all names or, if there
-/// are many, the first of them. `kind` is the word for the things with these names.
+/// are many, the first of them. `kind` is the noun for a thing with such a name, such as `array`.
 pub(super) fn describe_names<'a>(
     names: impl IntoIterator<Item = &'a String>,
     asked: Option<&str>,

@@ -43,7 +43,7 @@ pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Pr
     if let Some(name) = field {
         let field = find_field(&element, name)?;
         bytes = field_values(&bytes, element.size, field)?;
-        // In both orders, the dimensions of the field come last.
+        // In both orders, the values of one element's field are contiguous, so the field's dimensions come last.
         if column_major && !field.shape.is_empty() {
             let len = field.element.size * field.shape.iter().product::<usize>();
             bytes = Bytes::Owned(row_major(&bytes, len, &shape)?);
@@ -65,7 +65,7 @@ pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Pr
     Ok(array)
 }
 
-/// Returns the error for elements that the file does not contain, or whose size is unknown.
+/// Returns the error for elements without a fixed size: Python objects, or elements of an unknown type.
 fn no_fixed_size(element: &Type) -> Problem {
     Problem::invalid(format!(
         "dtype {element} is not supported: {}",

@@ -15,7 +15,7 @@ const EXTENSION: &str = ".npy";
 /// An upper bound of the length of an `.npy` header, in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 17;
 
-/// The maximum length of a member without ZIP64.
+/// The maximum length of an array in a member without ZIP64, in bytes. The rest of the 4 GiB is for its `.npy` header.
 const MAX_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
 
 type Archive = ZipArchive<BufReader<File>>;
@@ -30,8 +30,8 @@ pub(super) fn read_npz(file: File, name: Option<&str>) -> Result<Array, Problem>
     Ok(array)
 }
 
-/// Returns the array with this name, or the only one, and the name of the field at the end of the name, if there is
-/// one.
+/// Returns the array with this name, or the only array. If the name ends with `#` and the name of a field, also returns
+/// this field's name.
 fn choose_member<'a>(
     members: &'a [Member],
     name: Option<&'a str>,

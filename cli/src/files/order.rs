@@ -40,7 +40,8 @@ pub(super) fn swap_bytes(bytes: &mut [u8], element: &Type) {
     }
 }
 
-/// Returns the number of bytes that are reversed together: a number of a complex element, or a character.
+/// Returns the number of bytes that are reversed together: the size of a character of a text, of one of the two numbers
+/// of a complex element, or of any other element.
 fn number_size(element: &Type) -> usize {
     match element.kind {
         Kind::Text => 4,
@@ -90,7 +91,7 @@ fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     });
 }
 
-/// Does the same for elements of any size.
+/// Does the same as `reverse_axes` for elements of any size.
 fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
     for_each_reversed(from.len() / size, shape, |from_at, to_at| {
         let from = &from[from_at * size..][..size];

@@ -2,8 +2,8 @@
 //!
 //! Output goes to an unnamed file, which gets its name when it is complete. So a command that fails or is killed leaves
 //! nothing behind. If the system or the file system has no unnamed files, output goes to a temporary file `.wgslice-…`
-//! next to the output's path. An error removes this file. So does the signal handler when the command is interrupted,
-//! because it has a list of these files.
+//! next to the output's path. An error removes this file. If the command is interrupted, the signal handler removes it:
+//! a list has the paths of these files.
 //!
 //! If the path is a symbolic link, its target is replaced. Only regular files that this user may write to are replaced.
 //! The new file has the mode of the old one and, if the system permits, its owner and group.
@@ -61,7 +61,8 @@ enum IncompleteFile {
 const TEMPORARY_PREFIX: &str = ".wgslice-";
 
 impl IncompleteFile {
-    /// Creates a file in the folder. If it is going to replace a file, only this user can access it for now.
+    /// Creates a file in the folder. If it is going to replace another file, only this user can access it until it is
+    /// complete.
     fn create(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
         // A new file has mode 0666 minus the umask. The file that it replaces can be private, so a replacement stays
         // private until it is complete.
@@ -101,7 +102,7 @@ impl IncompleteFile {
             Self::Named(file, _listed) if keep => file.persist_noclobber(path).map(drop)?,
             Self::Named(file, _listed) => file.persist(path).map(drop)?,
             Self::Nameless(file) => match link(&file, path) {
-                // Only a rename can replace a file. A signal must wait until the rename is done.
+                // Only a rename can replace a file. The lock makes the signal handler wait until the rename is done.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !keep => {
                     let _unfinished = unfinished_paths();
                     let mut builder = tempfile::Builder::new();
@@ -121,7 +122,7 @@ impl IncompleteFile {
 #[cfg(target_os = "linux")]
 fn create_nameless(folder: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::{fs, io::Errno};
-    // An unprivileged process can name such a file only through this folder.
+    // An unprivileged process can give an unnamed file a name only through this folder.
     if !Path::new(OPEN_FILES_FOLDER).exists() {
         return Ok(None);
     }
@@ -202,11 +203,11 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
     // Only a privileged user can change the owner, but every user can choose one of their groups.
     let is_owner_set = fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok();
     if !is_owner_set && fchown(file, None, Some(replaced.gid())).is_err() {
-        // If the group changes, its members get no more rights than everyone else.
+        // The group could not be kept, so members of the new file's group get no more rights than everyone else.
         mode = (mode & 0o707) | ((mode >> 3) & mode & 0o007) << 3;
     }
     if !is_owner_set {
-        // The set-user-ID and set-group-ID bits would grant the rights of another owner than before.
+        // The set-user-ID and set-group-ID bits would grant the rights of the new owner instead of the old one.
         mode &= 0o777;
     }
     // The mode is set last, because changing the owner clears bits of it.
@@ -297,10 +298,10 @@ pub(super) struct Unfinished {
     path: PathBuf,
     /// The metadata of the file that is replaced, if there is one.
     replaced: Option<Metadata>,
-    /// True if a file that exists at the end is kept.
+    /// True if `finish` fails instead of replacing a file.
     keep: bool,
-    /// The file whose content the output includes, which must be unchanged at the end. The inner option is `None` if
-    /// there must still be no file.
+    /// The metadata of the file that the output adds to, or `Some(None)` if no file existed. `finish` fails if another
+    /// program has changed or created the file. `None` if the output adds to no file.
     adds_to: Option<Option<Metadata>>,
 }
 
@@ -375,7 +376,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// Returns both kinds of incomplete files or, if the file system has only one, that kind.
+    /// Returns two incomplete files: an unnamed one, if the file system has unnamed files, and a named one.
     fn both_kinds(folder: &Path, replaced: Option<&Metadata>) -> Vec<IncompleteFile> {
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         vec![

@@ -60,8 +60,8 @@ pub(super) fn read_png(file: File) -> Result<Array, Problem> {
     Ok(array)
 }
 
-/// Reads the header and returns the number of bytes of the pixels. Fails if that is more than fits into memory or than
-/// the file can hold.
+/// Reads the header and returns the number of bytes of the pixels. Fails if this number exceeds `MAX_IMAGE`, or if the
+/// file is too short for the pixels.
 fn open_png(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     let file_len = file_len(&file);
     let limits = Limits {
@@ -271,7 +271,7 @@ fn refused_png(error: EncodingError) -> Problem {
     }
 }
 
-/// Returns the bit depth, the size and the colours of the picture for such an array.
+/// Returns the bit depth, the size and the colours of the picture for an array of this element type and shape.
 pub(super) fn picture_format(
     element: Element,
     shape: &[usize],

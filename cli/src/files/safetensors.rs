@@ -22,7 +22,7 @@ use super::{
 /// The format's own limit on the length of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// The header's entry that is not a tensor.
+/// The name of the only entry in the header that is not a tensor.
 const METADATA: &str = "__metadata__";
 
 /// The names of the element types that the library also has.
@@ -52,7 +52,7 @@ const FOREIGN_TYPE_NAMES: [&str; 5] = [
     "F8_E5M2FNUZ",
 ];
 
-/// A tensor as the header describes it. Its element type can be unknown here, which does not affect the others.
+/// A tensor as the header describes it. A tensor of an unknown element type does not affect the other tensors.
 #[derive(Debug, serde::Deserialize)]
 struct Tensor {
     dtype: String,
@@ -204,7 +204,7 @@ pub(super) fn read_safetensors(file: &mut File, name: Option<&str>) -> Result<Ar
             quote_name(&tensor.dtype)
         )));
     };
-    // If the tensor is not damaged, its data exists and its length matches the shape.
+    // `damaged_tensors` has checked that the data is in the file and that its length matches the shape.
     let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged_safetensors)?;
     let mut bytes = Bytes::from_file(file, data_start + tensor.data_offsets.0, len)?;
     if element.bits_of.is_none() {
@@ -245,8 +245,8 @@ fn damaged_safetensors() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// Reads the header. Returns it, the offset of the data in bytes, and a message if bytes follow that belong to no
-/// tensor.
+/// Reads the header. Returns the header, the offset of the data in bytes, and a message if bytes follow the data of all
+/// tensors.
 fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len)
@@ -274,7 +274,7 @@ fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem
     Ok((header, data_start, surplus_note))
 }
 
-/// Does the same as [`read_header`], but fails if bytes follow that belong to no tensor.
+/// Does the same as [`read_header`], but fails if bytes follow the data of all tensors.
 fn read_whole_header(file: &mut File) -> Result<(Header, u64), Problem> {
     let (header, data_start, surplus) = read_header(file)?;
     match surplus {
@@ -289,9 +289,12 @@ struct Header {
     metadata: Option<Value>,
 }
 
-/// Returns the damaged tensors, each with a description of its fault. `there` is the number of bytes of data in the
-/// file. Tensors must be in order and without gaps.
-fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<String, String> {
+/// Returns the damaged tensors, each with a description of its fault. `data_bytes` is the number of bytes of data in the
+/// file. The data of the tensors must have no gaps and no overlaps.
+fn damaged_tensors(
+    tensors: &BTreeMap<String, Tensor>,
+    data_bytes: u64,
+) -> BTreeMap<String, String> {
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
     let (mut damaged, mut end) = (BTreeMap::new(), 0);
@@ -305,9 +308,9 @@ fn damaged_tensors(tensors: &BTreeMap<String, Tensor>, there: u64) -> BTreeMap<S
             Some("it does not begin where the one before it ends".into())
         } else if len.is_some_and(|len| len != Some(to - from)) {
             Some("its length does not fit its shape".into())
-        } else if to > there {
+        } else if to > data_bytes {
             Some(format!(
-                "it ends at byte {to} of the data, but the file has only {there}: it is cut short"
+                "it ends at byte {to} of the data, but the file has only {data_bytes}: it is cut short"
             ))
         } else {
             None

@@ -1,7 +1,7 @@
 //! Handles the signals that end the command.
 
 /// Calls `end` once, on its own thread, when a signal is about to end the command. `end` gets the exit code and, after
-/// a failure, a message. The code is 128 plus the signal's number, as in shells or, after a failure, the code for bad
+/// a failure, a message. The code is 128 plus the signal's number, as in shells. After a failure it is the code for bad
 /// input.
 ///
 /// If an output file exceeds the system's limit (`ulimit -f`), the write fails instead of ending the command. If a
@@ -38,7 +38,7 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     }
 }
 
-/// Returns whether the command inherited from its caller that this signal is ignored.
+/// Returns whether this signal is ignored. A command inherits this setting from its caller.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null,

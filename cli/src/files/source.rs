@@ -133,7 +133,8 @@ impl fmt::Display for Source {
     }
 }
 
-/// Returns an unnamed file with all of standard input, which can be read several times and ends with the process.
+/// Returns an unnamed file with all of standard input. The file can be read several times. The system deletes it when
+/// the process ends.
 pub(super) fn spool_stdin() -> Result<File, Problem> {
     static SPOOLED_STDIN: Mutex<Option<File>> = Mutex::new(None);
     let mut spooled_stdin = SPOOLED_STDIN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -162,7 +162,7 @@ fn begins_of(begins: &Tensor, only: bool) -> Result<Tensor, Error> {
     }
 }
 
-/// Translates the library's names of a crop's options to the command's.
+/// Replaces the library's names for the options of a crop by the command's names, in errors.
 fn with_box_words(job: Job<'_>) -> Job<'_> {
     let names = [
         ("box_indices", "--box-indices"),
@@ -176,7 +176,7 @@ fn with_box_words(job: Job<'_>) -> Job<'_> {
     })
 }
 
-/// Words the errors of a job with one box and one item.
+/// Adapts the errors of a job with one box and one item.
 pub(super) fn with_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
     let name = job::source_name(input).unwrap_or_else(|| "the array".into());
     let names = [

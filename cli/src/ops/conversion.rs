@@ -69,7 +69,7 @@ impl Normalization {
     }
 
     /// Returns the scales and the biases for numbers from 0 to `most`.
-    fn numbers(self, most: f64) -> [Vec<f32>; 2] {
+    fn scales_and_biases(self, most: f64) -> [Vec<f32>; 2] {
         #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
         let rounded = |number: f64| number as f32;
         let (mean, deviation) = self.mean_and_deviation();
@@ -105,7 +105,7 @@ impl WantedConversion<'_> {
         };
         let [scale, bias] = match scaling.normalize {
             // Floats are taken as numbers from 0 to 1.
-            Some(normalization) => normalization.numbers(match from {
+            Some(normalization) => normalization.scales_and_biases(match from {
                 DType::U8 => u8::MAX.into(),
                 DType::U16 => u16::MAX.into(),
                 _ => 1.0,

@@ -117,7 +117,7 @@ impl PrintedElements {
                 Kind::Fields(_) => "()".to_owned(),
                 _ => "b''".to_owned(),
             }]),
-            // A file does not record how its machine represents long doubles.
+            // A file does not record the format of long doubles, so their bytes are shown.
             _ => same_text(element_bytes().map(format_hexadecimal).collect()),
         }
     }

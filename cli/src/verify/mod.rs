@@ -117,7 +117,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 
 /// Runs a line of the file on every device, in every variant.
 fn check_case(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
-    // `read` rejects invalid cases, so this does not happen.
+    // `read_cases` rejects invalid cases, so this does not happen.
     let Ok(call) = Call::of(case) else {
         return;
     };

@@ -304,7 +304,7 @@ fn a_word_too_many_is_explained() {
     }
 }
 
-/// As in Python, from which people copy slices.
+/// People copy slices from Python, where an array's name precedes the brackets.
 #[test]
 fn the_name_of_an_array_may_stand_before_its_brackets() {
     let folder = Folder::new();

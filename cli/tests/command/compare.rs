@@ -61,7 +61,7 @@ fn differences_are_counted_and_shown() {
             .starts_with("1 of 12 elements differ by more than 1\nthe first at [2, 3]"),
         "{beyond:?}"
     );
-    // These names are what people try first.
+    // `diff` is an alias, because many people try this name first.
     assert_eq!(wgslice(&["diff", &a, &b, "-q"]).code, Some(1));
 }
 

@@ -1,4 +1,4 @@
-//! What the command shows about files and results.
+//! Tests the texts that the command shows about files and results.
 
 use crate::support::{Folder, bytes, devices, safetensors, wgslice};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What an output inherits from its input file.
+//! Tests the properties that an output inherits from its input file, and reading each format.
 
 use crate::support::{Folder, bytes, npy, safetensors, wgslice};
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ fn tensors_of_every_type_are_written() {
         assert!(text.contains(&format!("\"dtype\":\"{dtype}\"")), "{text}");
         let expected: Vec<u8> = data.chunks(size).rev().flatten().copied().collect();
         assert_eq!(file[8 + header..], expected, "{dtype}");
-        // Rolling halfway around twice restores the array.
+        // Reversing the array a second time restores its data, which is added to the file as another tensor.
         wgslice(&[
             "slice",
             &output,
@@ -225,7 +225,7 @@ fn archives_of_numpy_are_read_and_written() {
     assert_eq!(shown(&format!("{damaged}#y")), "[2. 1.]\n");
 }
 
-/// JPEG decoders can differ slightly.
+/// Pixels are compared with a tolerance: JPEG loses information, and decoders can differ slightly.
 #[test]
 fn photographs_are_read() {
     let folder = Folder::new();

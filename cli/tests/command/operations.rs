@@ -121,8 +121,7 @@ fn crop_takes_boxes_of_items() {
     );
 }
 
-/// A conversion scales numbers by their position in the input, which gathers and crops keep. Sentinels such as the
-/// largest uint64 are out of range like any other large index.
+/// Sentinels such as the largest uint64 are out of range like any other large index.
 #[test]
 fn indices_beyond_i64_obey_the_policy() {
     let folder = Folder::new();
@@ -214,6 +213,7 @@ fn a_conversion_that_loses_all_differences_warns() {
     }
 }
 
+/// A conversion scales each number by its position in the input, even if a gather or a crop moves it.
 #[test]
 fn slices_gathers_and_crops_convert() {
     let folder = Folder::new();

@@ -145,7 +145,7 @@ fn an_empty_result_and_a_scalar_are_written() {
     }
 }
 
-/// The line fits, whatever the path's length and characters.
+/// The line about the output has at most 79 columns, whatever the path's length and characters.
 #[test]
 fn one_line_of_79_columns_names_the_output() {
     let folder = Folder::new();

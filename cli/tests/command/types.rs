@@ -175,7 +175,7 @@ fn elements_of_every_type_are_moved() {
     }
 }
 
-/// NumPy gave the texts.
+/// NumPy printed the expected texts.
 #[test]
 fn values_of_every_type_are_shown_as_by_numpy() {
     let folder = Folder::new();
@@ -187,7 +187,7 @@ fn values_of_every_type_are_shown_as_by_numpy() {
         elements,
     } in all_arrays(&folder)
     {
-        // A file does not record how its machine represents long doubles.
+        // A file does not record the format of long doubles, so their bytes are shown.
         if name.starts_with("long") {
             let shown = wgslice(&["slice", &path, "1", "-q"]).ok().stdout;
             let bytes = elements[1].iter().map(|byte| format!("\\x{byte:02x}"));

@@ -133,7 +133,7 @@ fn nonzero_values(path: &Path) -> (Vec<(usize, f32)>, usize) {
 }
 
 /// For every workload of the built-in set, the costs that the benchmark measures choose the faster of the CPU and a
-/// hardware GPU, or one that is hardly slower. `cargo test` leaves this test out, because other work disturbs times.
+/// hardware GPU, or a device that is hardly slower. Other work disturbs times, so `cargo test` leaves this test out.
 #[test]
 fn auto_is_never_much_slower_than_the_better_choice() {
     const ALLOWED: f64 = 1.3;

@@ -1,4 +1,4 @@
-//! Lists the buffers of a shader, in the order in which wgpu assigns them slots in a format.
+//! Lists the buffers of a shader in the order in which wgpu numbers them in GLSL, HLSL and MSL.
 
 use naga::{AddressSpace, Module, ResourceBinding, StorageAccess};
 

@@ -1,7 +1,7 @@
 //! Writes a WGSL compute shader in every format that wgpu hands to drivers and compilers: SPIR-V, GLSL, HLSL and MSL.
 //!
-//! naga writes the formats, as it does inside wgpu, with the settings of wgpu 30. So you can try a shader with
-//! compilers other than the compilers of this machine's drivers, without a device.
+//! naga writes the formats with the settings of wgpu 30, as it does inside wgpu. So you can try a shader with compilers
+//! of drivers that are not installed, without a GPU.
 //!
 //! [`Shader::formula`] writes a function of a shader as a formula, so that a solver can prove its result for all
 //! inputs.
@@ -17,8 +17,7 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
-/// A version of a format. If wgpu's settings depend on the device, each version has the settings for the devices that
-/// its comment names.
+/// A format and its version. Where wgpu's settings depend on the device, the comment on each variant names the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     /// For Vulkan 1.1 on devices without `robustBufferAccess2`: the shader clamps indices.

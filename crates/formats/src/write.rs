@@ -11,7 +11,7 @@ use naga::{
     valid::ModuleInfo,
 };
 
-/// Writes a module, whose overrides must have been replaced by values.
+/// Writes a module in a format. The overrides of the module must already be replaced by values.
 pub(crate) fn write_format(
     format: Format,
     module: &Module,

@@ -1,4 +1,4 @@
-//! Concatenations, paddings, rolls and repetitions of any size return an error, or pieces that write the whole result.
+//! Concatenations, paddings, rolls and repetitions of any size return an error, or a plan that writes the whole result.
 
 #![no_main]
 

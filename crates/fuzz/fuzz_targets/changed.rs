@@ -1,4 +1,5 @@
-//! Calls of every operation, changed in a few places, match the reference's results and errors.
+//! Random calls of every operation, after a few changes of numbers and shapes, match the reference's results and
+//! errors.
 
 #![no_main]
 

@@ -45,7 +45,7 @@ fn slice(spec: &SliceSpec) {
 fn index(spec: IndexSpec) {
     let printed = spec.to_string();
     let again = printed.parse::<IndexSpec>();
-    // A list without entries loses its inner dimensions.
+    // Printing a list without entries loses its inner dimensions, so the parsed expression can differ.
     assert!(
         again.as_ref() == Ok(&spec) || printed.contains("[]"),
         "{printed:?}"

@@ -30,7 +30,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Draws a plan on any shapes.
+/// Draws a plan that assembles arrays of any shapes.
 fn draw_assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, Error>> {
     let (shape, dtype) = (sizes(u)?, dtype(u)?);
     let Ok(x) = view(u, &shape)? else {

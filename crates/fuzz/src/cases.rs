@@ -12,8 +12,8 @@ use wgslice_vectors::{
 
 /// The maximum number of elements of the first array in a call.
 const MAX_ELEMENTS: usize = 512;
-/// The maximum number of elements of a tensor whose shape was changed. Three such tensors can be broadcast to their
-/// product.
+/// The maximum number of elements of a tensor whose shape was changed. The limit is small because three such tensors
+/// can be broadcast together to 32³ elements.
 const MAX_IN_CHANGED: usize = 32;
 
 /// Draws a case from bytes and checks it. Rejects bytes that do not make a case.
@@ -65,8 +65,8 @@ fn encoded_steps(steps: &[Step]) -> Value {
     steps.iter().map(encode_step).collect()
 }
 
-/// Draws, in most cases, the shape that `spec` selects from an array of shape `shape`, otherwise another small shape.
-/// Sometimes the first length becomes 1.
+/// Draws a shape: in most cases the shape that `spec` selects from an array of `shape`, otherwise another small shape.
+/// Sometimes the first size becomes 1.
 fn draw_slice_shape(
     u: &mut Unstructured<'_>,
     shape: &[usize],
@@ -314,7 +314,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
             let tensor_index = u.choose_index(case.tensors.len())?;
             if let Some(tensor) = case.tensors.values_mut().nth(tensor_index) {
                 let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MAX_IN_CHANGED);
-                // Masks stay masks, and most indices stay in range.
+                // The new values repeat the old ones, so that masks stay masks and most indices stay in range.
                 let old_values = if tensor.data.is_empty() {
                     &[0][..]
                 } else {
@@ -341,7 +341,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
             *numbers.swap_remove(number) = u.int_in_range(-9..=9_i64)?.into();
         }
     }
-    // Some arguments accept only certain numbers.
+    // Rejects changed arguments that are no longer valid, because some arguments accept only certain numbers.
     match answered(case.clone()) {
         Ok(_) => Ok(case),
         Err(_) => Err(Error::IncorrectFormat),
@@ -376,8 +376,8 @@ fn draw_near_shape(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usiz
     Ok(similar_shape)
 }
 
-/// Returns the shape with a length of 1 in place of each length that would raise the number of elements above `most`. A
-/// length of 0 counts as 1.
+/// Returns the shape with 1 instead of each size that would raise the number of elements above `most`. A size of 0
+/// counts as 1.
 fn bounded_shape(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
     let mut elements = 1;
     for size in &mut shape {

@@ -124,7 +124,7 @@ pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> 
 /// Draws up to five steps of a view on an array of this shape. The result of each step has at most `most` elements if
 /// the array has at most `most` elements.
 pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
-    // The view only tracks the shape, so that most next steps fit.
+    // The view only tracks the shape after each step, so that most of the following steps fit it.
     let mut view = wgslice::View::new(shape).ok();
     let mut steps = Vec::new();
     for _ in 0..u.int_in_range(0..=5)? {

@@ -11,11 +11,12 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-/// The maximum number of elements of an array in an expression. Three of them can be broadcast to their product.
+/// The maximum number of elements of an array in an expression. The limit is small because three such arrays can be
+/// broadcast together to 12³ elements.
 const MAX_IN_ARRAY: usize = 12;
 
-/// Makes the plan of an index expression, and runs it if its arrays are small. The plan checks positions, so a run has
-/// none out of range.
+/// Makes the plan of an index expression, and runs it if its arrays are small. Making the plan checks all positions, so
+/// a run must not find a position out of range.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let shape = match u.ratio(3, 4)? {
         true => draw::shape(u, 4, 512)?,

@@ -11,7 +11,8 @@ use wgslice::{
     },
 };
 
-/// A plan with at most 256 indices is also run if neither its source nor its result has more bytes than this.
+/// The maximum size in bytes of the source and of the result of a plan that is also run. [`check`] also limits the
+/// number of indices, to 256.
 pub const MAX_RUN_BYTES: usize = 1 << 16;
 
 /// A plan or an error, and the shape of the indices if the plan takes any.
@@ -85,7 +86,7 @@ pub fn run(
     plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
-/// Returns the value. If there is an error, its message must not be empty.
+/// Returns the value of a result, or `None` for an error. Checks that the error has a message.
 pub fn checked<T>(result: std::result::Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -104,7 +105,8 @@ pub fn check_plan(plan: &Plan) {
     assert!(!Backend::cpu().explain(plan).is_empty());
 }
 
-/// Redirects the plan to write into a view of a larger array. The view might not have the shape of its result.
+/// Redirects the plan to write into a view of a larger array. The shape of the view can differ from the shape of the
+/// plan's result.
 fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
     let mut larger = plan.shape().to_vec();
     let spec = slice(u, larger.len())?;
@@ -248,7 +250,7 @@ pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
     Ok(integer(u)? as isize)
 }
 
-/// Draws any sizes. The first ones can equal the array's.
+/// Draws any sizes. The first sizes can equal the array's.
 fn draw_similar_sizes(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared_dims = u.int_in_range(0..=shape.len())?;
     let mut lengths = shape[..shared_dims].to_vec();

@@ -6,7 +6,8 @@ use std::{fs, path::PathBuf, sync::LazyLock};
 /// Reads the bytes as a file with this extension. An array that is read must have the number of bytes that its shape
 /// requires.
 ///
-/// If the system has shared memory, the file is there: writing a file for each run would wear out a disk.
+/// The file is in shared memory if the system has any, because writing a file to disk in each run would wear out the
+/// disk.
 pub fn read(bytes: &[u8], extension: &str) {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let memory = PathBuf::from("/dev/shm");

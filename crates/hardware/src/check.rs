@@ -8,9 +8,9 @@ use crate::{
 /// The bytes that each lane must load at the same time, by case: all its loads from the source. If each lane loaded one
 /// value at a time, a small tensor would have too few waves to use the memory's full bandwidth.
 ///
-/// W2 reverses rows in units of one word, because no kernel reverses vectors: 16 bytes for each lane. With 2,048 lanes
-/// on a multiprocessor, that is 32 KiB in flight. Bandwidth times latency requires this much, if the tensor is large
-/// enough to fill the multiprocessors.
+/// W2 reverses rows word by word, because no kernel reverses vectors. Each lane then has 16 bytes in flight, and the
+/// 2,048 lanes of a multiprocessor have 32 KiB. This is enough for the full bandwidth if the tensor is large enough to
+/// fill all multiprocessors.
 const IN_FLIGHT: [(&str, usize); 8] = [
     ("W1", 64),
     ("W2", 16),
@@ -47,7 +47,7 @@ pub(crate) fn find_problems(family: Family, report: &Report) -> Vec<String> {
     failed.chain(spilled).map(with_family).collect()
 }
 
-/// Returns the problem if a report has no kernels: then the other checks would find nothing.
+/// Returns a problem if a report has no kernels, because the other checks would then find nothing.
 pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String> {
     let is_empty = report.compiled.is_empty() && report.failed.is_empty();
     is_empty.then(|| {

@@ -27,7 +27,7 @@ pub(crate) struct KernelCounts {
     pub(crate) invocations: f64,
     /// The average number of operations of a subgroup. Only operations whose results differ within a workgroup count.
     pub(crate) operations: f64,
-    /// The divisions among these operations.
+    /// The average number of divisions among these operations.
     pub(crate) divisions: f64,
 }
 
@@ -39,14 +39,14 @@ pub(crate) struct BufferTraffic {
     pub(crate) bytes: f64,
     /// The number of different bytes that the dispatch accesses.
     pub(crate) useful_bytes: f64,
-    /// Sectors that instructions request, summed over instructions.
+    /// The number of sectors that an instruction requests, summed over instructions.
     pub(crate) sectors: f64,
-    /// Different sectors that each workgroup requests, summed over workgroups.
+    /// The number of different sectors that a workgroup requests, summed over workgroups.
     pub(crate) by_workgroup: f64,
-    /// Different sectors that the dispatch requests. If only some workgroups were run, the number is extrapolated from
-    /// them. Because workgroups can share sectors, it is at most the number of sectors of the bindings.
+    /// The number of different sectors that the dispatch requests. If only some workgroups were run, the number is
+    /// extrapolated. It is at most the number of sectors of the bindings, because workgroups can share sectors.
     pub(crate) distinct_sectors: f64,
-    /// Cache lines that instructions request, summed over instructions.
+    /// The number of cache lines that an instruction requests, summed over instructions.
     pub(crate) lines: f64,
 }
 
@@ -128,7 +128,7 @@ impl BufferTraffic {
             *to += count as f64 / invocations;
         }
         // A binding might not start at a sector boundary.
-        let buffer_sectors = counts.room.div_ceil(SECTOR) + 1;
+        let buffer_sectors = counts.size.div_ceil(SECTOR) + 1;
         let sectors_each = counts.distinct_sectors as f64 / invocations;
         self.distinct_sectors += sectors_each.min(buffer_sectors as f64 / all);
     }
@@ -139,7 +139,7 @@ impl BufferTraffic {
         (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
     }
 
-    /// Returns the average bytes of an access, or `None` if there are no accesses.
+    /// Returns the average number of bytes of an access, or `None` if there are no accesses.
     pub(crate) fn mean_access_bytes(&self) -> Option<f64> {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }
@@ -153,10 +153,10 @@ mod tests {
     /// binding limits the count to its own sectors (plus one, if it is not aligned).
     #[test]
     fn different_sectors_are_at_most_those_of_the_binding() {
-        let binding = |room| BindingCounts {
+        let binding = |size| BindingCounts {
             name: "source".into(),
             access: Access::Read,
-            room,
+            size,
             accesses: 64,
             bytes: 256,
             instructions: 2,
@@ -166,13 +166,13 @@ mod tests {
             distinct_sectors: 64,
             useful_bytes: 256,
         };
-        let sectors = |room| {
+        let sectors = |size| {
             let counts = KernelCounts::from_dispatch(&DispatchCounts {
                 workgroups: [10, 1, 1],
                 workgroup_size: [64, 1, 1],
                 invocations: 64,
                 subgroups: 2,
-                bindings: vec![binding(room)],
+                bindings: vec![binding(size)],
                 ..DispatchCounts::default()
             });
             assert_eq!(counts.invocations, 640.0);

@@ -5,7 +5,7 @@ use crate::cases::Case;
 use strict_gpu::{Counting, Options, PipelineRequest, StrictGpu};
 use wgslice::{Error, Gpu};
 
-/// A `strict-gpu`, and the library's view of it.
+/// A device of `strict-gpu`, and the library's [`Gpu`] that uses it.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) strict: StrictGpu,
@@ -40,7 +40,8 @@ impl Device {
         }
     }
 
-    /// Returns the device, which now runs small data through the kernels for large data.
+    /// Returns the device after a change of its [`Gpu`]: small data then runs the pipelines that are compiled for large
+    /// data.
     pub(crate) fn without_shared_pipelines(mut self) -> Self {
         self.gpu = self.gpu.without_shared_pipelines();
         self

@@ -2,11 +2,12 @@
 //! busy, divided by the time in which memory transfers the kernel's sectors at full bandwidth. The units with the
 //! largest ratio are the bottleneck. If no ratio exceeds 1, memory is the bottleneck.
 //!
-//! | GPU | memory | instructions |
-//! |---|---|---|
-//! | Navi21 (RX 6900 XT) | 512 GB/s at 2.25 GHz | 160 SIMDs, each a wave of 64 lanes in 2 clocks; multiplications of whole words in 8; counted in the code for RDNA 2 |
-//! | MI300X | 5.3 TB/s at 2.1 GHz | 304 compute units, each an instruction of a wave of 64 lanes a clock; vector instructions, loads and stores counted in the code for GCN 5 |
-//! | H100 | 3.35 TB/s at 1.7 GHz | 528 schedulers, each an instruction of a warp of 32 lanes a clock, on integers in 2; all instructions counted in the code for RDNA 2 |
+//! - Navi21 (RX 6900 XT) has 512 GB/s and 160 SIMDs at 2.25 GHz. Each SIMD runs a vector instruction of a wave of 64
+//!   lanes in 2 clocks, and a multiplication of whole words in 8. Instructions are counted in the code for RDNA 2.
+//! - MI300X has 5.3 TB/s and 304 compute units at 2.1 GHz. Each unit runs an instruction of a wave of 64 lanes in a
+//!   clock. Vector instructions, loads and stores are counted in the code for GCN 5.
+//! - H100 has 3.35 TB/s and 528 schedulers at 1.7 GHz. Each scheduler runs an instruction of a warp of 32 lanes in a
+//!   clock, but a vector instruction in 2. All instructions are counted in the code for RDNA 2.
 //!
 //! The H100 has two more limits: each of its 132 load units takes a line of 128 bytes a clock, and L2 delivers 5.5
 //! TB/s. For L2, each workgroup is assumed to request a sector once.
@@ -16,17 +17,17 @@
 
 use crate::{amd::CountedPath, count::KernelCounts};
 
-/// Bytes of a sector.
+/// The size of a sector in bytes.
 const SECTOR_BYTES: f64 = 32.0;
 
 struct GpuFigures {
-    /// Bytes that memory transfers in a second.
+    /// The number of bytes that memory transfers in a second.
     bandwidth: f64,
-    /// Clocks in a second.
+    /// The number of clock cycles in a second.
     clock: f64,
     /// The number of units. Each executes the instructions of one subgroup at a time.
     units: f64,
-    /// The lanes of a subgroup.
+    /// The number of lanes of a subgroup.
     subgroup: f64,
 }
 
@@ -59,10 +60,10 @@ const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
 const LINE_BYTES: f64 = 128.0;
 
-/// The vector instructions for each operation that the interpreter counts, fitted to the kernels without loops: see the
-/// table.
+/// The number of vector instructions for each operation that the interpreter counts, fitted to the kernels without
+/// loops. The table of results shows how well the number fits.
 pub(crate) const INSTRUCTIONS_PER_OPERATION: f64 = 0.7;
-/// The operations that a division counts for, in addition to itself, fitted in the same way.
+/// The number of operations that a division counts for in addition to itself, fitted in the same way.
 pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
 
 /// The GPUs with estimates.
@@ -83,9 +84,9 @@ pub(crate) struct EstimatedTimes {
 /// Returns the number of vector instructions that a lane executes: the larger of the number on the counted path and an
 /// estimate from the operations that the interpreter ran. Each covers what the other misses. The path does not show how
 /// many rounds loops run, nor what lanes execute outside the path, such as the ends of rows. The operations show
-/// neither what the compiler adds nor which lanes wait for others. If the compiler has unrolled a rare part with many
-/// stores, the path goes through it, and the number is too large. So no kernel is underestimated, and all follow the
-/// same rule.
+/// neither what the compiler adds nor which lanes wait for others. The number is too large if the compiler has unrolled
+/// a rare part with many stores, because the path goes through this part. The rule is the same for all kernels and
+/// underestimates none.
 pub(crate) fn vector_instructions(path: &CountedPath, counts: &KernelCounts) -> f64 {
     let by_operations = operation_count(counts) * INSTRUCTIONS_PER_OPERATION;
     by_operations.max(path.vector as f64)
@@ -236,7 +237,7 @@ mod tests {
     fn times_follow_the_formulas_of_the_legend() {
         let times =
             EstimatedTimes::estimate_times(&test_path(60, 12), &test_path(70, 4), &ideal_copy());
-        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks. Of the 60 instructions, 48 take 2 clocks
+        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks. 48 of the 60 instructions take 2 clocks
         // each, and 12 take 8 clocks each.
         assert_near(times.navi21, (48.0 * 2.0 + 12.0 * 8.0) / 160.0 / 9.0);
         assert_near(times.mi300x, 72.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));

@@ -1,8 +1,8 @@
 //! Measures the value of each copy kernel: the program runs the kernel's cases in an engine without this kernel, so
 //! that other kernels take the cases.
 //!
-//! The engine does not use the kernels that [`REFUSE_VARIABLE`] names in the process's environment (`src/gpu/engine/launch.rs`).
-//! So this program starts itself again for each kernel.
+//! The engine (`src/gpu/engine/launch.rs`) does not use the kernels that the environment variable [`REFUSE_VARIABLE`]
+//! names. So this program starts itself again for each kernel.
 
 use crate::{
     cases::{self, Case, CaseWork},
@@ -21,7 +21,8 @@ const SUBGROUP: u32 = 32;
 
 const LEGEND: &str = include_str!("table/leave_one_out.md");
 
-/// How a case is run: the names of its kernels and, unless there is no compiler, the time in microseconds on each GPU.
+/// How a case is run: the names of its kernels, and the time in microseconds on each GPU. The time is `None` if it is
+/// not estimated, or if RADV is not installed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct CaseRun {
     kernels: Vec<String>,
@@ -64,9 +65,8 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// Returns the cases that run differently without a kernel, in their order, and the runs of all cases without this
-/// kernel. If no other kernel takes its cases, or if another kernel gives wrong results, prints this reason and returns
-/// `None`.
+/// Returns the cases that run differently without a kernel, in their order, and how these cases then run. If they
+/// cannot run without this kernel, prints the error and returns `None`.
 fn runs_without(kernel: &str, with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
     let run = || {
         let without_kernel = runs_refusing(kernel, "kernels", &[])?;
@@ -119,8 +119,8 @@ fn copy_kernels(runs: &RunsByCase) -> Vec<String> {
     kernels
 }
 
-/// Disables a kernel in another process. That process prints what [`runs_here`] returns for `what`, `kernels` or `times`,
-/// and for these cases or all.
+/// Calls [`runs_here`] in another process that does not use a kernel, and returns the result. `what` is `kernels` or
+/// `times`. `cases` has the names of the cases, or is empty for all.
 fn runs_refusing(kernel: &str, what: &str, cases: &[String]) -> Result<RunsByCase, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
@@ -135,7 +135,7 @@ fn runs_refusing(kernel: &str, what: &str, cases: &[String]) -> Result<RunsByCas
     }
 }
 
-/// Prints how this process runs these cases, or all. [`parse_runs`] parses each line.
+/// Prints how this process runs the named cases, or all if no name is given. [`parse_runs`] parses each line.
 pub(crate) fn print_runs(what: &str, names: &[&str]) -> Result<(), String> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     for (case, run) in runs_here(what, &names)? {
@@ -170,8 +170,8 @@ fn parse_runs(text: &str) -> Result<RunsByCase, String> {
     }
 }
 
-/// Returns how this process runs the named cases, or all if no name is given. `kernels` only records the cases and
-/// omits times.
+/// Returns how this process runs the named cases, or all if no name is given. If `what` is `kernels`, the cases are
+/// only recorded and have no times.
 fn runs_here(what: &str, names: &[String]) -> Result<RunsByCase, String> {
     let mut cases = cases::library_cases();
     cases.retain(|case| names.is_empty() || names.contains(&case.name));

@@ -228,10 +228,10 @@ fn reports_of<Name: AsRef<str>>(names: &[Name]) -> Result<Vec<Report>, String> {
 /// Returns the kernels of these cases. The counts for subgroups of 32 and of 64 are made in parallel.
 fn count_cases<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
     let counts_of_size = |subgroup| {
-        let case_names = cases.iter().map(|case| {
+        let kernel_counts = cases.iter().map(|case| {
             KernelCounts::count_kernels(case, subgroup).map_err(|error| error_of_case(case, &error))
         });
-        case_names.collect::<Result<Vec<_>, _>>()
+        kernel_counts.collect::<Result<Vec<_>, _>>()
     };
     let (narrow, wide) = thread::scope(|scope| {
         let wide_thread = scope.spawn(|| counts_of_size(64));

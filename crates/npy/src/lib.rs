@@ -3,7 +3,8 @@
 //! This crate is part of the commands and is not published. In your own program, read `.npy` files with `npyz` or
 //! `ndarray-npy`, and pass their values to wgslice. The commands do not use these crates, because both reject headers
 //! that NumPy accepts, such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and
-//! structured types. The rest of this crate is small: a limit on the header's length, and the offset of the elements.
+//! structured types. The rest of this crate is small: it limits the header's length and finds the offset of the
+//! elements.
 //!
 //! ```
 //! use wgslice::DType;
@@ -99,8 +100,8 @@ impl Described {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the file does not begin with a header, or with one that is too long or has an unknown element
-    /// type; [`Error::Io`] if the file cannot be read.
+    /// [`Error::Invalid`] if the file does not begin with a header, or if the header is too long or malformed;
+    /// [`Error::Io`] if the file cannot be read.
     pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
         text::parse_header(&text(file)?)
     }
@@ -207,7 +208,8 @@ fn unsupported_type(element: &Type) -> Error {
     ))
 }
 
-/// Reads the bytes before the elements and returns the header's text. Before version 3.0, it is in Latin-1.
+/// Reads the bytes before the elements and returns the header's text. In versions before 3.0, the text is encoded in
+/// Latin-1.
 fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     let cut_header = || Error::invalid("the file ends within its header; copy or save it again");
     let unknown_type = || {

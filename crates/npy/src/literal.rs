@@ -3,7 +3,7 @@
 //! No crate for Python literals is used: the known crates take exponential time in the depth of brackets, and panic on
 //! some numbers. This parser takes one pass, and supports the nesting of headers.
 
-/// A literal. Dicts are only read by [`Scan::parse_dict`].
+/// A literal. A dict is not one of them: only [`LiteralParser::parse_dict`] reads a dict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PythonLiteral {
     Text(String),
@@ -178,7 +178,7 @@ fn parse_escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
     char::from_u32(u32::from_str_radix(code, 16).ok()?)
 }
 
-/// Replaces the characters of a text that could move a terminal's cursor.
+/// Replaces control characters by question marks, because they could move a terminal's cursor.
 pub(crate) fn to_printable(text: impl Iterator<Item = char>) -> String {
     text.map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -46,7 +46,7 @@ fn wrong_entry(key: &str) -> Error {
     ))
 }
 
-/// Writes the text that `parse` reads, in NumPy's form.
+/// Writes the text of a header as NumPy does. [`parse_header`] reads it.
 pub(super) fn write_header(array: &Described) -> String {
     let descr = array.element.descr();
     let order = if array.column_major { "True" } else { "False" };

@@ -21,7 +21,7 @@ pub struct Type {
 /// The kinds of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Numbers and truth values, as wgslice has them.
+    /// Numbers or booleans of a type that wgslice has.
     Number(DType),
     /// Floating-point numbers of 80 or 128 bits, which depend on the machine.
     LongDouble,
@@ -82,7 +82,7 @@ impl Type {
         }
     }
 
-    /// Returns whether the elements are in the file and all have this size. If not, the type is unknown, or contains
+    /// Returns whether the elements are in the file and all have the same size. If not, the type is unknown or contains
     /// Python objects.
     pub fn is_fixed(&self) -> bool {
         self.part_without_fixed_size().is_none()
@@ -129,7 +129,7 @@ impl Type {
         self.literal(|code| code)
     }
 
-    /// Returns the type as a Python literal. `spell` writes its codes.
+    /// Returns the type as a Python literal. `spell` returns the text for each of the literal's type codes.
     fn literal(&self, spell: fn(&str) -> &str) -> String {
         let Kind::Fields(fields) = &self.kind else {
             return quote_string(spell(&self.type_code()));

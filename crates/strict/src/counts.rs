@@ -1,9 +1,9 @@
 //! Counts the memory accesses of a dispatch in sectors and lines, the units that memories and caches move.
 //!
-//! A *subgroup* is a set of invocations that a GPU runs in step: 32 invocations on NVIDIA and AMD RDNA, 64 on AMD CDNA.
-//! A load or store that the invocations of a subgroup execute together is one *instruction*. It requests once each
-//! sector of 32 bytes that the invocations touch. An instruction is optimal if the invocations touch all bytes of its
-//! sectors. In the worst case no two invocations touch the same sector.
+//! A *subgroup* is a set of invocations that a GPU runs in lockstep: 32 invocations on NVIDIA and AMD RDNA, 64 on AMD
+//! CDNA. A load or store that the invocations of a subgroup execute together is one *instruction*. It requests each
+//! touched sector of 32 bytes once, even if several invocations touch the sector. An instruction is optimal if the
+//! invocations touch all bytes of its sectors. In the worst case no two invocations touch the same sector.
 
 use crate::memory::Access;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,9 +19,9 @@ pub struct Counting {
     /// The number of invocations of a subgroup: 32 or 64.
     pub subgroup: u32,
     /// If a dispatch has more workgroups than this, only a sample of them runs, and the result is incomplete. The
-    /// sample has this many workgroups, or up to 15 more. It is always the same. Its first quarter consists of the
-    /// first workgroups of the dispatch, the rest of groups of 16 neighbouring workgroups that are spread over the
-    /// dispatch.
+    /// sample has this many workgroups, or up to 15 more. The sample is the same in every run. Its first quarter
+    /// consists of the first workgroups of the dispatch, the rest of groups of 16 neighbouring workgroups that are
+    /// spread over the dispatch.
     pub most_workgroups: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct DispatchCounts {
     pub workgroups: [u32; 3],
     /// The invocations of a workgroup along x, y and z.
     pub workgroup_size: [u32; 3],
-    /// The number of workgroups that ran. After a fault, no more run, and the one with the fault counts.
+    /// The number of workgroups that ran. A dispatch stops after the first workgroup with a fault, which is included.
     pub workgroups_run: u64,
     /// The number of invocations of these workgroups.
     pub invocations: u64,
@@ -58,7 +58,7 @@ pub struct BindingCounts {
     /// The kind of access.
     pub access: Access,
     /// The size of the binding in bytes.
-    pub room: u64,
+    pub size: u64,
     /// The number of accesses of invocations. A read from an address that all invocations of a workgroup share counts
     /// as one.
     pub accesses: u64,
@@ -80,7 +80,7 @@ pub struct BindingCounts {
 
 #[derive(Debug, Default)]
 struct AccessTally {
-    room: u64,
+    size: u64,
     accesses: u64,
     bytes: u64,
     instructions: u64,
@@ -119,17 +119,17 @@ impl DispatchCounter {
             .count() as u64
     }
 
-    /// Counts an access by some lanes to a variable with a binding of `room` bytes. `lanes` has pairs of a lane and its
+    /// Counts an access by some lanes to a variable with a binding of `size` bytes. `lanes` has pairs of a lane and its
     /// address, in the order of the lanes. Each lane accesses `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
-        (name, room): (&str, u64),
+        (name, size): (&str, u64),
         access: Access,
         bytes: u64,
         lanes: &[(usize, u64)],
     ) {
         let tally = self.tallies.entry((name.to_owned(), access)).or_default();
-        tally.room = room;
+        tally.size = size;
         tally.accesses += lanes.len() as u64;
         tally.bytes += lanes.len() as u64 * bytes;
         for subgroup in lanes.chunk_by(|a, b| a.0 / self.subgroup == b.0 / self.subgroup) {
@@ -163,7 +163,7 @@ impl DispatchCounter {
         let counts = |((name, access), tally): ((String, Access), AccessTally)| BindingCounts {
             name,
             access,
-            room: tally.room,
+            size: tally.size,
             accesses: tally.accesses,
             bytes: tally.bytes,
             instructions: tally.instructions,
@@ -182,7 +182,7 @@ impl DispatchCounter {
 }
 
 /// Returns the numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise returns the numbers of a
-/// sample of `most` workgroups, or up to 15 more. The sample is always the same.
+/// sample of `most` workgroups, or up to 15 more. The sample depends only on these two numbers.
 pub(crate) fn sample_workgroups(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH_WORKGROUPS: u64 = 16;
     if workgroups <= most {

@@ -15,12 +15,12 @@ pub enum Wrong {
         at: u64,
         /// The size that `at` exceeds: in bytes for a binding or a workgroup's variable, in scalars for an invocation's
         /// own variable, and in elements for a value. The unit can differ from the unit of `at`.
-        room: u64,
+        size: u64,
     },
     /// A use of a value that depends on unwritten memory. Loading a word with some unwritten bytes and writing these
     /// bytes back unchanged is not a fault, because a shader has no other way to write the rest of the word.
     Unwritten {
-        /// What depends on unwritten memory.
+        /// The use of the value.
         what: Depends,
     },
     /// A race: two invocations of a dispatch access one word, at least one of them writes it, and neither
@@ -33,8 +33,8 @@ pub enum Wrong {
         /// The first byte of the word, counted from the beginning of the binding or of the workgroup's variable.
         at: u64,
     },
-    /// An index that is negative, or whose computation wrapped. An index of 2^31 or more also counts as negative,
-    /// unless it is the result of a sum, a difference, a product or a left shift.
+    /// An index that is negative, or that wrapped when it was computed. An index of 2^31 or more also counts as
+    /// negative, unless it is the result of a sum, a difference, a product or a left shift.
     Wrapped {
         /// The low 32 bits of the index, which the shader sees.
         index: u32,
@@ -53,7 +53,7 @@ pub enum Wrong {
     },
 }
 
-/// What depends on unwritten memory.
+/// The use of a value that depends on unwritten memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
     /// An index: it decides what memory is accessed.
@@ -86,8 +86,8 @@ pub struct Fault {
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Outside { access, at, room } => {
-                write!(f, "a {access} at {at}, beyond the end at {room}")
+            Self::Outside { access, at, size } => {
+                write!(f, "a {access} at {at}, beyond the end at {size}")
             }
             Self::Unwritten { what } => {
                 let what = match what {

@@ -9,7 +9,7 @@
 //! - an index, a condition or a number stored in a buffer that depends on unwritten memory of a buffer or a workgroup;
 //! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
 //!   nor a barrier order them;
-//! - an index that is negative, or whose computation wrapped;
+//! - an index that is negative, or that wrapped when it was computed;
 //! - a loop of too many rounds;
 //! - a barrier that not all invocations of a workgroup reach.
 //!
@@ -77,7 +77,8 @@
 //! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
 //! textures, subgroups, queries or rendering: a shader that uses any of these causes a validation error. So does a
 //! binding, a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu are
-//! missing, so tests should also run on a real adapter. An unsupported call panics, and names what is missing.
+//! missing, so tests should also run on a real adapter. An unsupported call panics with the name of the missing
+//! feature.
 
 mod backend;
 mod counts;

@@ -71,7 +71,7 @@ struct WordAccesses {
     atomic: WordAccess,
 }
 
-/// The number of words in a page. Memory for the accesses to a page's words is allocated together, at the first access.
+/// The number of words in a page. The records of accesses to a page are allocated together, at the first access.
 const PAGE_WORDS: usize = 1024;
 
 /// Words, with the bytes that were written and the accesses to each word.
@@ -120,7 +120,7 @@ impl Memory {
         u32::from_le_bytes(bytes.collect::<Vec<u8>>().try_into().expect("four bytes"))
     }
 
-    /// Writes a word. Its bits in `unknown` count as unwritten, and so does a byte with any such bit.
+    /// Writes a word. `unknown` is a mask of its unwritten bits. A byte with any unwritten bit counts as unwritten.
     pub(crate) fn set_word(&mut self, at: usize, word: u32, unknown: u32) {
         self.words[at] = word;
         if unknown == 0 {
@@ -130,11 +130,11 @@ impl Memory {
         let known_bytes = unknown.to_le_bytes().map(|byte| u8::from(byte == 0));
         self.written[at] = (0..)
             .zip(known_bytes)
-            .map(|(byte, known_bytes)| known_bytes << byte)
+            .map(|(byte, is_known)| is_known << byte)
             .sum();
     }
 
-    /// Reads `bytes` bytes from byte `from` on. This byte can be anywhere in a word.
+    /// Reads `bytes` bytes from byte `from` on, which need not be the first byte of a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
         let first_word = to_usize(from / WORD);
         let skipped = to_usize(from % WORD);
@@ -147,7 +147,7 @@ impl Memory {
             .collect()
     }
 
-    /// Writes bytes from byte `from` on. This byte can be anywhere in a word.
+    /// Writes bytes from byte `from` on, which need not be the first byte of a word.
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
         if from.is_multiple_of(WORD) {
             let (words, rest) = bytes.as_chunks::<4>();

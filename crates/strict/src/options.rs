@@ -22,7 +22,7 @@ pub enum Outside {
 pub struct Rewrite(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Rewrite {
-    /// Makes a rewrite that replaces the WGSL of each shader by what `rewrite` returns for it.
+    /// Makes a rewrite that replaces the WGSL of each shader by the result of `rewrite`.
     pub fn new(rewrite: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(rewrite))
     }
@@ -57,12 +57,12 @@ pub struct Options {
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// The seed for running invocations in random order. `None` means ascending order. In this order the last
-    /// invocation's atomic store always remains, for example, so a shader whose result depends on the order can be
-    /// correct by chance. A GPU guarantees no order except for barriers, so tests should run with seeds.
+    /// The seed for running invocations in random order. `None` means ascending order. In ascending order a shader
+    /// whose result depends on the order can be correct by chance. For example, the atomic store of the last invocation
+    /// always remains. A GPU guarantees no order except for barriers, so tests should run with seeds.
     ///
     /// With a seed, the workgroups of a dispatch run in random order, and so do the invocations of a workgroup between
-    /// barriers. If a shader has no barriers, every second workgroup runs in two parts, in sequence. The side of a
+    /// barriers. If a shader has no barriers, about half of the workgroups run in two parts, in sequence. The side of a
     /// branch that runs first is also random.
     ///
     /// Repeating a dispatch repeats its order. The order depends only on the seed, the number of workgroups, the sizes

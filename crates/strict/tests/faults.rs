@@ -1,11 +1,11 @@
 //! Runs small shaders on a strict device. The device must compute the right results of correct shaders and report the
-//! faults of the others.
+//! faults of incorrect shaders.
 
 use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
 
 /// Runs a shader with this body in one workgroup of `lanes` invocations. The shader may read `source` and write to
-/// `dest`, a buffer of `words` words that are unwritten before. Returns the words of `dest`, and the faults.
+/// `dest`, a buffer of `words` words that are unwritten at first. Returns the words of `dest`, and the faults.
 fn run_on(
     options: Options,
     lanes: u32,
@@ -160,7 +160,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
         &Wrong::Outside {
             access: Access::Write,
             at: 16,
-            room: 16,
+            size: 16,
         },
     );
     check_fault(
@@ -168,7 +168,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
         &Wrong::Outside {
             access: Access::Read,
             at: 16,
-            room: 16,
+            size: 16,
         },
     );
     check_fault(
@@ -176,7 +176,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
         &Wrong::Outside {
             access: Access::Write,
             at: 2,
-            room: 2,
+            size: 2,
         },
     );
     let forgiving = |outside| {

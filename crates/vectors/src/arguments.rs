@@ -19,7 +19,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If the argument is missing, or is not such a list. The error has the line number.
+    /// Fails if the argument is missing, or is not such a list. The error has the line number.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
         let value = self.get(name)?;
         let integers = value
@@ -32,7 +32,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If the argument is missing, or is not such a list. The error has the line number.
+    /// Fails if the argument is missing, or is not such a list. The error has the line number.
     pub fn sizes(&self, name: &str) -> Result<Vec<usize>, BadLine> {
         let value = self.get(name)?;
         sizes(value).ok_or_else(|| self.wrong_type(name, value, "a list of sizes"))
@@ -42,7 +42,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If the argument is missing, or is not a 64-bit integer. The error has the line number.
+    /// Fails if the argument is missing, or is not a 64-bit integer. The error has the line number.
     pub fn integer(&self, name: &str) -> Result<i64, BadLine> {
         let value = self.get(name)?;
         value
@@ -54,7 +54,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If the argument is missing, or is not such an integer. The error has the line number.
+    /// Fails if the argument is missing, or is not such an integer. The error has the line number.
     pub fn size(&self, name: &str) -> Result<usize, BadLine> {
         let value = self.integer(name)?;
         usize::try_from(value).map_err(|_| {
@@ -68,7 +68,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If one of these arguments is missing or has another type. The error has the line number.
+    /// Fails if one of these arguments is missing or has another type. The error has the line number.
     pub fn strided_slice(&self) -> Result<TfStridedSlice, BadLine> {
         Ok(TfStridedSlice {
             begin: self.integers("begin")?,
@@ -86,7 +86,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If the argument is not a list of steps. The error has the line number.
+    /// Fails if the argument is not a list of steps. The error has the line number.
     pub fn steps(&self, name: &str) -> Result<Vec<Step>, BadLine> {
         let Some(value) = self.args.get(name) else {
             return Ok(Vec::new());
@@ -118,7 +118,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// If one of these arguments has another value. The error has the line number.
+    /// Fails if one of these arguments has another value. The error has the line number.
     pub fn indexing(&self) -> Result<Indexing, BadLine> {
         Ok(Indexing {
             wrap: self.is_given("negative", "wrap")?,

@@ -61,7 +61,7 @@ pub struct Case {
 pub struct BadLine {
     /// The line number in the file, from 1. For a random case, its number in the seed's sequence, from 0.
     pub line: usize,
-    /// The fault of the line.
+    /// The reason, as text.
     pub reason: String,
 }
 
@@ -153,7 +153,7 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// If the case has no tensor of this name. The error has the line number.
+    /// Fails if the case has no tensor of this name. The error has the line number.
     pub fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
         self.tensors
             .get(name)

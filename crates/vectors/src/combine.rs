@@ -1,4 +1,4 @@
-//! How a scatter of the reference combines two values of a case.
+//! Combines two values of a case, as the scatters of the reference do.
 
 use half::{bf16, f16};
 use wgslice::{DType, options::Combine};

@@ -29,7 +29,7 @@ const LIFTED_LIMITS: [&str; 3] = [
 ///
 /// # Errors
 ///
-/// The first wrong result.
+/// Fails with the first wrong result.
 pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), Difference> {
     for variant in variant::variants(case, call) {
         check(case, call, device, &variant).map_err(|problem| Difference {
@@ -44,7 +44,7 @@ pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), D
 ///
 /// # Errors
 ///
-/// A description of the difference.
+/// Fails with a description of the difference.
 pub fn check(
     case: &Case,
     call: &Call<'_>,
@@ -64,7 +64,7 @@ pub fn check(
 ///
 /// # Errors
 ///
-/// A description of the difference.
+/// Fails with a description of the difference.
 pub fn judge(
     case: &Case,
     call: &Call<'_>,
@@ -109,7 +109,7 @@ fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
 }
 
 /// Returns whether a GPU correctly refused to compute with elements of a type, or to convert them. Other tests check
-/// which types it rejects.
+/// which types GPUs reject.
 fn beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
     let is_refused = matches!(
         found,
@@ -125,7 +125,7 @@ fn as_expected(
 ) -> Result<(), String> {
     // True if the call succeeds even if a tuple is out of range. This includes clamping, because an index into an empty
     // dimension cannot be clamped and stays out of range.
-    let zeros = variant
+    let tolerates_bad_tuples = variant
         .indices
         .is_some_and(|(_, policy)| policy != OutOfRange::Error);
     match (expected, found) {
@@ -148,7 +148,7 @@ fn as_expected(
                 ..
             },
             Ok(found),
-        ) if zeros => {
+        ) if tolerates_bad_tuples => {
             check_same(filled, &found)?;
             match found.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
@@ -164,7 +164,7 @@ fn as_expected(
                 ..
             },
             Ok(found),
-        ) if zeros && kind == "out_of_range" => {
+        ) if tolerates_bad_tuples && kind == "out_of_range" => {
             match (found.values.iter().all(|&value| value == 0), found.bad) {
                 (true, 1..) => Ok(()),
                 (true, 0) => Err("no tuple is reported out of range, but some are".into()),
@@ -185,7 +185,7 @@ fn as_expected(
                 ignore: Some(_), ..
             },
             Err(error),
-        ) if zeros => {
+        ) if tolerates_bad_tuples => {
             let kind = kind(&error);
             Err(format!(
                 "expected the result without the bad rows, got the error {kind}: {error}"

@@ -25,7 +25,7 @@ pub enum Answer {
 ///
 /// # Errors
 ///
-/// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
+/// Fails if the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     let call = Call::of(case)?;
     Ok(call.reference_answer().unwrap_or_else(Answer::Error))
@@ -35,7 +35,7 @@ pub fn answer(case: &Case) -> Result<Answer, BadLine> {
 ///
 /// # Errors
 ///
-/// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
+/// Fails if the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
 pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
     Ok(into_expectation(
         answer(case)?,

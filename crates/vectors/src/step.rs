@@ -19,7 +19,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// The errors of the view.
+    /// Fails with the errors of the view.
     pub fn of_view(&self, view: &View) -> Result<View, Error> {
         match self {
             Self::Slice(encoded) => view.slice(&SliceSpec::try_from(encoded)?),
@@ -32,7 +32,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// The errors of the view.
+    /// Fails with the errors of the view.
     pub fn of_tensor(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         match self {
             Self::Slice(encoded) => tensor.slice(&SliceSpec::try_from(encoded)?),
@@ -45,7 +45,7 @@ impl Step {
     ///
     /// # Errors
     ///
-    /// The errors of the reference.
+    /// Fails with the errors of the reference.
     pub fn of_values<T: Clone>(
         &self,
         (shape, values): (Vec<usize>, Vec<T>),

@@ -16,7 +16,7 @@ use wgslice::{
 /// A way to run a case: the type of its elements and, for a gather, crop or scatter, the index type and a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The type of the elements: one type stands for each element size, except in a case of floating-point elements.
+    /// The type of the elements. In a case of integers, it usually represents all types of the same size.
     pub dtype: DType,
     /// The index type and the policy for out-of-range tuples, in a gather, a crop or a scatter. `None` for other
     /// operations.
@@ -36,10 +36,11 @@ pub struct Outcome {
     pub bad: usize,
 }
 
-/// Returns all variants of a case, which combine three choices. The element type is each width that can hold the values
-/// (not 16 bytes if the operation computes with them), also booleans or unsigned integers where they give the same
-/// result, or the case's floating-point type. The index type is each type that can hold the indices. The policy for
-/// out-of-range indices is each policy that the case allows. Scatters with unique rows also run with this promise.
+/// Returns all variants of a case: all combinations of an element type, an index type and a policy for out-of-range
+/// indices. The element types are the case's floating-point type or, for integers, one type for each width that can
+/// hold the values, and `bool` and `u32` where they give the same result. Operations that compute do not run with
+/// elements of 16 bytes. The index types can hold all indices, and the case allows the policies. Scatters with unique
+/// rows also run with a promise of unique rows.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -128,18 +129,19 @@ pub struct Started {
 ///
 /// # Errors
 ///
-/// The errors of the operation, and of the device.
+/// Fails with the errors of the operation, and of the device.
 pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
     let Started { result, report } = start(call, device, variant)?;
     let report = report.map(|report| report.wait()).transpose()?;
     Ok(Outcome::new(&result, &result.bytes()?, report.as_ref()))
 }
 
-/// Starts a call without waiting for its result, which a browser must await: see [`Outcome::new`].
+/// Starts a call without waiting for its result. In a browser, await the result's bytes and pass them to
+/// [`Outcome::new`].
 ///
 /// # Errors
 ///
-/// The errors of the operation.
+/// Fails with the errors of the operation.
 pub fn start(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Started, Error> {
     call.run(&DeviceRun { device, variant })
 }

@@ -1,6 +1,6 @@
 //! Runs every golden vector and random cases on the CPU path without the library's feature `std`, which no dependency
-//! of this package enables. So only `cargo test -p wgslice-vectors --test without_std` tests this: a build with other
-//! packages enables the feature, and the test fails.
+//! of this package enables. Run it with `cargo test -p wgslice-vectors --test without_std`: a build with other packages
+//! enables the feature, and the test then fails.
 
 use std::{fs, path::Path};
 use wgslice::{Backend, DType, Plan, View};

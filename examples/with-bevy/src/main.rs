@@ -162,7 +162,7 @@ fn prepare(mut commands: Commands, device: Res<RenderDevice>, queue: Res<RenderQ
     Ok(())
 }
 
-/// The node, which is one of the systems that record the frame.
+/// Records the slice and the copy to the image. This node is one of the systems that record the frame.
 fn slice_into_image(
     mut context: RenderContext,
     slicer: Res<Slicer>,

@@ -1,9 +1,9 @@
 //! Slices and gathers burn's tensors with wgslice on burn's device, without a copy.
 //!
 //! A tensor of burn is a range of a wgpu buffer, with a shape and strides. wgslice reads the arguments' ranges with
-//! these strides, so burn need not copy transposed tensors first. It writes to the range of a new tensor, with which
-//! burn then computes. Nothing waits until the values are read: burn submits the commands that it has recorded,
-//! wgslice's commands follow, and the device runs both in this order.
+//! these strides, so burn need not copy transposed tensors first. wgslice writes to the range of a new tensor, and burn
+//! then computes with this tensor. Nothing waits until the values are read: burn submits the commands that it has
+//! recorded, wgslice's commands follow, and the device runs both in this order.
 //!
 //! ```sh
 //! cargo run
@@ -130,7 +130,7 @@ where
     Ok(tensor.map_err(|error| format!("{error:?}"))?)
 }
 
-/// Returns which elements of its memory a tensor of `f32` has, in the order of its dimensions.
+/// Returns the view of `memory` with the elements of a tensor of `f32`, in the order of the tensor's dimensions.
 fn view(tensor: &CubeTensor, memory: wgpu::BufferSlice<'_>) -> Result<View> {
     if tensor.dtype != burn::tensor::DType::F32 || tensor.meta.is_tiled() {
         return Err(format!("not untiled f32: {tensor:?}").into());

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     job::make(prepared, &on, overwrite, args.json)
 }
 
-/// Writes the `.npy` file. A signal stops this, and leaves no unfinished file.
+/// Writes the `.npy` file. SIGINT or SIGTERM stops the conversion, and leaves no unfinished file.
 fn write_npy(args: &Convert) -> Result<Summary, Failure> {
     let (input, output) = (args.input.clone(), args.output.clone());
     let (memory, overwrite) = (args.memory, args.overwrite);

@@ -64,7 +64,7 @@ pub(crate) fn run(args: Executor) -> Result<(), Failure> {
         heartbeat: args.heartbeat,
         connect_timeout: args.wait,
     };
-    // One more thread than tasks, so that heartbeats are sent while all tasks compute.
+    // There is one more thread than tasks, so that heartbeats are sent while all tasks compute.
     let runtime = runtime(tasks.saturating_add(1))?;
     let end = runtime.block_on(executor.run()).map_err(Failure::work);
     runtime.shutdown_background();

@@ -317,7 +317,7 @@ pub(crate) fn make(
         let _bar = Bar::start(&prepared, missing.len() as u64);
         job::run(record, &prepared, &missing, threads, parts)?
     };
-    // The result is complete even if standard error cannot be written to.
+    // If standard error cannot be written to, the warning is lost, but the result is complete.
     let warn = |warning: &dyn Display| {
         let _ = writeln!(stderr(), "warning: {warning}");
     };

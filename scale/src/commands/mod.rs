@@ -161,8 +161,7 @@ pub(crate) fn cores() -> usize {
 
 /// Starts a runtime for futures, such as an engine's futures, with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
-    // The size of a thread's stack in bytes. It is large because the engines walk plans by recursion, and plans are
-    // trees.
+    // The size of a thread's stack in bytes. It is large because the engines walk the trees of plans recursively.
     const STACK_BYTES: usize = 16 << 20;
     let mut builder = Builder::new_multi_thread();
     builder

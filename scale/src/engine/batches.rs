@@ -2,7 +2,7 @@
 //!
 //! By default, DataFusion moves batches of 8192 rows, whatever the size of a row: a batch of photographs takes
 //! gigabytes. A query of this crate moves batches with as many rows, up to 8192, as fit in 1 MiB, or in less if a task
-//! has little memory. Larger batches are slower: for every batch, the allocator returns their memory to the system and
+//! has little memory. Larger batches are slower: the allocator returns the memory of each batch to the system and
 //! requests it again, and the system clears each page (`benches/results.md`).
 
 use datafusion::{

@@ -32,8 +32,8 @@ pub(super) const MAX_MESSAGE: usize = 256 << 20;
 /// The default port of a scheduler.
 const PORT: u16 = 50050;
 
-/// The time in seconds between tests of an idle connection. The tests find machines that failed, which do not close
-/// their connections.
+/// The time in seconds between tests of an idle connection. The tests detect failed machines, because these do not
+/// close their connections.
 const KEEPALIVE_SECONDS: usize = 10;
 
 impl Engine {
@@ -93,8 +93,8 @@ impl Engine {
         })
     }
 
-    /// Sets the memory in bytes that executors have for each of their cores. If it is small, so are the batches of
-    /// queries.
+    /// Sets the memory in bytes that executors have for each of their cores. With little memory, queries use small
+    /// batches.
     #[must_use]
     pub fn with_memory(self, memory: usize) -> Self {
         Self {
@@ -115,7 +115,7 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
 }
 
 /// Waits until the scheduler has had no executor, or has not answered, for the time `patience`. Returns an error that
-/// describes which.
+/// describes which of the two happened.
 pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
     const POLL_INTERVAL: Duration = Duration::from_secs(1);
     let mut found = Instant::now();

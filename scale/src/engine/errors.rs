@@ -5,8 +5,8 @@ use datafusion::error::DataFusionError;
 /// Returns the message of an error as people should see it. A cluster sends a task's error as the debug output of the
 /// error's type. This function extracts the message from that output.
 pub fn message(error: &DataFusionError) -> String {
-    // Texts with which a sufficient message begins in the debug output of an error. If several are found, the last one
-    // in this list is used.
+    // The texts before a message in the debug output of an error. If several are found, the last one in this list is
+    // used.
     const WRAPPING_TEXTS: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",

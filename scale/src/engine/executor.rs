@@ -22,7 +22,7 @@ pub struct Executor {
     pub port: u16,
     /// The port on which the executor takes commands from the scheduler.
     pub command_port: u16,
-    /// The name or address under which other machines reach the executor. `None` if that is `bind`.
+    /// The name or address under which other machines reach the executor. `None` for the address `bind`.
     pub host: Option<String>,
     /// The maximum number of tasks that the executor runs at a time.
     pub cores: usize,

@@ -14,7 +14,7 @@
 //! again, and with it much of the engines. Futures that plan a query are local, because rustc cannot prove that they
 //! are `Send`.
 //!
-//! The plan of a query has no nodes of this crate's own, only calls of its functions, which are sent by name. So
+//! The plan of a query contains no nodes of this crate, only calls of its functions, which are sent by name. So
 //! clients, schedulers and executors only need to know the same functions, which [`functions::all`] lists.
 
 mod batches;
@@ -43,7 +43,7 @@ use datafusion::{
 use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use std::{future, sync::Arc, thread, time::Duration};
 
-/// The memory in bytes for steps that run in this process to find a row of a cluster's query.
+/// The memory limit in bytes of a cluster's query that runs again in this process to find the row of an error.
 const LOCATING_MEMORY: usize = 1 << 30;
 
 /// Runs queries. The same query gives the same result on every engine.
@@ -107,13 +107,13 @@ impl Engine {
         end.boxed_local()
     }
 
-    /// Runs a query again after it failed with `problem`, if that error names a row only by its number in a batch.
-    /// Returns the new error's message, which names a row with an index out of range by its number in a file; this can
-    /// be another row than before. Returns `None` if `problem` is another error, if the rows do not come from a file,
-    /// as after a join, or if the second run ends without such an error.
+    /// Runs a query again after it failed with `problem`, if this error names a row only by its number in a batch.
+    /// Returns the new error's message, which names a row by its number in a file; this can be another row than before.
+    /// Returns `None` if `problem` is another error, if the rows do not come from a file, as after a join, or if the
+    /// second run ends without such an error.
     ///
-    /// The second run is always in this process, because a cluster's tasks do not know the row numbers of files. For a
-    /// query on a cluster, whose tables can take long to read here, this is logged together with `problem`.
+    /// The second run is always in this process, because a cluster's tasks do not know the row numbers of files.
+    /// Reading a cluster's tables in this process can take long, so it is logged together with `problem`.
     pub fn locate<'a>(
         &'a self,
         query: &'a str,
@@ -160,9 +160,9 @@ impl Engine {
     }
 
     /// Waits until a cluster has had no executor, or its scheduler has not answered, for the time `patience`. Returns
-    /// an error that describes which. Waits forever if the engine is in this process. Ballista itself notices only the
-    /// loss of the last executor, and only during a query. If there never was an executor, it lets the query wait
-    /// forever.
+    /// an error that describes which of the two happened. Waits forever if the engine is in this process. Ballista
+    /// itself notices only the loss of the last executor, and only during a query. If there never was an executor, it
+    /// lets the query wait forever.
     pub fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,

@@ -15,15 +15,16 @@ use datafusion::{
     logical_expr::{Expr, LogicalPlan, expr::ScalarFunction, expr_rewriter::NamePreserver, lit},
 };
 
-/// Adds a name for the row to every call of a function that accepts one and has none. The name is the row's number in
-/// its file, counted from 0, and the file, as in `17 of /data/images.parquet`.
+/// Adds a name for the row to every call without one, if the function accepts such a name. The name is the row's number
+/// in its file, counted from 0, and the file, as in `17 of /data/images.parquet`.
 pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let named = plan.transform_up_with_subqueries(|step| {
         let names = NamePreserver::new(&step);
-        let place = place(&step)?;
+        let path_prefix = path_prefix(&step)?;
         let step = step.map_expressions(|expression| {
             let name = names.save(&expression);
-            let named = expression.transform_up(|expression| Ok(with_name(expression, &place)))?;
+            let named =
+                expression.transform_up(|expression| Ok(with_name(expression, &path_prefix)))?;
             Ok(named.update_data(|expression| name.restore(expression)))
         })?;
         step.map_data(LogicalPlan::recompute_schema)
@@ -34,7 +35,7 @@ pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// Returns the prefix of the paths of the files that a step reads: a slash, or the URL of an object store. Empty if the
 /// step reads no files. If a step reads several tables, returns the prefix of one of them. It does not matter which
 /// one, because the rows of such a step do not come from a single file.
-fn place(step: &LogicalPlan) -> Result<String> {
+fn path_prefix(step: &LogicalPlan) -> Result<String> {
     let mut found = String::new();
     step.apply(|step| {
         if let LogicalPlan::TableScan(scan) = step
@@ -49,7 +50,7 @@ fn place(step: &LogicalPlan) -> Result<String> {
     Ok(found)
 }
 
-fn with_name(expression: Expr, place: &str) -> Transformed<Expr> {
+fn with_name(expression: Expr, path_prefix: &str) -> Transformed<Expr> {
     match expression {
         Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
             Some(before) if call.args.len() <= before => {
@@ -58,7 +59,7 @@ fn with_name(expression: Expr, place: &str) -> Transformed<Expr> {
                 args.resize(before, lit(""));
                 args.push(concat(vec![
                     file_row_index(),
-                    lit(format!(" of {place}")),
+                    lit(format!(" of {path_prefix}")),
                     input_file_name(),
                 ]));
                 Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))

@@ -69,7 +69,7 @@ impl Usage {
 /// The arguments of a call that are known when the query is planned: the types of the tensors, and the texts.
 pub(super) struct Call {
     pub(super) tensors: Vec<TensorType>,
-    /// The values of the tensors that are given as literal texts.
+    /// For each tensor, its value if it is given as a literal text.
     constants: Vec<Option<ConstantTensor>>,
     texts: Vec<String>,
 }
@@ -124,7 +124,7 @@ impl Call {
 
     /// Returns the number of true elements of tensor `number`, if it is a mask given as a literal text.
     pub(super) fn true_elements(&self, number: usize) -> Option<usize> {
-        let bytes = self.constants[number].as_ref()?.truths.iter();
+        let bytes = self.constants[number].as_ref()?.booleans.iter();
         Some(bytes.filter(|&&truth| truth).count())
     }
 
@@ -245,13 +245,13 @@ pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
     }
 }
 
-/// A tensor written as nested lists. Its elements are booleans or `i64`. They are `f64` if any number has a fraction or
-/// an exponent, or is out of the range of `i64`.
+/// A tensor written as nested lists. Its elements are booleans, or `i64`, or `f64` if any number has a fraction or an
+/// exponent or is out of the range of `i64`.
 struct ConstantTensor {
     tensor: TensorType,
     values: Vec<f64>,
     integers: Vec<i64>,
-    truths: Vec<bool>,
+    booleans: Vec<bool>,
 }
 
 impl ConstantTensor {
@@ -270,9 +270,9 @@ impl ConstantTensor {
         }
         let mut elements = Vec::new();
         let is_flat = flatten(&value, &shape, &mut elements);
-        let truths: Vec<bool> = elements.iter().filter_map(|it| it.as_bool()).collect();
+        let booleans: Vec<bool> = elements.iter().filter_map(|it| it.as_bool()).collect();
         let values: Vec<f64> = elements.iter().filter_map(|it| it.as_f64()).collect();
-        if !is_flat || elements.len() != truths.len().max(values.len()) {
+        if !is_flat || elements.len() != booleans.len().max(values.len()) {
             return plan_err!(
                 "{text:?} is no tensor: all its lists at one depth must have the same length, and numbers, or true and \
                  false"
@@ -280,7 +280,7 @@ impl ConstantTensor {
         }
         let integers: Option<Vec<i64>> = elements.iter().map(|it| it.as_i64()).collect();
         let element = match integers {
-            _ if !truths.is_empty() => DataType::Boolean,
+            _ if !booleans.is_empty() => DataType::Boolean,
             Some(_) => DataType::Int64,
             None => DataType::Float64,
         };
@@ -288,14 +288,14 @@ impl ConstantTensor {
             tensor: TensorType::new(element, &shape)?,
             values,
             integers: integers.unwrap_or_default(),
-            truths,
+            booleans,
         })
     }
 
     fn array(self) -> Result<ArrayRef> {
         let values: ArrayRef = match self.tensor.element() {
             DataType::Boolean => {
-                let bytes: Vec<u8> = self.truths.into_iter().map(u8::from).collect();
+                let bytes: Vec<u8> = self.booleans.into_iter().map(u8::from).collect();
                 return Column::array(&self.tensor, 1, Buffer::from_vec(bytes), None);
             }
             DataType::Int64 => Arc::new(Int64Array::from(self.integers)),

@@ -62,14 +62,14 @@ pub(super) trait TensorFunction:
 pub(super) struct Wrong {
     /// The number of the row in the batch. `None` if one tensor of indices, or one mask, was used for all rows.
     pub(super) row: Option<usize>,
-    /// The text of the error after the row.
+    /// The part of the error's text that follows the name of the row.
     pub(super) problem: String,
 }
 
 impl Wrong {
-    /// Returns the first tuple out of range in a batch's report, if that is an error under `policy`. `place` returns
-    /// the tuple's row, its position in the indices of the row, and its integers. `shape` is the shape that the tuples
-    /// index.
+    /// Returns the first tuple out of range in a batch's report as a problem, if it is an error under `policy`. `place`
+    /// returns the tuple's row, its position in the indices of the row, and its integers. `shape` is the shape that the
+    /// tuples index.
     pub(super) fn outside(
         report: Report,
         policy: OutOfRange,
@@ -231,7 +231,7 @@ fn evaluate<F: TensorFunction>(
     };
     let whole = columns(&arrays)?;
     let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
-        // The function accepts every value, so no rows are removed before it runs.
+        // No rows are removed: there are no null rows, or the function accepts every value.
         let nulls =
             NullBuffer::union_many(arrays.iter().zip(&repeats).map(
                 |(array, repeats)| match repeats {

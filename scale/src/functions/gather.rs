@@ -29,8 +29,8 @@ impl TensorFunction for Gather {
         let (params, indices) = call.two();
         let batch_dims = from_end(given.batch_dims, indices.shape().len());
         let axis = from_end(given.axis.unwrap_or(given.batch_dims), params.shape().len());
-        // If one array of indices stands for all rows, and `batch_dims` is 0, the dimension of rows is treated like any
-        // other dimension before the indexed one. Otherwise the dimension of rows is a batch dimension.
+        // If one array of indices is used for all rows, and `batch_dims` is 0, the dimension of rows is treated like
+        // any other dimension before the indexed one. Otherwise the dimension of rows is a batch dimension.
         let shared = batch.columns[1].repeats() && batch_dims == 0;
         let options = GatherOptions {
             axis: Some(axis + 1),
@@ -113,7 +113,8 @@ fn nd(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
     }
 }
 
-/// Returns the type of a gather's result. `plan` plans it for the shapes of params and indices.
+/// Returns the type of a gather's result. `plan` makes the plan from the shapes of params and indices and the element
+/// type.
 fn gather_type(
     call: &Call,
     plan: impl FnOnce(&[usize], &[usize], DType) -> Result<Plan, Error>,

@@ -29,7 +29,7 @@ impl TensorFunction for BooleanMask {
         mask.check_mask("mask")?;
         let axis = axis(call)?;
         let room = MaskCapacity::of(call, 1, KNOWN)?;
-        // The library makes the same plan for a batch of one tensor.
+        // The shape of the result comes from the library's plan for one tensor.
         let (axis, capacity) = (axis.cast_signed(), Some(room.capacity));
         let plan = Plan::boolean_mask(x.shape(), mask.shape(), axis, capacity, x.dtype());
         x.with_shape(plan.map_err(refused)?.shape())
@@ -46,8 +46,8 @@ impl TensorFunction for BooleanMask {
         }
         let shared = batch.columns[1].repeats();
         let masks = if shared { 1 } else { batch.rows };
-        // For each row of the result, the position in the flattened dimensions of the mask. After the last true element
-        // the positions are out of range, so the gather writes zeros.
+        // For each slice of the result, the position in the flattened dimensions of the mask. After the last true
+        // element the positions are out of range, so the gather writes zeros.
         let mut positions =
             MutableBuffer::from_len_zeroed(masks * room.capacity * size_of::<u32>());
         let wrong = find_positions(
@@ -266,7 +266,8 @@ impl SurplusMask {
     }
 }
 
-/// Writes the positions of the true elements of several masks of this shape to `places`, as numbers of this type.
+/// Finds the true elements of several masks of this shape, and writes their positions to `places` as numbers of this
+/// type. Returns the first mask with too many true elements, if that is an error.
 fn find_positions(
     (shape, dtype): (&[usize], DType),
     masks: &[u8],

@@ -10,15 +10,13 @@
 //! | `boolean_mask(x, mask, '10' [, options [, row]])` | the slices of each tensor that the mask selects, up to 10, and then zeros |
 //! | `nonzero(mask, '10' [, options [, row]])` | the positions of the true elements, up to 10, and then -1 |
 //! | `count_nonzero(mask)` | the number of true elements |
-//! | `tensor_select(mask, x, y)` | the elements of x where the mask is true, and the elements of y elsewhere, broadcast
-//! to one shape |
+//! | `tensor_select(mask, x, y)` | the elements of x where the mask is true, and of y elsewhere, broadcast to one shape |
 //! | `tensor_convert(x, 'float32' [, options])` | the same elements in another type; 8-bit elements can be scaled |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
-//! | `tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')` | the tensors of an `arrow.fixed_shape_tensor`,
-//! with these parameters instead of its metadata |
+//! | `tensor_from_arrow(x, '{"shape": [3, 4], "permutation": [1, 0]}')` | the tensors of an `arrow.fixed_shape_tensor`, with these parameters instead of its metadata |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
-//! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores; the commands for these use it |
+//! | `zarr_shard(job, shard)` | with the feature `cluster`: computes a shard of a job on arrays in stores, for commands with `--cluster` |
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'` and `'[true, false]'`. A row of the
@@ -32,14 +30,11 @@
 //! | `axis` | `gather` | the indexed dimension of a tensor; the number in `batch_dims` if it is left out |
 //! | `axis` | `boolean_mask` | the first dimension of x that the mask covers; 0 by default |
 //! | `axis` | `tensor_convert` | the dimension of x along which scales and biases differ; -1 by default |
-//! | `batch_dims` | `gather`, `gather_nd` | the number of leading dimensions that params and indices share; 0 by
-//! default |
+//! | `batch_dims` | `gather`, `gather_nd` | the number of leading dimensions that params and indices share; 0 by default |
 //! | `negative` | `gather`, `gather_nd`, `scatter_nd` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
-//! | `out_of_range` | `gather`, `gather_nd`, `scatter_nd`, `crop` | `error`, which is the default, `ignore` (or `zero`)
-//! or `clamp` |
+//! | `out_of_range` | `gather`, `gather_nd`, `scatter_nd`, `crop` | `error`, which is the default, `ignore` (or `zero`) or `clamp` |
 //! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
-//! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or one for each position of the axis as in
-//! `[0.5, 2]`; 1 and 0 by default |
+//! | `scale`, `bias` | `tensor_convert` | `x * scale + bias`: a number, or one for each position of the axis as in `[0.5, 2]`; 1 and 0 by default |
 //! | `strides` | `crop` | the distance between neighbours in each dimension of the box, as in `[2, -1]`; 1 by default |
 //! | `surplus` | `boolean_mask`, `nonzero` | true elements above the capacity: `error`, which is the default, or `drop` |
 //!

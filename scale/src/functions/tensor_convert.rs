@@ -77,7 +77,7 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
     plan.map_err(failed)
 }
 
-/// Returns the type of the result, which is text 0.
+/// Returns the type of the result, which the first text of the call names.
 fn to(call: &Call) -> Result<(DType, DataType)> {
     let name = call.text(0);
     let mut known = RESULT_TYPES.into_iter();

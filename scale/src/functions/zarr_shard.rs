@@ -25,7 +25,7 @@ pub struct ZarrShard {
 
 impl Default for ZarrShard {
     fn default() -> Self {
-        // The function writes a shard, so no planner may drop, merge or evaluate its calls.
+        // The function writes a shard, so a planner must not drop or merge its calls, or evaluate them while planning.
         let signature =
             Signature::exact(vec![DataType::Utf8, DataType::Int64], Volatility::Volatile);
         Self { signature }

@@ -60,7 +60,7 @@ async fn query(
     let text = text.map_err(|error| DataFusionError::External(error.into()))?;
     let text = text.replace('\'', "''");
     let context = engine.context();
-    // DataFusion takes a path with `[`, `*` or `?`, but not a URL, for a pattern. `from_directory_path` fails if the
+    // DataFusion treats a path with `[`, `*` or `?` as a pattern, but not a URL. `from_directory_path` fails if the
     // folder is a URL already.
     let folder = Url::from_directory_path(folder).map_or_else(|()| folder.to_owned(), String::from);
     context

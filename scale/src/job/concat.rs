@@ -8,8 +8,8 @@ use wgslice::{
     spec::{IndexSpec, SliceItem},
 };
 
-/// Returns the slices that make up the result, and the shape of the result. `axis` is as in NumPy, and is a new
-/// dimension if `is_new`. There must be at least one source.
+/// Returns the slices that make up the result, and the shape of the result. `axis` is as in NumPy's `concatenate` or,
+/// if `is_new`, in NumPy's `stack`. There must be at least one source.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Copies boxes between arrays in row-major order.
 
-/// A dimension of a box. `from` is the distance in elements between neighbours in the array that is read and is
-/// negative if it is read backwards. `to` is the distance in the array that is written.
+/// A dimension of a box. `from` is the distance in elements between neighbours in the array that is read, negative if
+/// the array is read backwards. `to` is the distance in elements in the array that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,

@@ -4,7 +4,7 @@ use super::{
     OutOfRange,
     device::Device,
     indices::IndexArray,
-    tiles::{Side, Tiles},
+    tiles::{BoxDim, Tiles},
 };
 use crate::zarr::{
     Error, Reader, Source,
@@ -35,11 +35,12 @@ pub(super) struct Boxes {
     origins: Vec<Vec<i64>>,
     /// The numbers of the boxes that extend beyond the source.
     outside: Vec<usize>,
-    /// A pair for each chunk that a box meets, in ascending order: the numbers of the chunk and of the box.
+    /// A pair for each chunk that a box overlaps, in ascending order: the number of the chunk in the source's grid, and
+    /// the number of the box.
     sorted: Vec<(usize, usize)>,
 }
 
-/// The purpose of lists of boxes, for errors.
+/// Describes the list of a shard's boxes in errors about memory.
 const BOXES_PURPOSE: Purpose<&str> = Purpose {
     what: "the list of a shard's boxes",
     way_out: "make smaller shards with --shard",
@@ -131,8 +132,8 @@ impl Crop {
         let chunks = sizes.iter().zip(source.chunk());
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
-        // A box also needs these words: its start as read, its origin and its coordinates; three for each `Vec` of the
-        // last two; and its number if it extends beyond the source.
+        // The number of words for each box: its start as read, its origin and its coordinates; three for each of the
+        // `Vec`s with its origin and its coordinates; and its number if it extends beyond the source.
         let words = pairs.saturating_add(2 * sizes.len() + counted.len() + 7);
         let boxes = product(counted);
         boxes
@@ -194,13 +195,13 @@ impl Crop {
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();
-            let met = met(&origin, window, source);
-            let grid: Vec<usize> = met.iter().map(Range::len).collect();
+            let chunks = covered_chunks(&origin, window, source);
+            let grid: Vec<usize> = chunks.iter().map(Range::len).collect();
             reserve(&mut boxes.sorted, product(&grid), BOXES_PURPOSE)?;
             boxes.sorted.extend((0..product(&grid)).map(|chunk| {
-                let at = iter::zip(coordinates(chunk, &grid), &met).zip(&chunk_strides);
+                let at = iter::zip(coordinates(chunk, &grid), &chunks).zip(&chunk_strides);
                 let chunk = at
-                    .map(|((at, met), stride)| (met.start + at) * stride)
+                    .map(|((at, chunks), stride)| (chunks.start + at) * stride)
                     .sum();
                 (chunk, number)
             }));
@@ -237,7 +238,7 @@ impl Crop {
         let window = &result[self.tuple_rank()..];
         let numbers = |number: usize| {
             let at = boxes.numbers[number].iter();
-            at.map(|&first| Side {
+            at.map(|&first| BoxDim {
                 from: 0,
                 first,
                 size: 1,
@@ -245,7 +246,7 @@ impl Crop {
         };
         let zero = vec![0; self.dtype(source).size()];
         for &number in &boxes.outside {
-            let inside = window.iter().map(|window| Side {
+            let inside = window.iter().map(|window| BoxDim {
                 from: 0,
                 first: 0,
                 size: window.len(),
@@ -259,14 +260,14 @@ impl Crop {
         for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
             let at = coordinates(group[0].0, &chunks);
             let chunk = reader.chunk(&at)?;
-            // Returns the positions of a dimension of the source that a box has in the chunk.
-            let met = |number: usize, dim: usize| {
+            // Returns the positions along a dimension of the source that are in a box and in the chunk.
+            let overlap = |number: usize, dim: usize| {
                 let (size, origin) = (source.chunk()[dim], boxes.origins[number][dim]);
                 let inside = inside(origin, &window[dim], source.shape()[dim]);
                 inside.start.max(at[dim] * size)..inside.end.min((at[dim] + 1) * size)
             };
-            // The part of the chunk that `elements` holds: all of it or, if elements are converted, only what the boxes
-            // need.
+            // The part of the chunk that is in `elements`: all of it or, if elements are converted, only the part that
+            // the boxes need.
             let mut part: Vec<Range<usize>> = iter::zip(&at, source.chunk())
                 .map(|(at, size)| at * size..(at + 1) * size)
                 .collect();
@@ -275,9 +276,15 @@ impl Crop {
                 None => chunk.as_ref(),
                 Some((conversion, _)) => {
                     for (dim, part) in part.iter_mut().enumerate() {
-                        let met = || group.iter().map(|&(_, number)| met(number, dim));
-                        let begin = met().map(|met| met.start).min().unwrap_or(part.start);
-                        let end = met().map(|met| met.end).max().unwrap_or(part.end);
+                        let overlaps = || group.iter().map(|&(_, number)| overlap(number, dim));
+                        let begin = overlaps()
+                            .map(|overlap| overlap.start)
+                            .min()
+                            .unwrap_or(part.start);
+                        let end = overlaps()
+                            .map(|overlap| overlap.end)
+                            .max()
+                            .unwrap_or(part.end);
                         *part = begin..end;
                     }
                     let items = part.iter().zip(source.chunk()).map(|(part, size)| {
@@ -298,15 +305,15 @@ impl Crop {
             let shape: Vec<usize> = part.iter().map(Range::len).collect();
             let part_strides = strides(&shape);
             for &(_, number) in group {
-                let mut sides: Vec<Side> = numbers(number).collect();
+                let mut sides: Vec<BoxDim> = numbers(number).collect();
                 let mut from = 0;
                 for (dim, stride) in part_strides.iter().enumerate() {
-                    let met = met(number, dim);
-                    from += (met.start - part[dim].start) * stride;
-                    sides.push(Side {
+                    let overlap = overlap(number, dim);
+                    from += (overlap.start - part[dim].start) * stride;
+                    sides.push(BoxDim {
                         from: stride.cast_signed(),
-                        first: (met.start as i64 - boxes.origins[number][dim]) as usize,
-                        size: met.len(),
+                        first: (overlap.start as i64 - boxes.origins[number][dim]) as usize,
+                        size: overlap.len(),
                     });
                 }
                 tiles.copy((elements, from), &sides)?;
@@ -333,22 +340,23 @@ impl Boxes {
     }
 }
 
-/// Returns the positions that a box with its start at `origin` has in a dimension of `size` positions.
+/// Returns the positions of a box that are inside a dimension of `size` positions. The box has `window.len()` positions
+/// from `origin` on.
 fn inside(origin: i64, window: &Range<usize>, size: usize) -> Range<usize> {
     let limit = |at: i64| at.clamp(0, size as i64) as usize;
     limit(origin)..limit(origin.saturating_add(window.len() as i64))
 }
 
-/// Returns the coordinates of the chunks that a box overlaps, in each dimension.
-fn met(origin: &[i64], window: &[Range<usize>], source: &Source) -> Vec<Range<usize>> {
+/// For each dimension, returns the range of chunks that a box overlaps.
+fn covered_chunks(origin: &[i64], window: &[Range<usize>], source: &Source) -> Vec<Range<usize>> {
     let sizes = source.shape().iter().zip(source.chunk());
     let dims = origin.iter().zip(window).zip(sizes);
-    let met = dims.map(|((&origin, window), (&size, &chunk))| {
+    let ranges = dims.map(|((&origin, window), (&size, &chunk))| {
         let inside = inside(origin, window, size);
         if inside.is_empty() {
             return 0..0;
         }
         inside.start / chunk..inside.end.div_ceil(chunk)
     });
-    met.collect()
+    ranges.collect()
 }

@@ -53,7 +53,8 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Slices a chunk by `spec`, puts the dimensions in this order, and converts the elements if there is a conversion.
+    /// Slices a chunk by `spec`, permutes its dimensions to `order`, and converts its elements if there is a
+    /// conversion.
     pub(super) fn slice(
         &self,
         chunk: Chunk,

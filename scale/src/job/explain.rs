@@ -12,17 +12,16 @@ pub struct Explanation {
     pub tasks: u64,
     /// The number of chunks of the source that contain elements of the result. 0 for a conversion.
     pub chunks: u64,
-    /// The number of times that all tasks together read a chunk, if the cache of decoded chunks saves no reads. 0 for a
-    /// conversion.
+    /// The total number of chunk reads by all tasks, if the cache of decoded chunks saves no reads. 0 for a conversion.
     pub reads: u64,
     /// The mean number of times that a chunk is read, counted as in `reads`. 0 if no chunk is read.
     pub mean_reads: f64,
     /// The number of reads of the most frequently read chunk, counted as in `reads`. 0 if no chunk is read.
     pub max_reads: u64,
-    /// The number of bytes of these chunks, each counted once. For a conversion, that of the result's elements.
+    /// The number of bytes of the chunks in `chunks`. For a conversion, the number of bytes of the result's elements.
     pub bytes_demanded: u64,
-    /// The number of bytes of these chunks, each counted as many times as it is read, as in `reads`. For a conversion,
-    /// the bytes of the result's elements.
+    /// The number of bytes of the chunks in `chunks`, each counted once per read in `reads`. For a conversion, the
+    /// number of bytes of the result's elements.
     pub bytes_planned: u64,
     /// The number of bytes of the result's elements, before compression.
     pub bytes_written: u64,
@@ -98,7 +97,7 @@ struct ReadCounts {
     most: u64,
 }
 
-/// Counts the reads of a slice. A shard reads a chunk if they overlap in every dimension, so the counts of the
+/// Counts the reads of a slice. A shard reads each chunk that it overlaps in every dimension, so the counts of the
 /// dimensions multiply.
 fn of_slice(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
     let place = slice.place();

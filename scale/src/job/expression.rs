@@ -11,7 +11,7 @@ use wgslice::{
 /// An expression applied to a source.
 #[derive(Debug)]
 pub(super) struct Expression {
-    /// The slices among the entries. A dimension that an array indexes stays whole.
+    /// The view that the slice entries select. A dimension that an array indexes stays whole in the view.
     pub(super) view: View,
     /// For each dimension of the source, the dimension of the result that it becomes. `None` if an index removes it.
     pub(super) dims: Vec<Option<usize>>,
@@ -23,7 +23,7 @@ pub(super) struct Expression {
 pub(super) struct Array {
     /// The source's dimension that the array indexes. It becomes a dimension of the result.
     pub(super) from: usize,
-    /// Positions in the source.
+    /// The selected positions in this dimension of the source, in the result's order.
     pub(super) positions: Vec<usize>,
 }
 
@@ -34,8 +34,8 @@ pub(super) enum Text {
     Ndsel(Ndsel),
 }
 
-/// Parses an expression. If NumPy would pair arrays and single indices of it, `outer` must confirm that all
-/// combinations are meant.
+/// Parses an expression. If NumPy would pair its arrays and single indices, the expression is rejected unless `outer`
+/// is true, which selects all combinations.
 ///
 /// # Errors
 ///
@@ -131,7 +131,7 @@ impl Expression {
         Ok(Self { view, dims, arrays })
     }
 
-    /// Puts the dimensions of the result in this order, as `numpy.transpose` does.
+    /// Permutes the dimensions of the result to the order `axes`, as `numpy.transpose` does.
     ///
     /// # Errors
     ///

@@ -28,28 +28,28 @@ pub(super) struct Gather {
     /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
     batch: usize,
     /// The dimensions of `params` that the tuples index.
-    named: Range<usize>,
-    /// The dimensions of `params` that are neither batch dimensions nor named ones, each with the dimension of the
-    /// result that it becomes.
+    indexed: Range<usize>,
+    /// The dimensions of `params` that are neither batch dimensions nor indexed, each with the dimension of the result
+    /// that it becomes.
     kept: Vec<(usize, usize)>,
 }
 
-/// The tuples of a box of the result. A tuple has a position in each located dimension of `params`: in the batch
-/// dimensions and in the indexed ones.
+/// The tuples of a box of the result. A tuple has a position in each located dimension of `params`: the batch
+/// dimensions and the indexed ones.
 pub(super) struct BoxTuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
     sorted: Vec<(usize, usize)>,
-    /// For each tuple, its position in each located dimension. The positions in named dimensions are meaningless if the
-    /// tuple is out of range.
+    /// For each tuple, its position in each located dimension. The positions in indexed dimensions are meaningless if
+    /// the tuple is out of range.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
     invalid: Vec<usize>,
-    /// For each tuple, where its slice begins in the shard, in elements in row-major order.
+    /// For each tuple, the offset of its slice in the shard, in elements.
     places: Vec<usize>,
 }
 
-/// The purpose of lists of tuples, for errors.
+/// Describes the list of a shard's index tuples in errors about memory.
 const TUPLES: Purpose<&str> = Purpose {
     what: "the list of a shard's index tuples",
     way_out: "make smaller shards with --shard",
@@ -74,13 +74,13 @@ impl Gather {
             indices,
             tuple_dims,
             batch,
-            named: axis..axis + 1,
+            indexed: axis..axis + 1,
             kept: outer.chain(inner).collect(),
         }
     }
 
-    /// Makes a gather of the slices that tuples name in `params`. `params` has `rank` dimensions; the first `batch` of
-    /// them are batch dimensions.
+    /// Makes a gather of the slices that tuples select in `params`. `params` has `rank` dimensions; the first `batch`
+    /// of them are batch dimensions.
     pub(super) fn nd(plan: Plan, indices: IndexArray, batch: usize, rank: usize) -> Self {
         let shape = indices.shape();
         let (tuples, depth) = (shape.len() - 1, shape[shape.len() - 1]);
@@ -89,7 +89,7 @@ impl Gather {
             plan,
             tuple_dims: (0..tuples).collect(),
             batch,
-            named: batch..batch + depth,
+            indexed: batch..batch + depth,
             kept: kept.collect(),
             indices,
         }
@@ -99,7 +99,7 @@ impl Gather {
         &self.indices
     }
 
-    /// Returns each dimension of `params` that is neither a batch dimension nor a named one, with the dimension of the
+    /// Returns each dimension of `params` that is neither a batch dimension nor indexed, with the dimension of the
     /// result that it becomes.
     pub(super) fn kept(&self) -> &[(usize, usize)] {
         &self.kept
@@ -111,13 +111,13 @@ impl Gather {
     }
 
     /// Returns the dimensions of `params` that the tuples index.
-    pub(super) fn named(&self) -> Range<usize> {
-        self.named.clone()
+    pub(super) fn indexed(&self) -> Range<usize> {
+        self.indexed.clone()
     }
 
     /// Returns the dimensions of `params` in which a tuple has a position: the batch dimensions and the indexed ones.
     pub(super) fn located(&self) -> impl Iterator<Item = usize> {
-        (0..self.batch).chain(self.named.clone())
+        (0..self.batch).chain(self.indexed.clone())
     }
 
     /// Returns the bytes of memory for the tuples of a box of the result with this shape.
@@ -125,7 +125,7 @@ impl Gather {
         let count: usize = self.tuple_dims.iter().map(|&dim| shape[dim]).product();
         // The number of words for each tuple: its indices twice, as read and as rebased; its positions; 2 in `sorted`;
         // 1 in `places`; and 1 in `invalid`.
-        let words_per_tuple = 2 * self.named.len() + self.located().count() + 4;
+        let words_per_tuple = 2 * self.indexed.len() + self.located().count() + 4;
         count.saturating_mul(words_per_tuple * size_of::<usize>())
     }
 
@@ -146,7 +146,7 @@ impl Gather {
             .collect();
         let counts: Vec<usize> = tuple_ranges.iter().map(Range::len).collect();
         let shard_strides = strides(shard);
-        let depth = self.named.len();
+        let depth = self.indexed.len();
         let located: Vec<usize> = self.located().collect();
         let chunks: Vec<usize> = located.iter().map(|&dim| source.chunk()[dim]).collect();
         let shape: Vec<usize> = located.iter().map(|&dim| source.shape()[dim]).collect();
@@ -171,14 +171,14 @@ impl Gather {
             tuples
                 .places
                 .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
-            let named = &part.indices[number * depth..][..depth];
+            let tuple = &part.indices[number * depth..][..depth];
             let batch = tuple_ranges.iter().zip(&at).take(self.batch);
             let batch = batch.map(|(range, at)| range.start + at);
-            let named_at = named.iter().zip(&part.source[self.named.clone()]);
-            let named_at =
-                named_at.map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
-            tuples.positions.extend(batch.chain(named_at));
-            if named.contains(&-1) {
+            let indexed_positions = tuple.iter().zip(&part.source[self.indexed.clone()]);
+            let indexed_positions = indexed_positions
+                .map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
+            tuples.positions.extend(batch.chain(indexed_positions));
+            if tuple.contains(&-1) {
                 tuples.invalid.push(number);
                 continue;
             }

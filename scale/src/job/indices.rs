@@ -32,7 +32,7 @@ pub enum Fingerprint {
     File(u64, u64),
 }
 
-/// The purpose of reading a box, for errors.
+/// Describes the memory for a box in errors.
 const BOX_PURPOSE: Purpose<&str> = Purpose {
     what: "a box of the array that one task reads",
     way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",
@@ -179,8 +179,8 @@ impl IndexArray {
             DType::I32 => map_numbers(&bytes, |b| i32::from_ne_bytes(b).into()),
             DType::U32 => map_numbers(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => map_numbers(&bytes, i64::from_ne_bytes),
-            // An index that does not fit an `i64` becomes the largest `i64`. Both are out of range, because no array
-            // has that many elements.
+            // An index that does not fit an `i64` becomes the largest `i64`. Either value is out of range, because no
+            // array has that many elements.
             _ => map_numbers(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use wgslice::DType;
 
-/// The maximum size, in decoded bytes, of a chosen shard, unless a given chunk is larger. It also limits a chosen chunk
-/// if the source has chunks.
+/// The maximum decoded size in bytes of a shard whose shape is chosen here, unless a given chunk is larger. If the
+/// source has chunks, it is also the maximum of a chunk whose shape is chosen here.
 const MAX_SHARD_BYTES: usize = 32 << 20;
-/// The maximum size, in decoded bytes, of a chosen chunk if the source is an `.npy` file, which has no chunks.
+/// The maximum decoded size in bytes of a chosen chunk if the source is an `.npy` file, which has no chunks.
 const MAX_CHUNK_BYTES_OF_NPY: usize = 1 << 20;
 
 /// Returns the shape of a result's shards and the shape of its chunks. `element` is the size of an element in bytes.
@@ -81,8 +81,8 @@ pub(super) fn choose(
     }
 }
 
-/// Chooses the shape of a chunk. It starts with the shape of the source's chunks or, if the source has none, of the
-/// whole result. Halves the largest dimension repeatedly until the chunk is small enough.
+/// Chooses the shape of a chunk. Starts with the shape of the source's chunks or, if the source has none, with the
+/// shape of the result. Halves the largest dimension repeatedly until the chunk is small enough.
 fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
@@ -104,9 +104,9 @@ fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -
     chunk
 }
 
-/// Chooses the shape of a shard. Doubles the number of chunks in each dimension in turn, up to the result's size, while
-/// the shard has at most [`MAX_SHARD_BYTES`] bytes. Shards are large because a source chunk in several shards is read
-/// for each of them.
+/// Chooses the shape of a shard. Repeatedly doubles the number of chunks along the dimension with the fewest, up to the
+/// result's size, while the shard has at most [`MAX_SHARD_BYTES`] bytes. Shards are large because a source chunk that
+/// several shards need is read for each of them.
 fn grow_to_shard(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {

@@ -120,7 +120,7 @@ mod tests {
             assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [0, 0]);
             assert_eq!(idle(), [40]);
         }
-        // A kept buffer is freed if the limit leaves no room for it.
+        // A kept buffer is freed if it does not fit the limit.
         let share = take(101, Some(140), (2, 39));
         assert!(idle().is_empty());
         drop(share);

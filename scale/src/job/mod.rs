@@ -6,8 +6,7 @@
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
-//! | `slice`, `gather`, `indices` | the reads of slices and gathers, and the places of their elements; the indices of
-//! gathers |
+//! | `slice`, `gather`, `indices` | the reads of slices and gathers, and the places of their elements; index arrays |
 //! | `concat` | the concatenation of several sources, as slices |
 //! | `crop` | the reads of crops, and the places of their elements |
 //! | `expression`, `ndsel` | lists of positions among the entries of a slice; selections as JSON messages |

@@ -14,7 +14,7 @@ pub enum Operation {
     Slice {
         /// The slice in Python's notation, as in `::2, 100:0:-3`.
         spec: String,
-        /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` if it stays.
+        /// The order of the slice's dimensions in the result, as in `numpy.transpose`. `None` keeps their order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
         /// The conversion of each element. `None` if elements are not converted.
@@ -25,13 +25,13 @@ pub enum Operation {
     Index {
         /// A slice whose entries can be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
-        /// True if all combinations are selected even if NumPy would pair the arrays.
+        /// True if all combinations are selected even where NumPy would pair the arrays.
         #[serde(default)]
         outer: bool,
-        /// As in a slice.
+        /// The order of the selection's dimensions in the result. `None` keeps their order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         axes: Option<Vec<usize>>,
-        /// As in a slice.
+        /// The conversion of each element. `None` if elements are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
@@ -70,12 +70,12 @@ pub enum Operation {
         begins: PathBuf,
         /// The fingerprint of `begins` when the job was made. Tasks reject an array with a different one.
         begins_fingerprint: Fingerprint,
-        /// The size of a box in each of these dimensions. In the others, a box has all positions.
+        /// The size of a box in each of the leading dimensions. In the other dimensions, a box has all positions.
         sizes: Vec<usize>,
         /// The treatment of boxes that extend beyond the source. [`OutOfRange::Zero`] sets only the elements outside
         /// the source to zero, and [`OutOfRange::Clamp`] shifts the boxes into the source.
         out_of_range: OutOfRange,
-        /// As in a slice. Zeros for elements outside the source are not converted.
+        /// The conversion of each element. Zeros for elements outside the source are not converted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
@@ -83,7 +83,7 @@ pub enum Operation {
     Concat {
         /// The arrays after the source, each with its fingerprint when the job was made.
         others: Vec<(PathBuf, Fingerprint)>,
-        /// The dimension of the result along which they are joined. A negative one counts from the end.
+        /// The dimension of the result along which the arrays are joined. A negative number counts from the end.
         axis: isize,
         /// True if this dimension is new and has a position for each array.
         is_new: bool,
@@ -125,12 +125,12 @@ impl Operation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutOfRange {
-    /// Their slices become zeros.
+    /// The slices of tuples that are out of range become zeros.
     #[default]
     Zero,
-    /// The job fails.
+    /// The job fails if a tuple is out of range.
     Error,
-    /// Their indices move to the nearest end of their dimensions.
+    /// Indices that are out of range move to the nearest end of their dimension.
     Clamp,
 }
 

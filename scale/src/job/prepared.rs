@@ -221,7 +221,7 @@ impl Kind {
                 let located: Vec<usize> = gather.located().collect();
                 let tuples = gather.tuple_dims();
                 let along = tuples.iter().zip(&located);
-                let is_one = gather.named().len() == 1 && tuples.len() == located.len();
+                let is_one = gather.indexed().len() == 1 && tuples.len() == located.len();
                 let along = along.filter(|_| is_one);
                 let pairs = gather.kept().iter().map(|&(from, dim)| (dim, from));
                 for (dim, from) in pairs.chain(along.map(|(&dim, &from)| (dim, from))) {
@@ -264,8 +264,8 @@ impl Kind {
                 // chunk in the indexed dimensions, at most 65,536. The last tuple dimension takes all of these and the
                 // others get size 1, because neighbouring tuples follow each other along the last dimension.
                 if let Some((&last, others)) = gather.tuple_dims().split_last() {
-                    let named = &source.chunk()[gather.named()];
-                    chunks[last] = Some(product(named).clamp(1, 1 << 16));
+                    let indexed_chunk = &source.chunk()[gather.indexed()];
+                    chunks[last] = Some(product(indexed_chunk).clamp(1, 1 << 16));
                     others.iter().for_each(|&dim| chunks[dim] = Some(1));
                 }
             }
@@ -306,7 +306,7 @@ impl Job {
         Ok(Self::opened(operation, source, result, form)?.0)
     }
 
-    /// As [`Job::new`]. Also returns the opened arrays and the shape of the result.
+    /// Does the same as [`Job::new`], and also returns the opened arrays and the shape of the result.
     fn opened(
         mut operation: Operation,
         source: &Path,
@@ -342,7 +342,7 @@ impl Job {
         let codec = form.codec.or(kind.source().map(Source::codec));
         let fill = match kind.source() {
             Some(source) if source.dtype() == kind.dtype() => source.fill_metadata()?,
-            // If a source's elements are converted, even its missing chunks are stored in the result.
+            // If elements are converted, the result stores even the chunks that are missing in the source.
             _ => layout::zero(kind.dtype()),
         };
         let data_type = match kind.source() {
@@ -379,7 +379,7 @@ fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
 }
 
 /// Returns the name of an array that a job reads, as an absolute path or a URL. Rejects an array inside the result or
-/// around it, because `--overwrite` removes what is at the result's place.
+/// around it, because `--overwrite` removes everything at the result's path.
 fn absolute_name(name: &Path, result: &Location) -> Result<PathBuf, Error> {
     let from = Location::new(name)?;
     let is_overlap = from.overlaps(result);
@@ -479,8 +479,8 @@ impl Prepared {
         })
     }
 
-    /// Returns the job that this text describes. The job is opened once for all tasks of this process, which keeps the
-    /// four jobs that it opened last.
+    /// Returns the opened job that `text` describes. All tasks of this process share it. The process keeps the four
+    /// jobs that it opened last.
     ///
     /// # Errors
     ///
@@ -497,7 +497,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Marks a job, which was opened before it began, as the job that `record` has begun, without opening it again. All
+    /// Marks a job that was opened before it began as the job that `record` has begun, without opening it again. All
     /// tasks of this process with its order share it.
     ///
     /// # Errors
@@ -556,8 +556,7 @@ impl Prepared {
 
     /// Returns the bytes to reserve for a task: a shard three times (decoded, encoded, and as chunks being encoded), a
     /// chunk of the source three times (encoded, decoded and sliced), and the tuples of a gather or the boxes of a
-    /// crop. A conversion has no chunks, and counts three times the maximum number of bytes that it reads from its file
-    /// at once.
+    /// crop. For a conversion, which has no chunks, the maximum number of bytes of one read counts three times.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
         // Converted elements can be larger than the source's.

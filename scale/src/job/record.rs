@@ -47,8 +47,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if something else is in the result's place, or what is there cannot be read as JSON;
-    /// [`Error::Io`].
+    /// [`Error::Usage`] if the result's path has other content, or content that cannot be read as JSON; [`Error::Io`].
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
         let result = place.name("");
@@ -60,7 +59,7 @@ impl Record {
         };
         match found {
             FoundResult::Complete => {
-                // The process that finished the job may have ended before it removed these files.
+                // The process that finished the job may have ended before it removed the job's folder.
                 remove(&*place, JOB_FOLDER)?;
                 return Ok(State::Complete);
             }
@@ -108,7 +107,7 @@ impl Record {
             if metadata == job.metadata {
                 return Ok(FoundResult::Complete);
             }
-            // A group can contain arrays that do not belong to this job.
+            // A group can contain arrays that do not belong to this job, so a group is never removed.
             if metadata["node_type"] != "array" {
                 return Ok(FoundResult::Foreign);
             }
@@ -190,8 +189,8 @@ impl Record {
         }
     }
 
-    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the job, even if it was opened
-    /// before it was begun.
+    /// Returns the numbers of the shards that the job has not written yet. `prepared` is the opened job; it may have
+    /// been opened before the job began.
     ///
     /// # Errors
     ///

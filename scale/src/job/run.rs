@@ -93,8 +93,8 @@ pub fn run(
         let others = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
         let numbers = iter::once(thread).chain(others);
         let lists = numbers.map_while(|number| lists.get(number));
-        // With a remote store, a thread takes its next list before it computes the last shard of the previous one, so
-        // that the next reads can begin.
+        // With a remote store, a thread takes its next list before it computes the last shard of its current list, so
+        // that it can request the next chunks early.
         let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();
         while let Some(shard) = shards.next() {
             if failed.load(Ordering::Relaxed) {
@@ -145,7 +145,8 @@ impl Begun {
         }
     }
 
-    /// Finishes the result. The missing shards have had these outcomes.
+    /// Finishes the result and returns the counts of the run. `outcomes` has the outcome of each shard that was
+    /// missing.
     pub(super) fn finish(
         self,
         record: Record,

@@ -17,7 +17,7 @@ pub struct Outcome {
     pub chunks_copied: u64,
     /// The number of bytes that were read from the source, as they are stored there.
     pub bytes_read: u64,
-    /// The number of bytes of the shard as it is stored, or 0 if the shard existed already.
+    /// The size of the shard in bytes, as it is stored, or 0 if the shard existed already.
     pub bytes_written: u64,
     /// The number of index tuples that are out of range, gave zeros, and have slices that begin in this shard. For a
     /// crop, the number of boxes that extend beyond the source, have zeros there, and begin in this shard.
@@ -48,7 +48,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// The data about a shard's chunks that is kept for reading them. Data that is faster to compute again is not kept.
+/// The data that is kept to read a shard's chunks. Data that is faster to compute again is not kept.
 enum ChunkData {
     Nothing,
     Tuples(BoxTuples),
@@ -69,8 +69,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Computes a shard and writes it in one step, unless the job has written it already. Then begins to read the
-    /// chunks of `next`, the shard that will be computed after it, if they are in remote stores.
+    /// Computes a shard and writes it in one step, unless the job has written it already. For remote stores, also
+    /// requests the chunks of `next`, the shard that will be computed after it.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use super::{
     device::Device,
     expression::Expression,
-    tiles::{Side, Tiles},
+    tiles::{BoxDim, Tiles},
     walk::{self, AxisWalk, Part, Run, Segment},
 };
 use crate::zarr::{
@@ -30,23 +30,23 @@ pub(super) struct Slice {
 }
 
 /// The parts of the source that are read for a box of the result.
-struct Met {
+struct ReadParts {
     /// For each dimension, the part of each chunk that the box overlaps.
     parts: Vec<Vec<Part>>,
-    /// The numbers of [`AxisWalk::readers_of_list`] in each dimension.
+    /// For each dimension, the number of shards that need each chunk, from [`AxisWalk::readers_of_list`].
     listed: Vec<HashMap<usize, usize>>,
 }
 
 /// The part of a slice that fills a box of the result.
 pub(super) struct Overlap {
-    /// The box within the slice.
+    /// The part, as a box of the slice.
     pub(super) within: Vec<Range<usize>>,
-    /// The position of that box in the box of the result.
+    /// The start of the part in the box of the result.
     origin: Vec<usize>,
 }
 
 impl Slice {
-    /// Makes the slice that an expression selects, which fills this box of the result.
+    /// Makes the slice that `expression` selects. It fills the box `place` of the result.
     pub(super) fn new(
         expression: Expression,
         conversion: Option<(Conversion, DType)>,
@@ -95,9 +95,9 @@ impl Slice {
         Some(overlap)
     }
 
-    /// Returns whether the result has the source's dimensions in another order. Dimensions with one position do not
-    /// count.
-    fn is_turned(&self) -> bool {
+    /// Returns whether the result has the source's dimensions in another order, apart from dimensions with one
+    /// position.
+    fn is_transposed(&self) -> bool {
         let dims = self.walks.iter().filter_map(|walk| walk.dim);
         !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
     }
@@ -139,7 +139,8 @@ impl Slice {
             })
         });
         let is_divided: Vec<bool> = is_divided.collect();
-        // If shards divide the chunk along several dimensions, the others together need all positions in each of them.
+        // If shards divide the chunk along several dimensions, the other shards together need all positions in each
+        // dimension.
         let is_along_one = is_divided.iter().filter(|&&is| is).count() == 1;
         let positions = dims()
             .zip(is_divided)
@@ -153,9 +154,9 @@ impl Slice {
         positions.collect()
     }
 
-    fn met(&self, source: &Source, target: &Target, within: &[Range<usize>]) -> Met {
+    fn read_parts(&self, source: &Source, target: &Target, within: &[Range<usize>]) -> ReadParts {
         let walks = || self.walks.iter().zip(source.chunk());
-        Met {
+        ReadParts {
             parts: walks()
                 .map(|(walk, &chunk)| walk.parts(within, chunk))
                 .collect(),
@@ -168,7 +169,7 @@ impl Slice {
         }
     }
 
-    /// Returns what [`Slice::fill`] reads for a box of the result, in the same order.
+    /// Returns the reads of [`Slice::fill`] for a box of the result, in the same order.
     pub(super) fn needs<'a>(
         &'a self,
         source: &'a Source,
@@ -176,7 +177,7 @@ impl Slice {
         overlap: Overlap,
     ) -> impl Iterator<Item = Need> + 'a {
         let Overlap { within, .. } = overlap;
-        let Met { parts, listed } = self.met(source, target, &within);
+        let ReadParts { parts, listed } = self.read_parts(source, target, &within);
         let counts: Vec<usize> = parts.iter().map(Vec::len).collect();
         let chunk_strides = strides(source.chunk());
         (0..product(&counts)).map(move |number| {
@@ -207,8 +208,8 @@ impl Slice {
     ) -> Result<u64, Error> {
         let (target, cache) = to;
         let Overlap { within, origin } = overlap;
-        let Met { parts, listed } = self.met(source, target, within);
-        let is_turned = self.is_turned();
+        let ReadParts { parts, listed } = self.read_parts(source, target, within);
+        let is_transposed = self.is_transposed();
         let same_codecs = target.stores_like(source);
         let mut copied = 0;
         let lists: Vec<Vec<&Part>> = parts.iter().map(|parts| parts.iter().collect()).collect();
@@ -223,8 +224,9 @@ impl Slice {
             let mut sizes = segments.iter().zip(source.chunk());
             let is_whole = sizes
                 .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
-            let is_copied = !is_turned && !is_listed && self.conversion.is_none();
-            // Returns where the elements begin in an array of this shape that contains them, and their strides.
+            let is_copied = !is_transposed && !is_listed && self.conversion.is_none();
+            // Returns the offset of the first element in an array of this shape, and the dimensions of the copy to the
+            // shard.
             let sides = |segments: &[Segment], shape: &[usize]| {
                 let strides = strides(shape);
                 let apart = segments.iter().zip(&strides);
@@ -291,7 +293,7 @@ impl Slice {
                 tiles.copy((&bytes, from), &self.sides(runs, &apart, origin))
             })
         };
-        // If another thread is reading a chunk, the next chunk comes before it, so this thread need not wait.
+        // If another thread is reading a chunk, this thread first processes the next chunk, so that it need not wait.
         let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &place(parts));
         walk::product_of_free(&lists, is_being_read, each)?;
         Ok(copied)
@@ -362,13 +364,13 @@ impl Slice {
     /// Returns the dimensions of a copy to a shard, whose destination starts at `origin`. For each dimension of the
     /// source, `runs` has the positions that are copied, and `apart` the distance between neighbours in the array that
     /// is read.
-    fn sides(&self, runs: &[Run], apart: &[isize], origin: &[usize]) -> Vec<Side> {
-        let one = |&first: &usize| Side {
+    fn sides(&self, runs: &[Run], apart: &[isize], origin: &[usize]) -> Vec<BoxDim> {
+        let one = |&first: &usize| BoxDim {
             from: 0,
             first,
             size: 1,
         };
-        let mut sides: Vec<Side> = origin.iter().map(one).collect();
+        let mut sides: Vec<BoxDim> = origin.iter().map(one).collect();
         for ((walk, run), &from) in self.walks.iter().zip(runs).zip(apart) {
             if let Some(dim) = walk.dim {
                 let side = &mut sides[dim];
@@ -380,7 +382,7 @@ impl Slice {
     }
 }
 
-/// Returns whether the elements are read as rows: more than one element each, which are neighbours in the chunk and in
+/// Returns whether the elements are read as rows. A row has several elements that are neighbours in the chunk, in
 /// ascending order.
 fn has_rows(segments: &[Segment]) -> bool {
     let last = segments.last();
@@ -390,13 +392,13 @@ fn has_rows(segments: &[Segment]) -> bool {
 /// The smallest box of a chunk that is contiguous in row-major order and has all elements of another box of the chunk.
 struct ContiguousBox {
     elements: Range<usize>,
-    /// Where the slab begins in each dimension.
+    /// The start of this box in each dimension of the chunk.
     origin: Vec<usize>,
     shape: Vec<usize>,
 }
 
 impl ContiguousBox {
-    /// Returns the segments of a box of the chunk, relative to the slab.
+    /// Returns the segments of a box of the chunk, relative to `origin`.
     fn within(&self, segments: &[Segment]) -> impl Iterator<Item = Segment> {
         segments
             .iter()
@@ -430,22 +432,21 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> ContiguousB
     slab
 }
 
-/// Elements that were read from a chunk, and where the elements of a box are among them.
+/// Elements that were read from a chunk, and the positions of a box's elements among them.
 struct FoundElements {
     chunk: Chunk,
     segments: Vec<Segment>,
     shape: Vec<usize>,
 }
 
-/// Reads only the planes of a slab that contain elements of its box, if reading the gaps would take longer than
-/// skipping them.
+/// Reads only the planes of a slab that contain elements of its box, if that is faster than reading the gaps too.
 fn planes(
     reader: &mut Reader<'_>,
     (at, users): (&[usize], usize),
     segments: &[Segment],
     slab: &ContiguousBox,
 ) -> Result<Option<FoundElements>, Error> {
-    /// The minimum number of bytes that are skipped.
+    /// The minimum gap between two planes that is skipped, in bytes.
     const MIN_GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
         return Ok(None);
@@ -468,7 +469,7 @@ fn planes(
     }))
 }
 
-/// Writes the positions of a segment as the slice `begin:end:step`.
+/// Returns the positions of a segment as the slice `begin:end:step`.
 fn item(segment: &Segment) -> SliceItem {
     let begin = segment.begin.cast_signed();
     let last = begin + (segment.count.cast_signed() - 1) * segment.step;
@@ -481,7 +482,7 @@ fn item(segment: &Segment) -> SliceItem {
     }
 }
 
-/// Writes the read of one dimension of a chunk as an entry of an expression.
+/// Returns the read of one dimension of a chunk as an entry of an expression.
 fn part_entry(part: &Part) -> IndexItem {
     match &part.listed {
         Some(listed) => {

@@ -14,14 +14,14 @@ use std::ops::Range;
 pub(super) struct Tiles<'a> {
     target: &'a Target,
     bytes: &'a mut Buffer,
-    /// The treatment of each chunk.
+    /// The way in which each chunk is stored.
     pub(super) tiles: Vec<Tile>,
 }
 
-/// A dimension of a box in a shard: the box's first position in the shard, and its size. `from` is the distance in
-/// elements between neighbours in the array that is read.
+/// One dimension of a box that is copied to a shard. `first` is the box's first position in the shard, and `size` is
+/// its size. `from` is the distance in elements between neighbours in the array that is read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Side {
+pub(super) struct BoxDim {
     pub(super) from: isize,
     pub(super) first: usize,
     pub(super) size: usize,
@@ -41,9 +41,9 @@ struct SidePiece {
 }
 
 impl<'a> Tiles<'a> {
-    /// Begins a shard in `bytes`. `result` is the shard's box of the result. Its elements are arbitrary until they are
-    /// written. Elements beyond the array's end have the fill value. Chunks beyond the end are not stored, and no
-    /// memory is touched for them.
+    /// Begins a shard in `bytes`. `result` is the part of the result in this shard; its elements are arbitrary until
+    /// they are written. Elements beyond the array's end have the fill value. Chunks beyond the end are not stored, and
+    /// no memory is touched for them.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl<'a> Tiles<'a> {
     }
 
     /// Returns the index of the chunk that a box fills, or `None` if the box is not exactly one chunk.
-    pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
+    pub(super) fn whole(&self, sides: &[BoxDim]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));
         let sides = sides.iter().zip(chunk).zip(grid);
@@ -93,9 +93,9 @@ impl<'a> Tiles<'a> {
         numbers.sum()
     }
 
-    /// Writes a box to the beginning of the shard. `fill` gets an array and its shape, which is the shard's and writes
-    /// the box to the beginning of the array. If the shard has several chunks, the array is `rows`, whose content is
-    /// overwritten; the box is then copied from it to the chunks.
+    /// Writes a box to the beginning of the shard. `fill` gets an array with the shard's shape, and writes the box to
+    /// its beginning. If the shard has several chunks, the array is `rows`. The box is then copied from `rows` to the
+    /// chunks.
     pub(super) fn by_rows(
         &mut self,
         ranges: &[Range<usize>],
@@ -110,7 +110,7 @@ impl<'a> Tiles<'a> {
         fill(rows, shard)?;
         let sides = ranges.iter().zip(strides(shard));
         let sides: Vec<_> = sides
-            .map(|(range, from)| Side {
+            .map(|(range, from)| BoxDim {
                 from: from.cast_signed(),
                 first: 0,
                 size: range.len(),
@@ -135,7 +135,7 @@ impl<'a> Tiles<'a> {
     pub(super) fn copy(
         &mut self,
         (source, from): (&[u8], usize),
-        sides: &[Side],
+        sides: &[BoxDim],
     ) -> Result<(), Error> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));
@@ -174,7 +174,7 @@ fn clear(elements: &mut [u8], fill: &[u8]) {
     }
 }
 
-impl Side {
+impl BoxDim {
     /// Splits this dimension at the borders of chunks of size `chunk`. The indices of neighbouring chunks differ by
     /// `tile`, and neighbouring elements in a chunk are `stride` elements apart.
     fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<SidePiece> {

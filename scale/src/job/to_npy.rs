@@ -25,8 +25,8 @@ use wgslice_npy::Header;
 const MAX_TILE_BYTES: usize = 64 << 20;
 
 /// Writes an array to an `.npy` file, which appears as a whole or not at all. Until then, its name is the result of
-/// [`partial::beside`]. Each chunk is read once. All threads together hold at most `memory` bytes, or any number if it
-/// is `None`.
+/// [`partial::beside`]. Each chunk is read once. All threads together hold at most `memory` bytes; `None` sets no
+/// limit.
 ///
 /// # Errors
 ///
@@ -161,8 +161,8 @@ pub fn to_npy(
 }
 
 /// Returns the shape of a tile of at most `room` bytes, or of one chunk. The tile is as wide as possible in the last
-/// dimension. It is wider than a chunk in another dimension only if it spans the array in all later ones. In the first
-/// dimension, there are about four tiles for each thread.
+/// dimension. It is wider than a chunk in another dimension only if it spans the array in all later ones. The first
+/// dimension is divided so that each thread gets about four tiles.
 ///
 /// Wide tiles are written in long runs. In addition, a tile reads the index of a shard once, however many of its chunks
 /// it needs.

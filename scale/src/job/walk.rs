@@ -12,15 +12,14 @@ pub(super) struct AxisWalk {
     base: usize,
     /// The distance to the next position. Negative if the walk goes backwards, and never 0.
     step: isize,
-    /// The dimension of the result whose positions are those of this walk, in order. `None` if only the position `base`
-    /// is read.
+    /// The dimension of the result that the walk fills, in order. `None` if only the position `base` is read.
     pub(super) dim: Option<usize>,
     /// The positions, if an array lists them. `base` and `step` are then unused.
     list: Option<Vec<usize>>,
 }
 
 impl AxisWalk {
-    /// Returns the walk to all positions in order, which are those of dimension `dim` of the result.
+    /// Returns the walk over all positions in order. It fills dimension `dim` of the result.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
             base: 0,
@@ -35,9 +34,9 @@ impl AxisWalk {
             .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
-    /// Returns the number of shards that overlap the chunk of `segment` along this dimension. The segment belongs to
-    /// the shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source in this
-    /// dimension, `place` are the positions of the result that the walk goes to, and `shard` is the size of a shard.
+    /// Returns the number of shards that need elements from the chunk of `segment`, along this dimension. The segment
+    /// belongs to the shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source,
+    /// `place` is the range of the result that the walk fills, and `shard` is the size of a shard.
     pub(super) fn readers(
         &self,
         segment: &Segment,
@@ -45,13 +44,19 @@ impl AxisWalk {
         chunk: usize,
         (place, shard): (&Range<usize>, usize),
     ) -> usize {
-        let (first, last) = self.met(segment, start, chunk, place.len());
+        let (first, last) = self.range_in_chunk(segment, start, chunk, place.len());
         (place.start + last) / shard - (place.start + first) / shard + 1
     }
 
     /// Returns the first and the last position of the walk in the chunk of `segment`. The walk has `length` positions.
     /// For the other arguments, see [`AxisWalk::readers`].
-    fn met(&self, segment: &Segment, start: usize, chunk: usize, length: usize) -> (usize, usize) {
+    fn range_in_chunk(
+        &self,
+        segment: &Segment,
+        start: usize,
+        chunk: usize,
+        length: usize,
+    ) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
         let (before, after) = if self.step > 0 {
             (low, high)
@@ -65,9 +70,9 @@ impl AxisWalk {
         (first, last)
     }
 
-    /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. With
-    /// `without`, returns only those before or after the segment, unless the walk has some on both sides. For the other
-    /// arguments, see [`AxisWalk::readers`]. Not for walks along a list.
+    /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. If
+    /// `without` is true and the segment is at one end of these positions, returns only the rest, unless the rest is
+    /// empty. For the other arguments, see [`AxisWalk::readers`]. This does not apply to walks along a list.
     pub(super) fn positions(
         &self,
         segment: &Segment,
@@ -75,7 +80,7 @@ impl AxisWalk {
         chunk: usize,
         (length, without): (usize, bool),
     ) -> Positions {
-        let (mut first, mut last) = self.met(segment, start, chunk, length);
+        let (mut first, mut last) = self.range_in_chunk(segment, start, chunk, length);
         let index = start + segment.first;
         let end = index + segment.count;
         if without && index == first && end <= last {
@@ -91,7 +96,7 @@ impl AxisWalk {
         }
     }
 
-    /// Returns the reads in this dimension for a box of the result, one for each chunk that the box overlaps.
+    /// Returns the reads along this dimension for a box of the result, one for each chunk that the box overlaps.
     pub(super) fn parts(&self, result: &[Range<usize>], chunk: usize) -> Vec<Part> {
         let (Some(list), Some(dim)) = (&self.list, self.dim) else {
             let segments = self.segments(result, chunk).into_iter();
@@ -127,21 +132,23 @@ impl AxisWalk {
         parts
     }
 
-    /// For walks along a list, returns the number of shards that overlap each chunk. `shard` is the size of a shard.
+    /// For each chunk that a walk along a list reads, returns the number of shards that need it. `chunk` and `shard`
+    /// are the sizes of a chunk and of a shard in this dimension.
     pub(super) fn readers_of_list(&self, chunk: usize, shard: usize) -> HashMap<usize, usize> {
         let mut readers = HashMap::new();
         for positions in self.list.as_deref().unwrap_or_default().chunks(shard) {
-            let mut met: Vec<usize> = positions.iter().map(|at| at / chunk).collect();
-            met.sort_unstable();
-            met.dedup();
-            met.into_iter()
+            let mut chunks: Vec<usize> = positions.iter().map(|at| at / chunk).collect();
+            chunks.sort_unstable();
+            chunks.dedup();
+            chunks
+                .into_iter()
                 .for_each(|chunk| *readers.entry(chunk).or_default() += 1);
         }
         readers
     }
 
     /// Returns a segment for each chunk that a box of the result overlaps in this dimension, in the result's order.
-    /// `chunk` is the size of a chunk in this dimension. Not for walks along a list.
+    /// `chunk` is the size of a chunk in this dimension. This does not apply to walks along a list.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
             return vec![Segment {
@@ -188,15 +195,14 @@ pub(super) struct Segment {
     pub(super) step: isize,
     /// The number of positions. At least 1.
     pub(super) count: usize,
-    /// The place of the first position within the box of the result, along the dimension of the result that follows the
-    /// walk.
+    /// The index of the first position in the box of the result, along the dimension of the result that the walk fills.
     pub(super) first: usize,
 }
 
 /// The reads in one chunk for a box of the result, along one dimension.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// All positions or, with a list, the chunk and the number of listed positions.
+    /// The positions that are read. If `listed` is present, only the segment's `chunk` and `count` apply.
     pub(super) segment: Segment,
     pub(super) listed: Option<Listed>,
 }
@@ -206,12 +212,12 @@ pub(super) struct Part {
 pub(super) struct Listed {
     /// The positions within the chunk, in the order of the result.
     pub(super) positions: Vec<usize>,
-    /// Runs of positions that are also consecutive in the result: for each, the index of the first in `positions`, its
-    /// place within the box of the result, and the length.
+    /// The runs of `positions` that are also consecutive in the result.
     pub(super) runs: Vec<Run>,
 }
 
-/// Positions that are consecutive among those read in a chunk, and in the result.
+/// Positions that are consecutive among those read in a chunk, and in the result. `number` is the first one's index
+/// among the positions read in the chunk, and `first` is its index in the box of the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) number: usize,
@@ -296,7 +302,7 @@ pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     Ok(walks)
 }
 
-/// Does the work of [`product`], but postpones a choice for which `is_taken` is true until after the next one, unless
+/// Calls `each` like [`product`], but postpones a choice for which `is_taken` is true until after the next one, unless
 /// another is already postponed.
 pub(super) fn product_of_free<T: Copy>(
     lists: &[Vec<T>],

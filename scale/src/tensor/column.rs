@@ -240,7 +240,7 @@ impl Integers {
         Self(Arc::new(Int64Array::from(self.to_i64().repeat(times))))
     }
 
-    /// Returns the integers as `i64`, so other indices can be computed from them.
+    /// Returns the integers as `i64`, so that other indices can be computed from them.
     pub fn to_i64(&self) -> Vec<i64> {
         if let Some(values) = self.0.as_primitive_opt::<Int32Type>() {
             values.values().iter().map(|&index| index.into()).collect()

@@ -68,7 +68,8 @@ impl Request {
 enum RequestState {
     Coming(Begun),
     Come(Value),
-    /// The first user has received the error, and the others request the value again.
+    /// The request failed or did not begin, so its users read the values directly. If the request is for a single
+    /// value, its first user gets the error instead.
     Failed,
 }
 
@@ -81,7 +82,7 @@ impl fmt::Debug for Ahead {
 }
 
 impl Ahead {
-    /// Makes an empty set of requests, which limits them to `limit` bytes.
+    /// Makes an empty set of requests for up to `limit` bytes together.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -117,7 +118,7 @@ pub(crate) struct Need {
 pub(crate) type Needs<'a> = Box<dyn Iterator<Item = Need> + 'a>;
 
 /// A value to request. `users` is the number of shards that need its chunk, or 0 for the index of a shard.
-pub(super) struct Asked {
+pub(super) struct WantedValue {
     pub(super) task: u64,
     pub(super) users: usize,
     pub(super) key: String,
@@ -126,9 +127,12 @@ pub(super) struct Asked {
     pub(super) bytes: usize,
 }
 
-/// Groups consecutive values, so that one request is enough for each group. The groups are ordered by their first
-/// value.
-fn groups(values: &[Asked], mut new: Vec<(usize, RequestKey)>) -> Vec<Vec<(usize, RequestKey)>> {
+/// Groups consecutive values of up to [`MAX_JOINED_BYTES`], so that one request is enough for each group. The groups
+/// are in the order of `values`.
+fn groups(
+    values: &[WantedValue],
+    mut new: Vec<(usize, RequestKey)>,
+) -> Vec<Vec<(usize, RequestKey)>> {
     new.sort_by(|(_, a), (_, b)| a.cmp(b));
     let mut groups: Vec<Vec<(usize, RequestKey)>> = Vec::new();
     let mut room = 0;
@@ -181,7 +185,7 @@ fn end(piece: Piece) -> Option<u64> {
     }
 }
 
-/// Keeps the answer to a request until it is dropped.
+/// Keeps the answer to a request until this value is dropped.
 struct WantedAnswer<'a> {
     ahead: &'a Ahead,
     key: RequestKey,
@@ -203,20 +207,20 @@ impl Drop for WantedAnswer<'_> {
 }
 
 /// The values that a reader will read, and those that it has requested.
-pub(super) struct Line<'a> {
+pub(super) struct ReadQueue<'a> {
     ahead: &'a Ahead,
     pub(super) cache: &'a Cache,
     /// The tasks with chunks that are not in `next` yet.
     tasks: VecDeque<(u64, Needs<'a>)>,
     /// The next chunks to request, each with its task.
     pub(super) next: VecDeque<(u64, Need)>,
-    /// The requested values, each with its task and its [`Asked::users`].
+    /// The requested values, each with its task and its [`WantedValue::users`].
     wanted: Vec<(u64, usize, WantedAnswer<'a>)>,
-    /// The last chunk that other threads also need. It is kept until it can be in the cache.
+    /// The request for the last chunk that other shards also need. It is kept until the chunk can be in the cache.
     used: Option<WantedAnswer<'a>>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ReadQueue<'a> {
     pub(super) fn new(ahead: &'a Ahead, cache: &'a Cache) -> Self {
         Self {
             ahead,
@@ -249,7 +253,7 @@ impl<'a> Line<'a> {
         None
     }
 
-    /// Removes a chunk that is being read from the next ones.
+    /// Removes the first chunk of `next` if it is the chunk that is being read.
     pub(super) fn pass(&mut self, at: &[usize]) {
         self.next.pop_front_if(|(_, need)| need.at == at);
     }
@@ -270,7 +274,7 @@ impl<'a> Line<'a> {
     }
 
     /// Returns whether none of the requested chunks has arrived.
-    pub(super) fn starves(&self) -> bool {
+    pub(super) fn has_no_answer(&self) -> bool {
         let requests = self.ahead.requests();
         let has_come =
             |wanted: &WantedAnswer<'_>| requests.get(&wanted.key).is_some_and(Request::has_come);
@@ -300,7 +304,7 @@ impl<'a> Line<'a> {
     pub(super) fn begin(
         &mut self,
         (source, place): (usize, &dyn Place),
-        values: &[Asked],
+        values: &[WantedValue],
     ) -> usize {
         let ahead = self.ahead;
         let mut requests = ahead.requests();
@@ -373,8 +377,8 @@ impl<'a> Line<'a> {
         Some(self.ahead.requests().get(&key)?.has_come())
     }
 
-    /// Waits for a requested value, and removes it. Also returns whether this is its first use. `None` if it was not
-    /// requested.
+    /// Waits for a requested value, and removes it. Also returns whether this is its first use. Returns `None` if the
+    /// value must be read directly, because it was not requested or a shared request failed.
     pub(super) fn take(
         &mut self,
         source: usize,
@@ -410,7 +414,7 @@ impl<'a> Line<'a> {
             (Some(bytes), Some(part)) => Some(bytes.slice(part)),
             (value, _) => value.clone(),
         };
-        // Other threads can take the chunk from here until it is in the cache.
+        // Other threads can take the chunk from this request until it is in the cache.
         self.used = (users > 1).then_some(wanted);
         Some(Ok((value, is_first)))
     }

@@ -4,12 +4,12 @@
 use super::Error;
 use std::fmt::Display;
 
-/// The purpose of memory, for an error.
+/// The purpose of memory, as an error describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose<T> {
     /// What the memory is for, such as "a shard".
     pub(crate) what: T,
-    /// What the user can do about it.
+    /// What the user can do if the machine lacks the memory.
     pub(crate) way_out: &'static str,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn too_large(bytes: usize, purpose: &Purpose<impl Display>) -> Error 
     ))
 }
 
-/// Returns this many zeros.
+/// Returns `bytes` zeros.
 pub(crate) fn zeros(bytes: usize, purpose: Purpose<impl Display>) -> Result<Vec<u8>, Error> {
     // `vec!` gets pages that the system has cleared, but ends the process if there is no memory. So the same size is
     // reserved first, and freed again.

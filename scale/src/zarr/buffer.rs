@@ -10,7 +10,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-/// The purpose of a shard's buffers, for errors.
+/// Describes a shard's buffers in errors about memory.
 pub(crate) const SHARD: Purpose<&str> = Purpose {
     what: "a shard",
     way_out: "make smaller shards with --shard",

@@ -78,8 +78,8 @@ impl Cache {
         bytes <= self.limit
     }
 
-    /// Returns the kept part of a chunk, if necessary after another thread has read it. If there is none, the caller
-    /// must read the chunk.
+    /// Returns the kept part of a chunk, after waiting for a thread that is reading the chunk. If no part is kept,
+    /// returns `Err`, and the caller must read the chunk.
     pub(super) fn take(&self, at: &[usize]) -> Result<Excerpt, Reading<'_>> {
         let mut kept = self.kept();
         loop {

@@ -31,7 +31,7 @@ impl Codec {
         });
         let other = ["adler32", "crc32", "crc32c", "fletcher32", "shuffle"];
         let compresses = |name: &str| !other.contains(&name.strip_prefix(PREFIX).unwrap_or(name));
-        // The first codec converts the array to bytes.
+        // The codecs before the bytes-to-bytes codecs do not compress.
         let others = codecs.bytes_to_bytes_codecs().len();
         match deflate_or_blosc {
             Some(codec) => codec,

@@ -7,8 +7,8 @@ use super::{Location, Piece, Place, metadata, place};
 use serde_json::Value;
 use std::path::Path;
 
-/// Returns a warning for each group around an array whose consolidated metadata lacks this array or describes another
-/// one, and for groups of Zarr V2. `written` is the array's `zarr.json`, which has just been written. Unreadable groups
+/// Returns a warning for each group around an array if the group's consolidated metadata does not describe the array,
+/// and for each group of Zarr V2. `written` is the array's `zarr.json`, which has just been written. Unreadable groups
 /// give no warning, because the array does not depend on them.
 pub fn stale(array: &Path, written: &Value) -> Vec<String> {
     let mut warnings = Vec::new();

@@ -12,12 +12,12 @@ struct Float8 {
     name: &'static str,
     /// The number of fraction bits.
     fraction: i32,
-    /// The exponent of the value 1.
+    /// The exponent bits of the number 1, as an integer.
     bias: i32,
     special: SpecialPatterns,
 }
 
-/// The bit patterns that are not numbers.
+/// The bit patterns that are infinities or NaN.
 enum SpecialPatterns {
     /// As in IEEE 754, patterns with the largest exponent are infinities and NaN.
     Ieee,
@@ -65,7 +65,7 @@ pub(super) fn is_float8(name: &str) -> bool {
     FLOAT8_FORMATS.iter().any(|float| float.name == name)
 }
 
-/// Returns the bits of the 8-bit float with this value, given as in Zarr's JSON, or `None` if there are none.
+/// Returns the bits of the 8-bit float with this value in Zarr's JSON, or `None` if the type does not have the value.
 pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
     let float = FLOAT8_FORMATS.iter().find(|float| float.name == name)?;
     let value = match value {
@@ -81,7 +81,7 @@ pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
         let found = float.value(*bits);
         found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan()
     };
-    // Among the NaNs of IEEE 754, this is the quiet one.
+    // If a type has several NaNs, as in IEEE 754, the quiet NaN is tried first.
     let quiet = (0x7f >> float.fraction << float.fraction) | 1 << (float.fraction - 1);
     [quiet].into_iter().chain(0..=255).find(is_it)
 }

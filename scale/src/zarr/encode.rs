@@ -7,12 +7,12 @@ use zarrs::{
     storage::Bytes,
 };
 
-/// The treatment of a chunk of a shard.
+/// The way in which a chunk of a shard is stored.
 #[derive(Clone, Debug)]
 pub(crate) enum Tile {
-    /// Its elements are encoded, or omitted if all have the fill value.
+    /// The chunk's elements are encoded, or omitted if all have the fill value.
     Decoded,
-    /// These bytes are stored unchanged.
+    /// These bytes are stored as the chunk, unchanged.
     Stored(Bytes),
     /// The chunk is not stored, so that all its elements have the fill value.
     Missing,
@@ -22,7 +22,8 @@ impl Target {
     /// Encodes a shard to `image`, on up to `threads` threads. Afterwards, the content of `decoded` and `tiles` is
     /// unspecified.
     ///
-    /// `decoded` has the elements of the shard, chunk by chunk, and `tiles` has the treatment of each chunk.
+    /// `decoded` has the elements of the shard, chunk by chunk, and `tiles` gives the way in which each chunk is
+    /// stored.
     ///
     /// # Errors
     ///
@@ -112,7 +113,7 @@ impl Target {
         })
     }
 
-    /// Removes the chunks that will not be stored from an image of decoded chunks. Returns lengths like
+    /// Removes the chunks that will not be stored from an image of decoded chunks. Returns the same lengths as
     /// [`Target::encode_tiles`].
     fn pack(&self, image: &mut Buffer, tiles: &[Tile]) -> Vec<Option<usize>> {
         let size = self.chunk_bytes();
@@ -150,7 +151,7 @@ impl Target {
             self.shard_bytes(),
             product(&self.shard) / product(&self.chunk),
         );
-        // The decoded size, plus room for the index and for chunks that become longer when compressed.
+        // The decoded size, plus space for the index and for chunks that become longer when compressed.
         decoded
             .saturating_add(decoded / 128)
             .saturating_add(chunks.saturating_mul(64))
@@ -158,9 +159,9 @@ impl Target {
     }
 }
 
-/// Appends the index of a shard, followed by a checksum. For each chunk, the index has its offset in the shard and its
-/// length, in bytes. Both are [`u64::MAX`] for a chunk that is not stored. [`super::Layout::metadata`] describes this
-/// form to readers.
+/// Appends the index of a shard, followed by a checksum. For each chunk, the index has the chunk's offset in the shard
+/// and its length, in bytes. Both are [`u64::MAX`] for a chunk that is not stored. [`super::Layout::metadata`]
+/// describes this form to readers.
 fn push_index(image: &mut Buffer, lengths: &[Option<usize>]) -> Result<(), Error> {
     let begin = image.len();
     let mut end = 0_u64;

@@ -48,9 +48,9 @@ impl Excerpt {
         }
     }
 
-    /// Copies a box of a chunk of this shape, with whole runs in the last dimension. Uses the chunk itself if the box
-    /// has more than half of its elements, because the copy would then take longer than allocating memory for the next
-    /// chunk.
+    /// Copies a box of a chunk of this shape. Along the last dimension, copies all positions from the box's first to
+    /// its last. Uses the chunk itself if the box has more than half of the chunk's elements, because the copy would
+    /// then take longer than allocating memory for the next chunk.
     pub(crate) fn cut(
         chunk: &Chunk,
         shape: &[usize],

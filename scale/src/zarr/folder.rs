@@ -10,9 +10,9 @@ use std::{
 };
 use zarrs::storage::{Bytes, byte_range::InvalidByteRangeError};
 
-/// A folder whose files are values.
+/// A folder in which each file is the value of a key.
 ///
-/// A job writes each file of its result in its own folder, and moves the file to its place when the file is
+/// A job writes each file of its result in a folder for this job, and moves the file to its place when the file is
 /// complete. When the job is over, this folder is removed, so a late task of the job cannot write into a later job's
 /// result.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Folder {
         match File::open(self.path(key)) {
             Ok(file) => {
                 let metadata = file.metadata()?;
-                // A folder also has a length, but no bytes.
+                // A folder can also be opened and has a length, but it has no bytes.
                 if metadata.is_dir() {
                     return Err(io::ErrorKind::IsADirectory.into());
                 }

@@ -1,6 +1,6 @@
 //! Reads the index of a shard, which records where its chunks are stored.
 //!
-//! `zarrs` also has such a type, but treats the index entry of an omitted chunk as the position of a chunk.
+//! `zarrs` also has a type for indexes, but it treats the entry of an omitted chunk as the position of a chunk.
 
 use super::{Piece, codec::Sharding, source::chunk_shape};
 use std::{borrow::Cow, fmt::Display};
@@ -15,15 +15,16 @@ use zarrs::{
 /// How the indexes of an array's shards are stored.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// For each chunk of a shard, in row-major order, the offset and the length of its stored bytes.
+    /// The shape of an index. For each chunk of a shard, in row-major order, an index has the offset and the length of
+    /// the chunk's stored bytes.
     shape: ChunkShape,
     pub(super) place: Piece,
     pub(super) bytes: usize,
 }
 
 impl Layout {
-    /// Describes the indexes of shards with this number of chunks in each dimension. Returns `None` if their lengths
-    /// differ.
+    /// Describes the indexes of shards with this number of chunks in each dimension. Returns `None` if the stored
+    /// length of an index is not fixed.
     pub(super) fn new(sharding: &Sharding, chunks: &[usize]) -> Option<Self> {
         let shape = chunk_shape(&[chunks, &[2]].concat()).ok()?;
         let (dtype, fill) = (data_type::uint64(), FillValue::from(u64::MAX));

@@ -22,7 +22,7 @@ fn scheme(name: &Path) -> Option<&str> {
 }
 
 /// Returns whether a name is a URL or the path of an existing folder. Such names are assumed to be stores, and all
-/// others files.
+/// other names are assumed to be files.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }

@@ -14,12 +14,12 @@ use zarrs::{
     plugin::PluginCreateError,
 };
 
-/// The error for a name of a group.
+/// The error for a name that belongs to a group instead of an array.
 pub(super) const GROUP: &str = "it is a group; name an array in it";
 
 const NO_OBJECT: &str = "its metadata is not an object of JSON";
 
-/// Converts a `zarr.json` to this form. Fails if it does not describe an array, or has unsupported codecs.
+/// Converts a `zarr.json` to Zarr V3 as specified. Fails if it does not describe an array, or has unsupported codecs.
 pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     if !metadata.is_object() {
         return Err(NO_OBJECT.to_owned());
@@ -41,7 +41,7 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     Ok(metadata)
 }
 
-/// Converts a `.zarray` and its `.zattrs` to this form. Fails like [`v3`].
+/// Converts a `.zarray` and its `.zattrs` to Zarr V3. Fails like [`v3`].
 pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value, String> {
     if !metadata.is_object() {
         return Err(NO_OBJECT.to_owned());
@@ -50,8 +50,8 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     let (fill, filters, compressor) = (take("fill_value"), take("filters"), take("compressor"));
     // The function `fill_value` converts the real value below. `zarrs` gets 0 instead, because it warns about null.
     metadata["fill_value"] = json!(0);
-    // A later check of the name shows whether this is an element type. TensorStore writes its own names for types that
-    // NumPy lacks, always in little-endian order.
+    // An unknown name is replaced for the conversion, and a later check rejects it if it is not an element type.
+    // TensorStore writes its own names for types that NumPy lacks, always in little-endian order.
     let dtype = &mut metadata["dtype"];
     let name = dtype
         .as_str()
@@ -85,7 +85,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     // The output of a filter can have another byte order than the array.
     let mut last_first = filters.iter().rev();
     let stored = last_first.find_map(|filter| element(filter["astype"].as_str()?));
-    // The converted codecs are the order of the dimensions, and the byte order.
+    // The converted codecs are `transpose`, if dimensions are permuted, and `bytes` with the byte order.
     let mut codecs = list(converted["codecs"].take());
     if let (Some((_, is_big)), Some(bytes)) = (stored, codecs.last_mut()) {
         let endian = if is_big { "big" } else { "little" };
@@ -104,7 +104,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     Ok(converted)
 }
 
-/// Replaces an element type that can only be moved by one that `zarrs` has. Returns the name of the original type.
+/// Replaces an 8-bit float type, which `zarrs` lacks, by `uint8`. Returns the name of the original type.
 pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
     let name = data_type(&metadata["data_type"]);
     if dtype::is_float8(&name) {
@@ -161,8 +161,8 @@ fn data_type(metadata: &Value) -> String {
     name.as_str().unwrap_or_default().to_owned()
 }
 
-/// Converts the codecs of a chunk to this form: first the codecs that change elements, then the one that converts them
-/// to bytes, and then the codecs that change bytes.
+/// Converts the codecs of a chunk to Zarr V3 and sorts them: first the codecs that change elements, then the codec that
+/// converts elements to bytes, and then the codecs that change bytes.
 fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
     let Value::Array(codecs) = codecs else {
         return Err("its codecs are not a list".to_owned());
@@ -219,8 +219,8 @@ fn make_codec(codec: &Value) -> Result<Codec, String> {
     })
 }
 
-/// Converts the fill value to this form. Writers store it as a number of another type, as a string, or as null if it
-/// does not matter.
+/// Converts a fill value to the form that Zarr V3 specifies for the type. Writers store it as a number of another type,
+/// as a string, or as null if it does not matter.
 fn fill_value(value: Value, data_type: &str) -> Value {
     if value.is_null() && dtype::is_float8(data_type) {
         return json!(0);
@@ -270,9 +270,9 @@ fn fill_value(value: Value, data_type: &str) -> Value {
     found.unwrap_or(value)
 }
 
-/// Returns the integer that a JSON number represents, if JSON represents it exactly.
+/// Returns a JSON number as an integer, or `None` if it may not be exactly an integer.
 fn integer(number: &Value) -> Option<Value> {
-    /// At and above this size, some integers have no 64-bit float.
+    /// Above this size, some integers have no 64-bit float.
     const EXACT_INTEGERS: f64 = (1_u64 << 53) as f64;
     if number.is_i64() || number.is_u64() {
         return Some(number.clone());

@@ -8,8 +8,8 @@
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | the location of a store: a folder, or a URL |
 //! | `store` | reads values under keys, and defines what every place for values must do |
-//! | `folder` | a folder as such a place |
-//! | `objects` | an object store as such a place |
+//! | `folder` | a folder as a place for values |
+//! | `objects` | an object store as a place for values |
 //! | `ahead` | requests to remote stores before their answers are needed |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |

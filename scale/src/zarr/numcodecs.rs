@@ -105,7 +105,7 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
                 json!({"level": level.unwrap_or(0), "checksum": checksum}),
             )
         }
-        // These levels only matter for encoding, and some are not valid in Zarr V3.
+        // The level only matters for encoding, and some levels are not valid in Zarr V3.
         "zlib" | "bz2" => named_codec(&name, json!({"level": 1})),
         "blosc" => {
             let unread =

@@ -14,19 +14,19 @@ const METADATA_KEYS: [&str; 2] = ["zarr.json", ".zarray"];
 /// The key of an array's attributes in Zarr V2.
 const ATTRIBUTES_KEY: &str = ".zattrs";
 
-/// An array, with the properties that `zarrs` does not know.
+/// An opened array, with the properties that `zarrs` does not provide.
 pub(super) struct Opened {
     pub(super) array: Array<Store>,
     pub(super) dtype: DType,
-    /// The name of its element type in Zarr V3.
+    /// The name of the element type in Zarr V3.
     pub(super) data_type: String,
     /// The fill value, as in Zarr's JSON.
     pub(super) fill: Value,
-    /// A checksum of its metadata.
+    /// A checksum of the array's metadata.
     pub(super) checksum: u32,
 }
 
-/// Opens an array.
+/// Opens the array with this path or URL.
 pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     let problem = |problem: &dyn Display| {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))
@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
         let key = StoreKey::new(key).map_err(|error| problem(&error))?;
         store.get(&key).map_err(unread)
     };
-    store.bring(&METADATA_KEYS).map_err(unread)?;
+    store.prefetch(&METADATA_KEYS).map_err(unread)?;
     let mut checksum = 0;
     let mut found = Vec::new();
     for key in METADATA_KEYS {
@@ -98,7 +98,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     Ok(Opened {
         array,
         dtype,
-        // Other types have several names.
+        // Types other than 8-bit floats can have several names, so the library's name is used.
         data_type: match dtype::is_float8(&data_type) {
             true => data_type,
             false => dtype.name().to_owned(),

@@ -2,7 +2,7 @@
 
 use super::{
     Ahead, Cache, Chunk, Codec, Error, Excerpt, Need, Needs, Piece, Store,
-    ahead::{Asked, Line},
+    ahead::{ReadQueue, WantedValue},
     allocate::{self, Purpose},
     codec::{self, Sharding},
     dtype, grid,
@@ -189,7 +189,7 @@ impl Source {
     }
 
     /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are
-    /// requested in advance, because that is done in the order in which they are needed.
+    /// requested in advance, because requests follow the order in which chunks are needed.
     pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
         !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
     }
@@ -208,8 +208,8 @@ impl Source {
         attributes
     }
 
-    /// Returns the name of each dimension, or `None` if it has none. In Zarr V2 they are in an attribute, as xarray
-    /// writes it.
+    /// Returns the name of each dimension, or `None` for a dimension without a name. In Zarr V2 the names are in an
+    /// attribute, as xarray writes it.
     pub fn dimension_names(&self) -> Vec<Option<String>> {
         let rank = self.shape.len();
         let attribute = || {
@@ -304,10 +304,10 @@ impl Source {
 
     /// Returns a reader that requests the chunks of a remote store in advance.
     pub(crate) fn reader_ahead<'a>(&'a self, ahead: &'a Ahead, cache: &'a Cache) -> Reader<'a> {
-        self.new_reader(self.is_far().then(|| Line::new(ahead, cache)))
+        self.new_reader(self.is_far().then(|| ReadQueue::new(ahead, cache)))
     }
 
-    fn new_reader<'a>(&'a self, line: Option<Line<'a>>) -> Reader<'a> {
+    fn new_reader<'a>(&'a self, line: Option<ReadQueue<'a>>) -> Reader<'a> {
         let store = Arc::new(Store::new(self.array.storage().place().clone()));
         let array = self.array.with_storage(store.clone());
         Reader {
@@ -331,8 +331,8 @@ pub struct Reader<'a> {
     array: Array<Store>,
     indexes: HashMap<Vec<u64>, Index>,
     chunks: u64,
-    /// The values to read from a remote store.
-    line: Option<Line<'a>>,
+    /// The reads from a remote store, in order. `None` if nothing is requested in advance.
+    line: Option<ReadQueue<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -341,7 +341,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn want(&mut self, task: u64, needs: Needs<'a>) {
         if let Some(line) = &mut self.line {
             line.add(task, needs);
-            self.look();
+            self.request_indexes();
         }
     }
 
@@ -353,8 +353,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Looks at the next chunks to read, and requests the indexes of their shards.
-    fn look(&mut self) {
-        let mut asked: Vec<Asked> = Vec::new();
+    fn request_indexes(&mut self) {
+        let mut asked: Vec<WantedValue> = Vec::new();
         while let Some(line) = &mut self.line
             && let Some((task, need)) = line.look()
         {
@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
                 index_of(self.source, &self.array, &self.indexes, line, &need.at)
                 && asked.iter().all(|asked| asked.key != key)
             {
-                asked.push(Asked {
+                asked.push(WantedValue {
                     task,
                     users: 0,
                     key,
@@ -381,9 +381,9 @@ impl<'a> Reader<'a> {
 
     /// Requests the next chunks to read, as many as fit into the memory. The chunk `at` is being read now.
     fn advance(&mut self, at: &[usize]) {
-        if self.line.as_ref().is_some_and(Line::is_low) {
-            self.look();
-            if !self.request_next() && self.line.as_ref().is_some_and(Line::starves) {
+        if self.line.as_ref().is_some_and(ReadQueue::is_low) {
+            self.request_indexes();
+            if !self.request_next() && self.line.as_ref().is_some_and(ReadQueue::has_no_answer) {
                 self.wait_for_indexes();
                 self.request_next();
             }
@@ -437,7 +437,7 @@ impl<'a> Reader<'a> {
                         ByteRange::FromStart(_, Some(length)) => usize::try_from(length),
                         _ => Ok(self.source.chunk_bytes()),
                     };
-                    let value = Asked {
+                    let value = WantedValue {
                         task,
                         users: need.users,
                         key: key.as_str().to_owned(),
@@ -467,7 +467,8 @@ impl<'a> Reader<'a> {
         has_indexes
     }
 
-    /// Returns the read for a chunk: the key of a value, and a piece of it. Returns `None` if the chunk is not stored.
+    /// Returns the read of a chunk: the key of a value, and a piece of the value. Returns `None` if the chunk is not
+    /// stored.
     fn request(&mut self, need: &Need) -> Result<Option<(StoreKey, Piece)>, Error> {
         let (key, place) = self.place(&need.at)?;
         let Some(place) = place else {
@@ -523,7 +524,7 @@ impl<'a> Reader<'a> {
         let reading = match cache.take(&key) {
             Err(reading) => reading,
             Ok(kept) if is_enough(&kept) => return self.passed(at).map(|()| kept),
-            // After an error, the shard for which the chunk was read is computed again.
+            // The task of this shard read the chunk before and failed. The kept part lacks the elements of this shard.
             Ok(_) => return self.chunk(at).map(Excerpt::whole),
         };
         let chunk = self.chunk(at)?;
@@ -531,8 +532,7 @@ impl<'a> Reader<'a> {
         Ok(Excerpt::whole(chunk))
     }
 
-    /// Continues with the next chunk after this one was found in the cache: cancels its request, and begins further
-    /// ones.
+    /// Passes over a chunk that was found in the cache: cancels its request, and begins further requests.
     fn passed(&mut self, at: &[usize]) -> Result<(), Error> {
         if self.line.is_some() {
             let (key, place) = self.place(at)?;
@@ -561,9 +561,9 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(elements), encoded))
     }
 
-    /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Returns
-    /// elements, and the index in the chunk of the first of them, because it can be cheaper to read more. Bytes that
-    /// are not decoded are not checked.
+    /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Can
+    /// return more elements, if reading them is cheaper. Also returns the index of the first returned element in the
+    /// chunk. Bytes that are not decoded are not checked.
     pub(crate) fn part(
         &mut self,
         at: &[usize],
@@ -694,7 +694,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the stored bytes of a chunk, `None` if it is missing. Also returns the key of the value that contains it.
+    /// Reads the stored bytes of a chunk, or `None` if it is missing. Also returns the key of the value that contains
+    /// it.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let (key, place) = self.place(at)?;
         self.advance(at);
@@ -706,7 +707,7 @@ impl<'a> Reader<'a> {
         Ok((key, encoded))
     }
 
-    /// Waits for a value that was requested in advance. `None` if it was not requested.
+    /// Waits for a value that was requested in advance. Returns `None` if the value was not requested.
     fn requested(
         &mut self,
         key: &StoreKey,
@@ -825,13 +826,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the index of a chunk's shard, if it must be read first: its key, its layout, and whether the answer to its
-/// request has arrived, or `None` if it was not requested.
+/// Returns the index of a chunk's shard if the index must be read before the chunk: its key, its layout, and whether
+/// the answer to its request has arrived, or `None` if it was not requested.
 fn index_of<'a>(
     source: &'a Source,
     array: &Array<Store>,
     known: &HashMap<Vec<u64>, Index>,
-    line: &Line<'_>,
+    line: &ReadQueue<'_>,
     at: &[usize],
 ) -> Option<(String, &'a index::Layout, Option<bool>)> {
     let (_, layout) = source.sharding.as_ref()?;
@@ -844,8 +845,8 @@ fn index_of<'a>(
     Some((key, layout, has))
 }
 
-/// Decodes these bytes of a chunk that has `length` bytes and was encoded by Blosc. Returns `None` if only decoding the
-/// whole chunk shows whether it is valid.
+/// Decodes these bytes of a chunk that has `length` bytes and was encoded by Blosc. Returns `None` if the chunk must be
+/// decoded as a whole, for example to find out whether it is valid.
 fn decoded_part(encoded: &[u8], length: usize, bytes: &Range<usize>) -> Option<Vec<u8>> {
     if blosc_validate(encoded) != Some(length) {
         return None;

@@ -24,7 +24,7 @@ pub(crate) const JOB_FOLDER: &str = ".wgslice";
 /// The key of the record of an unfinished job: JSON whose field `id` is the job's id.
 pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
 
-/// The bytes of a value, `None` if there is none.
+/// The bytes of a value, or `None` if the value does not exist.
 pub(crate) type Value = Option<Bytes>;
 
 /// A request in progress.
@@ -109,8 +109,8 @@ pub(crate) struct Piece {
     pub(crate) range: ByteRange,
     /// The required length of the whole value in bytes, if there is one.
     ///
-    /// For an uncompressed chunk, a part is read without the rest, so only the value's length can show that the value
-    /// is another chunk. Every place gets the length together with the bytes.
+    /// A part of an uncompressed chunk is read without the rest, so only the length of the value can show that the
+    /// value is not a chunk of this array. Every place gets the length together with the bytes.
     pub(crate) of: Option<u64>,
 }
 
@@ -126,7 +126,7 @@ impl Piece {
         Self { range, of: None }
     }
 
-    /// Returns a part of a piece that is counted from the value's start.
+    /// Returns the part of this piece with these bytes, or the whole piece if it is counted from the value's end.
     pub(super) fn part(self, bytes: &Range<usize>) -> Self {
         let begin = match self.range {
             ByteRange::FromStart(begin, _) => begin,
@@ -156,12 +156,12 @@ impl Piece {
     }
 }
 
-/// Parts of a range, with lengths in bytes. The first is at its beginning, and the last at its end.
+/// Equally spaced parts of a range of bytes. The range begins with the first part and ends with the last part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
-    /// The length of each part. Not 0.
+    /// The length of each part in bytes, at least 1.
     pub(crate) length: usize,
-    /// The distance between the starts of neighbouring parts.
+    /// The distance between the starts of neighbouring parts, in bytes.
     pub(crate) apart: usize,
 }
 
@@ -215,7 +215,7 @@ pub(crate) struct Store {
     delivered: AtomicU64,
     failure: Mutex<Option<io::Error>>,
     /// Values that have been read in advance, by their keys.
-    here: Mutex<HashMap<String, Value>>,
+    prefetched: Mutex<HashMap<String, Value>>,
 }
 
 impl Store {
@@ -224,20 +224,23 @@ impl Store {
             place,
             delivered: AtomicU64::new(0),
             failure: Mutex::default(),
-            here: Mutex::default(),
+            prefetched: Mutex::default(),
         }
     }
 
     /// Reads whole values of a remote store in parallel, so that they are available when they are read in order.
-    pub(crate) fn bring(&self, keys: &[&str]) -> Result<(), StorageError> {
+    pub(crate) fn prefetch(&self, keys: &[&str]) -> Result<(), StorageError> {
         let begun = keys.iter();
         let begun = begun.map(|key| (*key, self.place.begin(key, Piece::ALL)));
         let begun: Vec<_> = begun.collect();
         for (key, begun) in begun {
             if let Some(begun) = begun {
                 let value = self.received((begun.wait)().map(|value| (value, true)))?;
-                let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-                here.insert(key.to_owned(), value);
+                let mut prefetched = self
+                    .prefetched
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                prefetched.insert(key.to_owned(), value);
             }
         }
         Ok(())
@@ -269,8 +272,11 @@ impl Store {
     /// Reads a piece of a value with [`Place::read`], and counts its bytes.
     pub(crate) fn read(&self, key: &StoreKey, piece: Piece) -> Result<Value, StorageError> {
         if piece == Piece::ALL {
-            let here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(value) = here.get(key.as_str()) {
+            let prefetched = self
+                .prefetched
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some(value) = prefetched.get(key.as_str()) {
                 return Ok(value.clone());
             }
         }

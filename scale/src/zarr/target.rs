@@ -17,7 +17,7 @@ use zarrs::array::{Array, ArrayMetadata, ChunkShape, CodecChain};
 pub struct Layout {
     /// The type of the elements.
     pub dtype: DType,
-    /// The name of their type in Zarr V3. It differs from `dtype` if elements can only be moved.
+    /// The name of the element type in Zarr V3. It differs from the name of `dtype` if elements can only be moved.
     pub data_type: String,
     /// The shape of the array.
     pub shape: Vec<usize>,
@@ -29,7 +29,7 @@ pub struct Layout {
     pub codec: Codec,
     /// The fill value, as in Zarr's JSON.
     pub fill: Value,
-    /// The name of each dimension, or `None` if it has none.
+    /// The name of each dimension, or `None` for a dimension without a name.
     pub names: Vec<Option<String>>,
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 const COMMAND: &str = env!("CARGO_BIN_EXE_wgslice-scale");
 
-/// Processes must start within this time.
+/// The time within which processes must start.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The processes of a cluster. They are killed when this value is dropped.
@@ -139,7 +139,7 @@ impl Cluster {
         peak(self.scheduler.id())
     }
 
-    /// Returns how many times a task has failed for the last allowed time, according to the scheduler's log.
+    /// Returns how many times a task failed at its last allowed attempt, according to the scheduler's log.
     pub(crate) fn exhausted(&self) -> usize {
         let log = fs::read_to_string(self.logs.join("scheduler.log")).unwrap();
         log.matches("times, fail the stage").count()

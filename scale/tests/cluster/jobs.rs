@@ -18,7 +18,7 @@ use wgslice::{Backend, options::GatherOptions};
 
 const SHAPE: [usize; 3] = [40, 30, 20];
 
-/// A command on a cluster must end within this time, even if executors are lost.
+/// The time within which a command on a cluster must end, even if executors are lost.
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// Makes elements that differ from all their neighbours.

@@ -60,7 +60,7 @@ fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     (format!("{}/", folder.display()), images, pairs)
 }
 
-/// Computes a checksum of the elements of all columns, and of which rows are null.
+/// Computes a checksum of the elements of all columns. The checksum also covers which rows are null.
 fn checksum(batch: &RecordBatch) -> u32 {
     let mut sum = 0;
     for column in batch.columns() {
@@ -100,7 +100,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     let far = Engine::cluster(&cluster.url, 4).await.unwrap();
     let near = Engine::embedded(2).unwrap();
 
-    // 50 random slices.
+    // Compares 50 random slices.
     let mut random = Random::new(6);
     let mut agreed = 0;
     while agreed < 50 {
@@ -209,7 +209,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             "arrow.fixed_shape_tensor"
         );
 
-        // Both also survive a limit, a join and a grouping, with their shuffles.
+        // The shape and the dimension order also survive a limit, a join and a grouping, with their shuffles.
         for from in [
             format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
             format!(

@@ -18,7 +18,7 @@ use std::{
 use tempfile::TempDir;
 use wgslice_scale::job::faults;
 
-/// A command must end within this time, even if no server answers.
+/// The time within which a command must end, even if no server answers.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder for results, and a bucket with a server for it.

@@ -91,7 +91,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let named = said.errors.contains("::-1") && said.errors.contains("--overwrite");
     assert!(said.code == 2 && named, "{said:?}");
     assert_eq!(files(&result), before);
-    // The name of another array begins with the name of the result, but this array is not replaced with it.
+    // An array whose name begins with the result's name stays when the result is replaced.
     Known::numbers(&place.key("b.zarr2"), &[4], &[2]);
     let beside = files(&place.key("b.zarr2"));
     let said = place.run(&slice("::-2", &from, &to, &["--overwrite"]));

@@ -51,7 +51,7 @@ struct Shared {
     log: Vec<(String, String, u64)>,
     /// The time for which each answer is held back.
     delay: Duration,
-    /// The number of answers that are held back, and its maximum.
+    /// The number of answers that are held back, and the maximum of this number.
     held: usize,
     most: usize,
 }

@@ -102,8 +102,8 @@ fn chunks_of_a_bucket_are_requested_ahead_and_once() {
     assert!(most >= 8, "at most {most} requests were on their way");
 }
 
-/// One thread waits for many answers at the same time, and requests neighbours in a shard together, unless it lacks the
-/// memory for them.
+/// One thread waits for many answers at the same time, and requests neighbouring chunks of a shard together, unless it
+/// lacks the memory for them.
 #[test]
 fn one_thread_has_many_requests_on_their_way() {
     let place = Place::new();

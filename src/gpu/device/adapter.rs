@@ -21,17 +21,17 @@ pub enum SoftwareAdapters {
     Refuse,
 }
 
-/// Restricts which adapter is used.
+/// Options that restrict which adapter is used.
 ///
 /// On Linux without a display, listing adapters can print `error: XDG_RUNTIME_DIR is invalid or not set in the
-/// environment.`: Mesa's Vulkan layer `device_select` looks for the GPU of a Wayland display. The environment variable
-/// `NODEVICE_SELECT=1` turns the layer off.
+/// environment.` The cause is Mesa's Vulkan layer `device_select`, which looks for the GPU of a Wayland display. The
+/// environment variable `NODEVICE_SELECT=1` turns the layer off.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterOptions {
-    /// A part of the adapter's name, in upper or lower case. Default: `WGPU_ADAPTER_NAME`, or any name.
+    /// A part of the adapter's name; case is ignored. Default: `WGPU_ADAPTER_NAME`, or any name.
     pub name: Option<String>,
-    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If it is not set, Vulkan, Metal, Direct3D 12 and WebGPU,
-    /// and OpenGL only if the others have no adapter.
+    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If it is not set, Vulkan, Metal, Direct3D 12 and WebGPU
+    /// are searched, and OpenGL only if these have no adapter.
     pub backends: Option<Backends>,
     /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,

@@ -10,8 +10,8 @@ pub(crate) const VECTOR_BYTES: usize = 16;
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
 /// The value of [`Tuning::few_units`]. With a shared pipeline, lavapipe takes twice as long to look up a row of a walk,
-/// but compiling a pipeline for the walk takes about 20 ms. A GPU runs about this many invocations at the same time (an
-/// H100 270,000), so on a GPU the longer look-up only adds its latency.
+/// but compiling a pipeline for the walk takes about 20 ms. A large GPU runs more invocations than this at the same
+/// time (an H100 270,000), so on such a GPU the longer look-up only adds its latency.
 const FEW_UNITS: usize = 1 << 16;
 
 /// The numbers that differ between adapters. They do not affect the choice of a kernel.
@@ -22,7 +22,7 @@ pub(crate) struct Tuning {
     /// True if one invocation moves a whole tile in a loop, because starting invocations costs more than loops.
     pub(crate) loops: bool,
     /// Dispatches of fewer units than this share pipelines, which read the numbers of dimensions and coordinates at run
-    /// time. Other dispatches use pipelines that are compiled for the numbers of their walk.
+    /// time. For other dispatches, pipelines are compiled for these numbers.
     pub(crate) few_units: usize,
     /// At most this many contiguous rows of any length are moved by buffer copies.
     pub(crate) few_rows: usize,
@@ -50,9 +50,9 @@ impl Tuning {
         long_row: 16 << 10,
     };
 
-    /// Returns the numbers for an adapter. If the device allows fewer invocations in a workgroup, or has too little
-    /// workgroup memory, the number of invocations is the largest power of two that fits, but at least 64. A device
-    /// that does not allow 64 rejects the shaders.
+    /// Returns the numbers for an adapter. If the device's limits on invocations or workgroup memory are too low for
+    /// the usual workgroup, its size is the largest power of two that fits, but at least 64. A device that does not
+    /// allow 64 rejects the shaders.
     pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
             Self::SOFTWARE
@@ -158,8 +158,8 @@ impl BufferParts {
     }
 }
 
-/// The range that a dispatch binds of an argument of a move (its source, result or indices). The range is in one part
-/// of the argument: see [`BufferParts`].
+/// The range of a move's argument (source, result or indices) that a dispatch binds. It is in one part of the argument:
+/// see [`BufferParts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct BindingRange {
     /// The number of the bound part and of its buffer; the first is 0.

@@ -45,7 +45,7 @@ impl OpenDevice {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Fails if the device is lost. A poll does not always report a loss. In a browser this never fails, because
+    /// Fails if the device is lost, even if no poll has reported the loss. In a browser this never fails, because
     /// browsers report losses later.
     pub(crate) fn check_alive(&self, doing: &'static str) -> Result<(), Error> {
         let reason = match self.shared.lost.get() {
@@ -91,8 +91,8 @@ impl OpenDevice {
 }
 
 /// Runs `work`. Returns its outcome and the error that the device reports during `work`, if any. An out-of-memory error
-/// takes precedence, because it leaves invalid objects, and they cause the other errors. Browsers report errors later,
-/// to the device's handler of uncaptured errors.
+/// takes precedence, because it leaves invalid objects that cause the other errors. Browsers report errors later, to
+/// the device's handler of uncaptured errors.
 pub(in crate::gpu) fn run_in_error_scope<R>(
     device: &wgpu::Device,
     work: impl FnOnce() -> R,
@@ -179,7 +179,7 @@ mod tests {
     /// wgpu panics when a driver reports a lost device to a poll.
     #[test]
     fn a_panic_of_a_poll_is_an_error() {
-        // wgpu formats its message when it panics.
+        // The message is formatted, as in wgpu, so that the panic's payload is a `String`.
         let message = String::from("Error in Device::poll: Parent device is lost");
         let lost_device = poll_catching_panics(|| panic!("{message}"));
         assert!(

@@ -14,16 +14,16 @@ const LONG_ROW: usize = 4 << 10;
 /// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.
 const BOUNCE_BYTES: usize = 256 << 10;
 
-/// Writes the part of a slice's result that begins at byte `at` to `dest`.
+/// Fills `dest` with the bytes of a slice's result, starting at byte `at` of the result.
 pub(in crate::gpu) fn write_slice(
-    what: &Move,
+    step_move: &Move,
     source: &[u8],
     at: usize,
     mut dest: WriteOnly<'_, [u8]>,
 ) -> Result<(), Error> {
     let row_bytes = |walk: &Walk| walk.contiguous() * walk.unit;
     let is_long = |walk: &&Walk| walk.is_dense() && row_bytes(walk) >= LONG_ROW;
-    let long_walk = what.walk().filter(is_long);
+    let long_walk = step_move.walk().filter(is_long);
     let mut bounce = match long_walk {
         Some(_) => Vec::new(),
         None => zeroed(BOUNCE_BYTES.min(dest.len()))?,
@@ -40,7 +40,7 @@ pub(in crate::gpu) fn write_slice(
             }
             None => {
                 let bytes = left.min(BOUNCE_BYTES);
-                what.run_part(source, at, &mut bounce[..bytes])?;
+                step_move.run_part(source, at, &mut bounce[..bytes])?;
                 &bounce[..bytes]
             }
         };

@@ -46,7 +46,7 @@ pub(super) struct Shared {
     pub(super) limits: wgpu::Limits,
     pub(super) pool: Arc<BufferPool>,
     watcher: MappingWatcher,
-    /// The reason why the device was lost. Empty before a loss, and always for a caller's device.
+    /// The reason why the device was lost. Empty until a loss. On a caller's device it stays empty.
     pub(super) lost: OnceLock<String>,
 }
 

@@ -4,10 +4,10 @@
 //! page by page. On lavapipe, a slice of 113 MB took four times as long into a new buffer as into a buffer that was
 //! written before. With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
-//! The pool is bounded. It holds at most 64 buffers. Tensors and pooled buffers together hold no more bytes than the
-//! peak of tensors alone since the pool was last emptied (briefly more while a tensor is allocated). A buffer that the
-//! next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since the caller can
-//! hold a clone of it. If the device runs out of memory, the pool is emptied.
+//! The pool is bounded. It holds at most 64 buffers. Tensors and pooled buffers together hold at most as many bytes as
+//! tensors alone have held since the pool was last emptied (briefly more while a tensor is allocated). A buffer is
+//! freed if more than 32 requests in a row do not reuse it. A buffer that was exposed to the caller is not pooled,
+//! since the caller can hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::{Error, lock::lock};
 use std::{
@@ -18,8 +18,8 @@ use std::{
     },
 };
 
-/// A pooled buffer is freed if this many requests for buffers in a row do not reuse it. So a loop that creates and
-/// drops up to 32 tensors reuses all of their buffers.
+/// A pooled buffer is freed if more than this many requests for buffers in a row do not reuse it. So a loop that
+/// creates and drops up to 32 tensors reuses all of their buffers.
 const MAX_UNUSED_REQUESTS: u64 = 32;
 
 /// The maximum number of buffers that a pool keeps. It is small because each request searches all of them.
@@ -71,8 +71,8 @@ impl BufferPool {
         taken_buffer.map(|(buffer, _)| buffer)
     }
 
-    /// Calls `create`. If `create` runs out of memory and the pool holds buffers, empties the pool, calls `free`, which
-    /// makes the device free these buffers, and calls `create` once more.
+    /// Calls `create`. If it runs out of memory and the pool holds buffers, empties the pool and calls `free`, so that
+    /// the device frees these buffers. Then calls `create` once more.
     pub(in crate::gpu) fn make_room<B>(
         &self,
         mut create: impl FnMut() -> Result<B, Error>,

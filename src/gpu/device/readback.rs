@@ -184,7 +184,7 @@ impl MappingWatcher {
         }
     }
 
-    /// Returns the mappings that were added since the last call, or `None` if there are none; then the thread ends.
+    /// Returns the mappings that were added since the last call, or `None` if none were added, which ends the thread.
     fn next(&self) -> Option<Vec<Arc<Mutex<Mapping>>>> {
         let mut mappings = lock(&self.0);
         let added = mappings.take().filter(|added| !added.is_empty())?;

@@ -1,10 +1,9 @@
 //! Slots of device memory for reports and uniforms, which dispatches bind by dynamic offsets.
 //!
 //! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. The commands that bind a slot hold it
-//! until they finish or are dropped. A report also holds its slot until it is read, and the kept dispatches of a move
-//! hold the slots of its uniforms. When no slot of a strip is held, one write clears the strip, and its slots can be
-//! lent again. So recording creates at most one strip for every 64 slots, and stops creating strips when there are
-//! enough.
+//! until they finish or are dropped. A report also holds its slot until it is read, and kept dispatches hold the slots
+//! of their uniforms. When no slot of a strip is held, one write clears the strip, and its slots can be lent again. So
+//! recording creates at most one strip for every 64 slots, and none if an old strip can be reused.
 
 use super::{failure::run_in_error_scope, group::bind_group};
 use crate::lock::lock;
@@ -58,8 +57,8 @@ impl Slot {
     }
 }
 
-/// Holds the slots that a dispatch binds until its commands finish or are dropped. One call holds both slots, because
-/// each call costs wgpu an allocation.
+/// Holds the two slots of a dispatch until its commands finish or are dropped. One call holds both slots, because each
+/// call costs wgpu an allocation.
 pub(in crate::gpu) fn hold_slots(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
     pass.on_submitted_work_done(move || drop(slots));
 }
@@ -161,7 +160,7 @@ impl Slots {
             return Arc::clone(strip);
         }
         let make = || SlotStrip::new(&self.device, &layout(), self.slot);
-        // `exists` is false if the strip could not be made.
+        // The error is not needed: `exists` is false if the strip could not be made.
         let strip = Arc::new(run_in_error_scope(&self.device, make).0);
         if strip.exists {
             all.push(Arc::clone(&strip));

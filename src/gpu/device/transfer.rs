@@ -20,7 +20,7 @@ const PART_ALIGNMENT: u64 = 256;
 /// not grow with the tensor, and the operating system maps their pages only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
-/// Returns the size of a buffer for `bytes` bytes. It is padded to whole vectors, which shaders bind, and is never 0.
+/// Returns the size of a buffer for `bytes` bytes: a positive number of whole vectors, because shaders bind vectors.
 pub(crate) fn padded_size(bytes: usize) -> u64 {
     bytes.max(1).next_multiple_of(VECTOR_BYTES) as u64
 }
@@ -96,8 +96,8 @@ const CHECKED_FROM_BYTES: u64 = 1 << 20;
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
 const TUPLES_MULTIPLE: u64 = 80_640;
 
-/// Returns the size in bytes of each part except the last: at most `most`, unless that is below 256. `row_bytes` is the
-/// size of a row of the innermost dimension.
+/// Returns the size in bytes of each part except the last: at most `most`, unless `most` is below 256. `row_bytes` is
+/// the size of a row of the innermost dimension.
 ///
 /// An index tuple must not be split between two buffers, and a tensor can be reshaped before it is used as indices. If
 /// `most` allows it, as on all real devices, parts therefore have whole tuples of up to 10 integers. They also have

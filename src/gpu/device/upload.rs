@@ -19,18 +19,22 @@ const PIECE_BYTES: usize = 2 << 20;
 const MAX_SUBMITTED: usize = 2;
 
 impl OpenDevice {
-    /// Uploads the slice of `source` that `what` describes. The host packs the slice while it copies it to memory that
+    /// Uploads the slice of `source` that `step_move` describes. The host packs the slice while copying it to memory that
     /// the device reads.
-    pub(crate) fn upload_slice_of(&self, what: &Move, source: &[u8]) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate_array(what.shape(), what.dtype.size())?;
-        let bytes = what.result_bytes();
+    pub(crate) fn upload_slice_of(
+        &self,
+        step_move: &Move,
+        source: &[u8],
+    ) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate_array(step_move.shape(), step_move.dtype.size())?;
+        let bytes = step_move.result_bytes();
         let mut under_way = VecDeque::new();
         let mut at = 0;
         while at < bytes {
             let mut view = self.staging_memory(&dest, at, PIECE_BYTES.min(bytes - at))?;
-            // A view consists of whole words.
+            // The view has whole words, so it can be longer than the remaining bytes.
             let piece = view.len().min(bytes - at);
-            write_slice(what, source, at, view.slice(..piece))?;
+            write_slice(step_move, source, at, view.slice(..piece))?;
             self.run_guarded(DOING_UPLOAD, || drop(view))?;
             at += piece;
             // A tensor of a single piece needs no submission here: the next submission by any caller copies it.
@@ -46,8 +50,8 @@ impl OpenDevice {
         Ok(dest)
     }
 
-    /// Returns staging memory for bytes `at..at + bytes` of a tensor, or only for the first of them if they are in
-    /// several buffers.
+    /// Returns staging memory for bytes `at..at + bytes` of a tensor. If these bytes are in several buffers, the memory
+    /// is only for the bytes in the first of these buffers.
     fn staging_memory(
         &self,
         dest: &DeviceBytes,

@@ -17,7 +17,7 @@ pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) needed: u64,
     /// True if bind groups of the buffers can be kept: see [`Cache`](super::cache::Cache). False for the buffers of
     /// tensors, for the scratch memory of scatters, and for buffers that no later recording uses.
-    pub(in crate::gpu) callers: bool,
+    pub(in crate::gpu) keeps_groups: bool,
     /// The tensor that owns the buffers. `None` if no tensor owns them.
     pub(in crate::gpu) tensor: Option<&'a DeviceBytes>,
 }
@@ -30,7 +30,7 @@ impl<'a> Argument<'a> {
         parts: BufferParts::ONE_PART,
         passed: 0,
         needed: 0,
-        callers: false,
+        keeps_groups: false,
         tensor: None,
     };
 
@@ -48,7 +48,7 @@ impl<'a> Argument<'a> {
             },
             passed: passed.size(),
             needed: needed as u64,
-            callers: true,
+            keeps_groups: true,
             tensor: None,
         }
     }
@@ -60,7 +60,7 @@ impl<'a> Argument<'a> {
         needed: usize,
     ) -> Self {
         Self {
-            callers: false,
+            keeps_groups: false,
             ..Self::passed_buffer(name, passed, needed)
         }
     }
@@ -74,7 +74,7 @@ impl<'a> Argument<'a> {
             parts: tensor.parts,
             passed: bytes,
             needed: bytes,
-            callers: false,
+            keeps_groups: false,
             tensor: Some(tensor),
         }
     }

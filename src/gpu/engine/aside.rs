@@ -15,8 +15,8 @@ use crate::{
 };
 use std::{ops::Range, slice};
 
-/// Copies of arguments begin at multiples of this many bytes in scratch memory, so that elements of up to 16 bytes stay
-/// aligned.
+/// An argument and its copy in scratch memory have the same offset modulo this many bytes, so that elements of up to 16
+/// bytes stay aligned.
 const PLACE_ALIGNMENT: u64 = 256;
 
 /// The place in scratch memory of a copy that is read instead of an argument.
@@ -33,7 +33,7 @@ impl Engine {
     /// result has `None` for an argument that is not copied.
     pub(super) fn allocate_copies(
         &self,
-        what: &Move,
+        step_move: &Move,
         source: &Argument<'_>,
         indices: Option<&Argument<'_>>,
         dest: &Argument<'_>,
@@ -44,19 +44,21 @@ impl Engine {
             first_buffer.is_some_and(|buffer| dest.buffers.contains(buffer))
         };
         let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
-        if source.is_none() && indices.is_none() || what.result_bytes() == 0 {
+        if source.is_none() && indices.is_none() || step_move.result_bytes() == 0 {
             return Ok([None, None]);
         }
         dest.check_words()?;
-        let source_range = reached_range(what, Side::Source);
-        let indices_range = 0..what.walk().map_or(0, |_| what.index_bytes() as u64);
+        let source_range = reached_range(step_move, Side::Source);
+        let indices_range = 0..step_move
+            .walk()
+            .map_or(0, |_| step_move.index_bytes() as u64);
         let mut size = 0;
         let mut copied_place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
             let Some(argument) = argument else {
                 return Ok(None);
             };
             argument.check_words()?;
-            check_apart(argument, &read, dest, &written_range(what))?;
+            check_apart(argument, &read, dest, &written_range(step_move))?;
             let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
             // An empty argument also needs a place inside the memory.
             size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
@@ -95,7 +97,7 @@ impl Engine {
                 offset: place.offset,
                 ..BufferParts::ONE_PART
             },
-            callers: false,
+            keeps_groups: false,
             ..argument
         };
         if !read.is_empty() {
@@ -143,15 +145,20 @@ pub(super) fn check_steps(
         let to = plan
             .steps()
             .filter(|(_, step)| step.to == Operand::Output(m));
-        let Some(written) = to.map(|(what, _)| written_range(what)).fold(None, union) else {
+        let Some(written) = to
+            .map(|(step_move, _)| written_range(step_move))
+            .fold(None, union)
+        else {
             continue;
         };
         let numbered_inputs = inputs.iter().enumerate();
         for (n, input) in numbered_inputs.filter(|(_, input)| shares(input, dest)) {
             let operand = Operand::Input(n);
-            let reads = plan.steps().filter_map(|(what, step)| match step {
-                step if step.from == operand => Some(reached_range(what, Side::Source)),
-                step if step.by.as_ref() == Some(&operand) => Some(0..what.index_bytes() as u64),
+            let reads = plan.steps().filter_map(|(step_move, step)| match step {
+                step if step.from == operand => Some(reached_range(step_move, Side::Source)),
+                step if step.by.as_ref() == Some(&operand) => {
+                    Some(0..step_move.index_bytes() as u64)
+                }
                 _ => None,
             });
             if let Some(read) = reads.fold(None, union) {
@@ -183,31 +190,31 @@ fn check_apart(
 }
 
 /// Describes the cost of a source in the buffer of the destination, for a move that changes its destination in place.
-pub(in crate::gpu) fn describe_cost(what: &Move) -> Option<String> {
-    let bytes = reached_range(what, Side::Source);
+pub(in crate::gpu) fn describe_cost(step_move: &Move) -> Option<String> {
+    let bytes = reached_range(step_move, Side::Source);
     let bytes = counted(
         usize::try_from(bytes.end - bytes.start).ok()?,
         "byte",
         "bytes",
     );
-    (what.is_in_place() && what.walk().is_some()).then(|| {
+    (step_move.is_in_place() && step_move.walk().is_some()).then(|| {
         format!("; from a source in the same buffer, {bytes} go through scratch memory first")
     })
 }
 
 /// Returns the range from the first to the last byte that a move can write in its destination.
-fn written_range(what: &Move) -> Range<u64> {
-    match what.effect() {
-        Effect::Update => reached_range(what, Side::Dest),
-        Effect::Scatter(Scatter { fresh: false, .. }) if what.walk().is_none() => 0..0,
-        _ => 0..what.result_bytes() as u64,
+fn written_range(step_move: &Move) -> Range<u64> {
+    match step_move.effect() {
+        Effect::Update => reached_range(step_move, Side::Dest),
+        Effect::Scatter(Scatter { fresh: false, .. }) if step_move.walk().is_none() => 0..0,
+        _ => 0..step_move.result_bytes() as u64,
     }
 }
 
 /// Returns the range from the first to the last byte that a move's walk can access in the source or the destination:
 /// see `side`.
-fn reached_range(what: &Move, side: Side) -> Range<u64> {
-    let Some(walk) = what.walk() else {
+fn reached_range(step_move: &Move, side: Side) -> Range<u64> {
+    let Some(walk) = step_move.walk() else {
         return 0..0;
     };
     let Range { start, end } = walk.span(side);

@@ -14,8 +14,8 @@
 //! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and the lowest and the
 //!    highest unit that any row writes are in the destination's binding. Offsets are sums of digits times strides, so
 //!    the extremes occur where each digit is 0 or at its maximum. A coordinate can add any position of its window;
-//!    `add` and `lies_inside` reject all other positions. For the kernels that combine, rows and slices are one
-//!    dimension each, `pitch` units apart.
+//!    `add` and `lies_inside` reject all other positions. For the kernels that combine, neighbouring rows and
+//!    neighbouring slices are `pitch` units apart.
 //! 5. **Dense results.** `copy_words` writes its groups in the order of rows, starting with group 0.
 //! 6. **Tuples.** The words of all index tuples are in their binding, and no column is beyond a tuple.
 //! 7. **Words.** Kernels for small elements load and store whole words. Every word that contains a byte of a source or
@@ -152,17 +152,20 @@ fn word_access(binding: usize, first: u32, count: i128) -> Access {
 
 /// Returns the place and the size in bytes of each argument, in the order of the arguments' numbers.
 pub(super) fn argument_memory(
-    what: &Move,
+    step_move: &Move,
     places: &ArgumentPlaces,
     scratch: u64,
 ) -> Vec<(BufferParts, u64)> {
-    let indices = match what.effect() {
+    let indices = match step_move.effect() {
         Effect::Find(_) => COUNT_BYTES,
-        _ => what.index_bytes(),
+        _ => step_move.index_bytes(),
     };
-    let conversion = what.conversion.as_ref().and_then(|of| of.table.as_ref());
+    let conversion = step_move
+        .conversion
+        .as_ref()
+        .and_then(|of| of.table.as_ref());
     let tables = conversion.map_or(0, |table| 4 * table.entries.len());
-    let move_bytes = [what.source_bytes(), what.result_bytes(), indices];
+    let move_bytes = [step_move.source_bytes(), step_move.result_bytes(), indices];
     let [source, dest, indices] = move_bytes.map(|bytes| bytes as u64);
     let sizes = [source, dest, indices, scratch, tables as u64];
     let sizes = sizes.into_iter().enumerate();
@@ -174,11 +177,11 @@ pub(super) fn argument_memory(
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
 pub(super) fn check_cut(
     reach: &DispatchLimits,
-    what: &Move,
+    step_move: &Move,
     places: &ArgumentPlaces,
     cut: &Cut,
 ) -> Result<(), Refusal> {
-    let memory = argument_memory(what, places, cut.scratch);
+    let memory = argument_memory(step_move, places, cut.scratch);
     for dispatch in cut.dispatches() {
         check_dispatch(reach, &memory, dispatch)
             .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
@@ -286,7 +289,8 @@ fn check_grid(
     };
     let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
         && constant_value(dispatch, Constant::ByRows)? == 0;
-    // A group of lanes moves one segment of a row or, in some kernels, of an element.
+    // A group of lanes moves one segment of an owner: a row or, in some kernels, a slice, a word or a group of
+    // elements.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (divide_up(rows * run + head, 4), 1),
         Kernel::Convert if is_short => (units_of_all, 1),

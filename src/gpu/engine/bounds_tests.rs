@@ -8,12 +8,12 @@ use super::{
     uniforms::{NO_NUMBER, SearchWords, Uniforms, WalkWords},
 };
 
-/// Returns whether a dispatch's kernel reads a certain word of its uniforms.
+/// A function that returns whether a dispatch's kernel reads a certain word of its uniforms.
 type ReadsWord<W> = fn(&Dispatch, &W) -> bool;
 
 type WordOf<W> = fn(&mut W) -> &mut u32;
 
-/// Faults. Each adds a number to a word of the uniforms, which makes the dispatch invalid.
+/// A list of faults. Each fault adds a number to a word of the uniforms, which makes the dispatch invalid.
 type WordFaults<W> = [(ReadsWord<W>, WordOf<W>, u32)];
 
 const READS_POSITIONS: ReadsWord<SearchWords> = |dispatch, _| {
@@ -102,9 +102,9 @@ fn every_fault_is_refused() {
         let cut = gpu.engine.cut_move(&tested_move, &places).unwrap();
         check_cut(reach, &tested_move, &places, &cut).unwrap();
         let memory = argument_memory(&tested_move, &places, cut.scratch);
-        let refuse = |what: &str, broken: &Dispatch| {
+        let refuse = |step_move: &str, broken: &Dispatch| {
             let refused = check_dispatch(reach, &memory, broken).is_err();
-            assert!(refused, "{what}: {tested_move}\n{broken:#?}");
+            assert!(refused, "{step_move}: {tested_move}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {
             let mut shortened = dispatch.clone();

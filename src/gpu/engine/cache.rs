@@ -1,5 +1,5 @@
-//! Keeps the works and bind groups of plans that were recorded recently. A work is the dispatches of a move, with their
-//! pipelines and uniforms.
+//! Keeps the works and bind groups of plans that were recorded recently. A work consists of the dispatches of a move,
+//! with their pipelines and uniforms.
 //!
 //! A [`Work`] is kept from its first use. Bind groups are different: a bind group keeps its buffers alive, and wgpu
 //! neither reports when the caller drops a buffer nor has weak references. So bind groups are kept only for buffers
@@ -72,15 +72,15 @@ impl Cache {
     /// dispatches is kept only if `keeps` is true.
     pub(super) fn cached_work(
         &self,
-        what: &Move,
+        step_move: &Move,
         places: ArgumentPlaces,
         keeps: bool,
         make: impl FnOnce() -> Result<Work, Error>,
     ) -> Result<Arc<Work>, Error> {
-        let hash = BuildHasherDefault::<WordHasher>::default().hash_one((what, places));
+        let hash = BuildHasherDefault::<WordHasher>::default().hash_one((step_move, places));
         if let Some(Entry::Work(work)) = lock(&self.0).find_entry(hash)
             && work.places == places
-            && *work.what == *what
+            && *work.step_move == *step_move
         {
             return Ok(Arc::clone(work));
         }
@@ -101,7 +101,7 @@ impl Cache {
     ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
         if !work.has_uniforms()
             || !work.is_small()
-            || !arguments.iter().all(|argument| argument.callers)
+            || !arguments.iter().all(|argument| argument.keeps_groups)
         {
             return make();
         }
@@ -212,8 +212,8 @@ impl RecentEntries {
     }
 }
 
-/// Hashes the keys of [`Cache`]. It also hashes these hashes again for the hash table. It must be fast, because every
-/// recorded operation hashes a few words. A collision only costs time.
+/// A hasher for the keys of [`Cache`]. The hash table uses it again for the resulting hashes. It must be fast, because
+/// every recorded operation hashes a few words. A collision only costs time.
 #[derive(Debug, Default)]
 struct WordHasher(u64);
 

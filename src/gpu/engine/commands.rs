@@ -85,7 +85,8 @@ struct WorkWithGroups {
     groups: Arc<[wgpu::BindGroup]>,
     /// The memory in which the steps of a scatter or a search leave results for later steps.
     scratch: Option<wgpu::Buffer>,
-    /// If only dispatches are allowed: for each pass, the dispatches that first clear this memory.
+    /// In an open pass, which takes only dispatches: the dispatches that clear this memory, for each pass that needs it
+    /// cleared.
     zeros: Vec<Self>,
 }
 
@@ -93,7 +94,7 @@ impl Commands<'_> {
     /// Returns the move of the commands' work, if the commands are dispatches.
     pub(super) fn dispatched_move(&self) -> Option<Arc<Move>> {
         match &self.how {
-            Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.what)),
+            Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.step_move)),
             _ => None,
         }
     }
@@ -111,7 +112,7 @@ impl Engine {
     /// Returns the commands of a search for the true elements of a mask.
     pub(super) fn search_commands<'a>(
         &self,
-        what: &Move,
+        step_move: &Move,
         ready: &[Arc<Work>],
         mask: Argument<'a>,
         rows: Argument<'a>,
@@ -124,9 +125,9 @@ impl Engine {
             one.check_apart(other)?;
         }
         Ok(Commands {
-            operation: what.name(),
+            operation: step_move.name(),
             how: Recipe::Dispatches(self.work_with_groups(
-                what,
+                step_move,
                 ready,
                 &[mask, rows, count],
                 false,
@@ -136,15 +137,15 @@ impl Engine {
         })
     }
 
-    /// Returns whether a move without tuples is recorded without a dispatch.
+    /// Returns whether a move has no tuples and is recorded without a dispatch.
     pub(super) fn is_copied(
         &self,
-        what: &Move,
+        step_move: &Move,
         source: &Argument<'_>,
         dest: &Argument<'_>,
     ) -> bool {
-        let route = choose_route(what, &self.reach.tuning, can_copy(source, dest));
-        what.tuples().is_none() && !matches!(route, Route::Dispatches)
+        let route = choose_route(step_move, &self.reach.tuning, can_copy(source, dest));
+        step_move.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
     /// Chooses the commands of a move. `arguments` are the source, the result and, if the move has them, the index
@@ -152,16 +153,16 @@ impl Engine {
     /// `ready` if one fits. All errors of recording occur here, so a failed call leaves the encoder unchanged.
     pub(in crate::gpu) fn choose_commands<'a>(
         &self,
-        what: &Move,
+        step_move: &Move,
         ready: &[Arc<Work>],
         arguments: &[Argument<'a>],
         copies: bool,
     ) -> Result<Commands<'a>, Error> {
         let (source, dest) = (arguments[SOURCE], arguments[DEST]);
-        let recipe = match (what.tuples(), arguments.get(INDICES)) {
+        let recipe = match (step_move.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
-                let (moves, bytes) = (what.walk().is_some(), what.result_bytes());
-                let is_nothing = match what.effect() {
+                let (moves, bytes) = (step_move.walk().is_some(), step_move.result_bytes());
+                let is_nothing = match step_move.effect() {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
                         if scatter.fresh && !moves && bytes > 0 {
@@ -174,22 +175,22 @@ impl Engine {
                         }
                         !moves
                     }
-                    _ => bytes == 0 || what.is_in_place() && !moves,
+                    _ => bytes == 0 || step_move.is_in_place() && !moves,
                 };
                 if is_nothing {
                     Recipe::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
-                    if let Some(rule) = CombineRule::from_move(what)? {
+                    if let Some(rule) = CombineRule::from_move(step_move)? {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
-                    Recipe::Dispatches(self.work_with_groups(what, ready, arguments, !copies)?)
+                    Recipe::Dispatches(self.work_with_groups(step_move, ready, arguments, !copies)?)
                 }
             }
             _ => {
                 let copies = copies && can_copy(&source, &dest);
-                let route = choose_route(what, &self.reach.tuning, copies);
+                let route = choose_route(step_move, &self.reach.tuning, copies);
                 if !matches!(route, Route::Nothing) {
                     source.check_sizes(&dest)?;
                 }
@@ -200,13 +201,15 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        Recipe::Dispatches(self.work_with_groups(what, ready, arguments, false)?)
+                        Recipe::Dispatches(
+                            self.work_with_groups(step_move, ready, arguments, false)?,
+                        )
                     }
                 }
             }
         };
         Ok(Commands {
-            operation: what.name(),
+            operation: step_move.name(),
             how: recipe,
             source,
             dest,
@@ -233,18 +236,18 @@ impl Engine {
         }
     }
 
-    /// Returns the dispatches of a move with a non-empty result, and their bind groups for these arguments and for the
+    /// Returns the dispatches of a move with a non-empty result, and their bind groups. The bind groups also bind the
     /// memory between the steps of a scatter or a search. The engine owns this memory and uses it for every recording,
     /// because wgpu runs submissions in order. If `in_pass` is true, dispatches clear the memory, because an open pass
     /// takes no other commands.
     fn work_with_groups(
         &self,
-        what: &Move,
+        step_move: &Move,
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
         in_pass: bool,
     ) -> Result<WorkWithGroups, Error> {
-        let work = self.work_of(what, ready, arguments)?;
+        let work = self.work_of(step_move, ready, arguments)?;
         if work.scratch == 0 {
             return Ok(WorkWithGroups {
                 groups: self.bind_groups(&work, arguments)?,
@@ -280,7 +283,7 @@ impl Engine {
     /// the result and, for a gather or a scatter, the index tuples.
     pub(super) fn work_of(
         &self,
-        what: &Move,
+        step_move: &Move,
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
@@ -296,10 +299,10 @@ impl Engine {
         };
         let prepared = ready
             .iter()
-            .find(|work| work.places == places && *work.what == *what);
+            .find(|work| work.places == places && *work.step_move == *step_move);
         match prepared {
             Some(work) => Ok(Arc::clone(work)),
-            None => self.make_work(what, places, false),
+            None => self.make_work(step_move, places, false),
         }
     }
 
@@ -361,8 +364,8 @@ impl Engine {
         self.cache.cached_groups(work, arguments, make)
     }
 
-    /// Returns the error for arguments that wgpu rejected when it made bind groups. If one buffer is the cause, the
-    /// error names it.
+    /// Returns the error for arguments that wgpu rejected when it made bind groups. If the buffer of one argument is
+    /// the cause, the error names this argument.
     fn bind_group_error(&self, arguments: &[Argument<'_>], error: Error) -> Error {
         let Error::Device { .. } = error else {
             return error;
@@ -414,13 +417,13 @@ impl Engine {
 /// For a move that converts, checks that its source begins at a multiple of the element size and its result at a
 /// multiple of a word.
 pub(in crate::gpu) fn check_conversion(
-    what: &Move,
+    step_move: &Move,
     source: &Argument<'_>,
     dest: &Argument<'_>,
 ) -> Result<(), Error> {
-    if what.conversion.is_none() {
+    if step_move.conversion.is_none() {
         return Ok(());
     }
-    source.check_multiple(what.source_dtype().size(), "converted")?;
+    source.check_multiple(step_move.source_dtype().size(), "converted")?;
     dest.check_multiple(4, "converted")
 }

@@ -2,8 +2,8 @@
 //!
 //! | adapter | few rows | long rows | reason |
 //! |---|---|---|---|
-//! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, in addition to moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
-//! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
+//! | software | up to 16 rows | at least 16 KiB each | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, in addition to moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
+//! | GPU | 1 row | at least 1 MiB each | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
 use super::{argument::Argument, caps::Tuning};
 use crate::{moves::Effect, moves::Move, walk::Walk};
@@ -11,10 +11,11 @@ use wgpu::{BufferUsages, CommandEncoder};
 
 /// Returns whether buffer copies replace the dispatches of a move with this walk, provided that [`can_copy`] accepts
 /// the arguments.
-pub(super) fn is_copied(what: &Move, walk: &Walk, tuning: &Tuning) -> bool {
+pub(super) fn is_copied(step_move: &Move, walk: &Walk, tuning: &Tuning) -> bool {
     let row = walk.contiguous();
-    let keeps_elements = what.conversion.is_none() && walk.columns == 0;
-    let is_plain_copy = matches!(what.effect(), Effect::Make | Effect::Update) && keeps_elements;
+    let keeps_elements = step_move.conversion.is_none() && walk.columns == 0;
+    let is_plain_copy =
+        matches!(step_move.effect(), Effect::Make | Effect::Update) && keeps_elements;
     let is_one = walk.units() == 1;
     is_plain_copy
         && walk.coordinates.is_empty()

@@ -58,7 +58,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// Fails if the device cannot bind the tables of a conversion, or count the elements that share them.
+    /// Fails if the device cannot bind the tables of a conversion, or if shaders cannot count the elements that share
+    /// them.
     fn check_tables(&self) -> Result<(), Error> {
         let conversion = self.conversion.map(|(conversion, _)| conversion);
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
@@ -101,7 +102,7 @@ impl Cutter<'_> {
     }
 
     /// Returns the dispatch of a walk, or the limit that the walk exceeds.
-    fn make_dispatch(&self, walk: &Walk, from_move: usize) -> Result<WalkDispatch, TooMuch> {
+    fn make_dispatch(&self, walk: &Walk, move_unit: usize) -> Result<WalkDispatch, TooMuch> {
         let [of_source, of_dest] = self.distance_bytes();
         if (walk.units() * of_dest) as u64 > self.reach.dispatch {
             return Err(TooMuch::Work);
@@ -110,14 +111,14 @@ impl Cutter<'_> {
         let mut read = walk.span(Side::Source);
         let reads_nothing = read.is_empty();
         if reads_nothing {
-            // A walk that reads nothing still binds a part of the source, because a binding must not be empty and
-            // shaders load its first unit instead of units outside the source.
+            // A walk that reads nothing still binds a part of the source: a binding must not be empty, and shaders load
+            // its first unit instead of units outside the source.
             read = 0..(self.source_bytes.min(VECTOR_BYTES) / of_source).cast_signed();
         }
-        let source = self.bind_range(SOURCE, &read, of_source, from_move);
+        let source = self.bind_range(SOURCE, &read, of_source, move_unit);
         let (source, shift) = source.ok_or(TooMuch::Source)?;
         walk.from += shift;
-        let dest = self.bind_range(DEST, &walk.span(Side::Dest), of_dest, from_move);
+        let dest = self.bind_range(DEST, &walk.span(Side::Dest), of_dest, move_unit);
         let (dest, begin) = dest.ok_or(TooMuch::Dest)?;
         walk.to += begin;
         let walk_tuples = self.tuples.filter(|_| walk.columns > 0);
@@ -204,9 +205,9 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     )?;
     for coordinate in &walk.coordinates {
         let Coordinate { begin, along, .. } = *coordinate;
-        // The extent of a box is a signed 32-bit number, and circular boxes take remainders of such numbers. Several
-        // dispatches cannot share the positions of a coordinate if all of its positions are the same, as in a
-        // broadcast.
+        // The extent of a box is a signed 32-bit number, and circular boxes take remainders of such numbers. If all
+        // positions of a coordinate are the same, as in a broadcast, they cannot be divided among dispatches, so their
+        // number must fit in 32 bits.
         let box_reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
         let max_distance = match (begin, along) {
             (StartIndex::At(_), _) => MAX_SIGNED,

@@ -14,16 +14,16 @@ use crate::{
 
 impl Engine {
     /// Returns the text of [`Gpu::explain`](crate::Gpu::explain) without the description of the move.
-    pub(in crate::gpu) fn explain_move(&self, what: &Move) -> String {
-        let movement = match what.is_identity() {
+    pub(in crate::gpu) fn explain_move(&self, step_move: &Move) -> String {
+        let movement = match step_move.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
             false => "",
         };
-        self.explain_recorded(what) + movement
+        self.explain_recorded(step_move) + movement
     }
 
-    fn explain_recorded(&self, what: &Move) -> String {
-        match choose_route(what, &self.reach.tuning, true) {
+    fn explain_recorded(&self, step_move: &Move) -> String {
+        match choose_route(step_move, &self.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {
                 let row = walk.contiguous();
@@ -32,16 +32,16 @@ impl Engine {
                 return format!("{copies} of {bytes}");
             }
             Route::Clear => {
-                let bytes = counted(what.result_bytes(), "byte", "bytes");
+                let bytes = counted(step_move.result_bytes(), "byte", "bytes");
                 return format!("{bytes} are cleared");
             }
             Route::Dispatches => {}
         }
-        let cut = match self.cut_move(what, &ArgumentPlaces::AT_BEGIN) {
+        let cut = match self.cut_move(step_move, &ArgumentPlaces::AT_BEGIN) {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        let described = match what.effect() {
+        let described = match step_move.effect() {
             Effect::Find(_) => return explain_search(&cut),
             // The last dispatch of a pass moves or combines the rows.
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
@@ -54,7 +54,7 @@ impl Engine {
         let kernel = described.program.kernel.name();
         let grid = format!("{} x {} workgroups", words.groups_x, described.height);
         let tile = explain_tile(&described.program, words);
-        let Effect::Scatter(_) = what.effect() else {
+        let Effect::Scatter(_) = step_move.effect() else {
             let count = counted(cut.dispatches().count(), "dispatch", "dispatches");
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
         };

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mask_count` | one for each part of the mask that fits the device's limits |
 //! | `mask_scan` | one, or one for each part of the counts that fits a binding |
-//! | `mask_rows`, which fills | one for each part of the result that fits |
+//! | `mask_rows` with `FILLS`, which fills unused rows | one for each part of the result that fits |
 //! | `mask_rows` | one for each part of the mask and each part of the result |
 //!
 //! So a mask and a result within the limits take four dispatches. Each dispatch begins when the previous one is done:
@@ -33,7 +33,7 @@ pub(in crate::gpu) const COUNT_BYTES: usize = 32;
 /// The number of the argument with this buffer.
 const COUNT_ARGUMENT: usize = INDICES;
 
-/// The number of elements of a chunk for each invocation of a workgroup, in four words.
+/// The number of elements of a chunk that one invocation takes: four words of one-byte elements.
 pub(super) const ELEMENTS_PER_INVOCATION: usize = 16;
 
 /// The maximum number of rounds of a scan. A round takes one chunk for each invocation. Lavapipe exits every loop of an
@@ -110,10 +110,10 @@ impl Searcher<'_> {
         let counting = parts.iter().map(|part| self.counting_dispatch(part));
         let scanning = scans.iter().map(|chunks| self.scanning_dispatch(chunks));
         let filling = rows.iter().map(|rows| self.filling_dispatch(rows));
-        let row_chunks = rows
+        let rows_and_parts = rows
             .iter()
             .flat_map(|rows| parts.iter().map(move |part| (rows, part)));
-        let writing = row_chunks.map(|(rows, part)| self.writing_dispatch(rows, part));
+        let writing = rows_and_parts.map(|(rows, part)| self.writing_dispatch(rows, part));
         let dispatches = counting.chain(scanning).chain(filling).chain(writing);
         let dispatches = dispatches.collect::<Option<Vec<_>>>();
         let dispatches = dispatches.ok_or_else(|| self.reach.too_small(4))?;
@@ -121,7 +121,7 @@ impl Searcher<'_> {
         Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
     }
 
-    /// Splits a range of an argument into parts that one dispatch can take each.
+    /// Splits a range of an argument into parts that are each small enough for one dispatch.
     fn cut_range(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
         let (mut left, mut parts) = (vec![range], Vec::new());
         while let Some(range) = left.pop() {

@@ -1,13 +1,13 @@
-//! The Python script `tests/python/proofs.py` proves lemmas about shader functions. These tests check that each of
-//! these functions has a formula, and write the formulas. `crates/formats/` translates the text of a function to a
-//! formula. It documents the names of arguments, uniforms and results.
+//! The Python script `tests/python/proofs.py` proves lemmas about shader functions. This test checks that each of these
+//! functions can be written as a formula, and can save the formulas in files. `crates/formats/` translates the text of
+//! a function to a formula, and documents the names of arguments, uniforms and results.
 
 use super::program::{Kernel, Prelude, Program, UniformSpace};
 use shader_formats::Shader;
 use std::{env, fs, path::Path};
 
 /// Each line has a kernel, a function, and the values of constants or, in lower case, of known inputs of the formula.
-/// The line is the name of the formula.
+/// The line is also the name of the formula's file.
 const FORMULAS: &str = "\
 copy plus
 copy begin_of in.c=0

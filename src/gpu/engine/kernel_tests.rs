@@ -1,5 +1,5 @@
-//! Runs every kernel on strict devices, as a GPU and as a software adapter, and compares the results with the results
-//! of the CPU.
+//! Runs every kernel in an interpreter of shaders (`crates/strict/`), as a GPU and as a software adapter, and compares
+//! the results with the results of the CPU.
 
 use super::{
     dispatch::ArgumentPlaces,
@@ -35,7 +35,7 @@ fn crop_options(sizes: &[usize]) -> CropOptions {
     }
 }
 
-/// Returns boxes in one array of tuples, with start indices in `dims` dimensions.
+/// Returns the shapes of `count` boxes in one array of tuples. Each box has start indices in `dims` dimensions.
 fn box_shapes(count: usize, dims: usize, box_indices: bool, flips: bool) -> Boxes<IndexShape> {
     let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
     Boxes::of_tuples(&[count, depth], box_indices, flips)
@@ -96,7 +96,7 @@ fn make_scatters() -> Vec<Move> {
     let mut plans = vec![];
     for dtype in [DType::U8, DType::F32, DType::I32] {
         for combine in [Combine::Add, Combine::Update] {
-            // The longest list of 400 rows is too long to be sorted in workgroup memory.
+            // On a software adapter, 400 rows are two chunks, so each of five slices has two lists if order matters.
             for (slices, rows, length) in [(5, 6, 3), (5, 400, 1), (900, 30, 3), (900, 30, 4)] {
                 for unique in [false, slices > rows] {
                     let options = ScatterOptions {
@@ -126,7 +126,7 @@ fn make_searches() -> Vec<Move> {
     ] {
         for index in [DType::I64, DType::U32] {
             let search = Plan::nonzero(shape, capacity, index).unwrap();
-            plans.extend(search.steps().map(|(what, _)| what.clone()));
+            plans.extend(search.steps().map(|(step_move, _)| step_move.clone()));
         }
     }
     for dtype in [DType::U8, DType::F16, DType::F32] {

@@ -1,28 +1,28 @@
 //! Decides how a walk runs on a GPU: which kernel runs it, in which units, and which units each invocation moves. A run
 //! is the units of a row; a row extends along the innermost dimension.
 //!
-//! | destination, contiguous bytes | kernel | units |
+//! | walk | kernel | units |
 //! |---|---|---|
 //! | all distances are multiples of 4 bytes | `copy` | 4, 8, 12 (pixels of three words) or 16 bytes |
-//! | dense | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are neighbours in the source |
-//! | with gaps | `update_words` | elements of 1, 2 or 3 bytes |
-//! | dense, of another type than the source | `convert` | words of elements of the result |
+//! | dense destination | `copy_words` | elements of 1, 2 or 3 bytes, or words of bytes that are adjacent in the source |
+//! | destination with gaps | `update_words` | elements of 1, 2 or 3 bytes |
+//! | dense destination of another type | `convert` | words of elements of the result |
 //!
 //! The choice of the kernel does not depend on the adapter. Some numbers do: see [`Tuning`].
 //!
 //! # Lanes and tiles
 //!
-//! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, each multiprocessor must have 15
-//! to 30 KiB in flight at all times (4.8 TB/s and 0.7 µs on a GPU with 132 multiprocessors). An invocation loads
-//! nothing while it computes. So each invocation loads four units or four groups of elements before it stores the
-//! first:
+//! The numbers for GPUs are estimates, not measurements. To use the whole bandwidth, each multiprocessor must have 15
+//! to 30 KiB in flight at all times: bandwidth times latency, with 4.8 TB/s and 0.7 µs on a GPU of 132 multiprocessors.
+//! An invocation loads nothing while it computes. So each invocation loads four units or four groups of elements before
+//! it stores the first:
 //!
 //! - Usually all four are in one row, which is then looked up once: `lanes` neighbouring invocations take a tile of
 //!   four units for each lane. Memory transfers sectors of 32 bytes, and a cache line has 128 bytes.
-//! - They are in four rows (`ROWS`) if the lanes of a tile would load less than a sector of one row at a time, and also
-//!   in a transpose. In a transpose, neighbours in a row are far apart in the source, but neighbours in a column are
-//!   adjacent. Then `lanes` units fill a sector of the result, and the lanes of a workgroup together use every byte of
-//!   each sector.
+//! - They are in four rows (`ROWS`) if the lanes of a tile would load less than a sector of one row at a time. They are
+//!   also in four rows in a transpose, where neighbours in a row are far apart in the source, but neighbours in a
+//!   column are adjacent. Then `lanes` units fill a sector of the result, and the lanes of a workgroup together use
+//!   every byte of each sector.
 //!
 //! On a software adapter, starting an invocation takes longer than a loop. There, one lane moves a whole tile of up to
 //! 512 units in a loop, even in transposes.
@@ -354,7 +354,7 @@ impl LaunchSite<'_> {
         Some(dispatch)
     }
 
-    /// Makes tiles of rows of `run` units or groups. An invocation moves four units of a row together.
+    /// Divides rows of `run` units or groups into tiles. An invocation moves four units of a row together.
     fn tile_grid(&self, rows: usize, run: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         if self.reach.tuning.loops {
@@ -379,8 +379,8 @@ impl LaunchSite<'_> {
         }
     }
 
-    /// Makes tiles of many rows, with `lanes` units or groups of each row. An invocation moves units of four rows
-    /// together.
+    /// Divides rows into tiles that have `lanes` units or groups of each of many rows. An invocation moves units of
+    /// four rows together.
     fn four_row_grid(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
@@ -426,8 +426,8 @@ fn is_few(units: usize, tuning: &Tuning) -> bool {
 }
 
 /// Returns the constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. If there are
-/// many units, the constants have the exact number of dimensions up to 4 and of coordinates up to 3, so that the
-/// compiler can unroll the loops over them.
+/// many units, up to 4 dimensions and up to 3 coordinates are counted exactly, so that the compiler can unroll the
+/// loops over them.
 pub(super) fn walk_constants(
     walk: &Walk,
     units: usize,
@@ -494,7 +494,7 @@ impl RunWalk {
     /// a tuple and go forward in the destination; otherwise each row has a single unit.
     pub(super) fn from_walk(walk: Walk) -> Self {
         let last_dim = walk.dims.len() - 1;
-        let cropped_coordinate = walk.along(last_dim);
+        let cropped_coordinate = walk.coordinate_along(last_dim);
         // Shaders compare the positions of a cropped run in 32 bits, and with the whole dimension instead of a window.
         let is_near = cropped_coordinate.is_none_or(|c| {
             let Coordinate { size, window, .. } = walk.coordinates[c];
@@ -504,7 +504,7 @@ impl RunWalk {
                 .map_or(0, BoxExtent::box_reach);
             size < MAX_CROPPED && reach.unsigned_abs() < MAX_CROPPED && window.count == size
         });
-        let single_box = Dim {
+        let single_unit = Dim {
             from: 0,
             to: 0,
             ..Dim::ONE_POSITION
@@ -514,7 +514,7 @@ impl RunWalk {
         let is_run = walk.dims[last_dim].tuple == 0 && walk.dims[last_dim].to >= 0;
         let mut rows = Self {
             walk,
-            run: single_box,
+            run: single_unit,
             cropped: None,
             head: 0,
         };
@@ -525,7 +525,7 @@ impl RunWalk {
         rows
     }
 
-    /// Like [`RunWalk::of_walk`], but for a walk in bytes and elements of `element` bytes. If more bytes than one
+    /// Like [`RunWalk::from_walk`], but for a walk in bytes and elements of `element` bytes. If more bytes than one
     /// element are contiguous, these bytes are the run. Otherwise the run is the innermost dimension outside of an
     /// element. Distances stay in bytes.
     fn from_elements(mut walk: Walk, element: usize) -> Self {
@@ -550,9 +550,9 @@ impl RunWalk {
         Self::from_walk(walk)
     }
 
-    /// Sets `head` to the number of elements of the first group that precede the walk, and moves the walk's start in
-    /// the destination to the start of this group, in words. A group has four elements of `element` bytes each and
-    /// begins at a whole word.
+    /// Sets `head` to the number of elements of the first group that precede the walk. Moves the walk's start in the
+    /// destination to the start of this group, in words. A group has four elements of `element` bytes each and begins
+    /// at a whole word.
     fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
         self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;
@@ -563,7 +563,7 @@ impl RunWalk {
     /// Returns the distance in the source between neighbours along dimension `d`.
     fn source_distance(&self, d: usize) -> isize {
         let step = |c: usize| self.walk.coordinates[c].step();
-        self.walk.dims[d].from + self.walk.along(d).map_or(0, step)
+        self.walk.dims[d].from + self.walk.coordinate_along(d).map_or(0, step)
     }
 
     /// Returns the absolute distance in the source between neighbours of the run.
@@ -587,7 +587,7 @@ impl RunWalk {
 
     /// Makes dimension `d` the innermost of the dimensions that number rows. The order of rows does not matter.
     fn bring_last(&mut self, d: usize) {
-        let cropped_coordinate = self.walk.along(d);
+        let cropped_coordinate = self.walk.coordinate_along(d);
         let dim = self.walk.remove(d);
         self.walk.dims.push(dim);
         let extent_of_box =
@@ -642,8 +642,8 @@ impl RunWalk {
             .filter(|_| is_spread)
     }
 
-    /// Returns the distance in bytes between neighbours of a run in the source, or `None` if the distance is one byte
-    /// and tuples determine the direction.
+    /// Returns the distance in bytes between neighbours of a run in the source. If tuples determine its direction,
+    /// returns `None` for a distance of one byte and 0 for all other distances.
     fn source_step(&self) -> Option<isize> {
         let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
             return Some(self.run.from);

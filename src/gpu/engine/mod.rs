@@ -13,8 +13,8 @@
 //! | `work` | which dispatches, pipelines and uniforms are kept for a plan |
 //! | `cache` | how long works and their bind groups are kept |
 //! | `commands` | which commands a move has for its arguments, and how they are recorded |
-//! | `record` | how the steps of a plan are recorded in their order, in as few passes as it allows |
-//! | `explain` | how these commands are described |
+//! | `record` | how the steps of a plan are recorded in their order, in as few passes as the order allows |
+//! | `explain` | how the commands of a move are described |
 //! | `argument` | whether the buffers that are passed fit a plan |
 //! | `aside` | how a source or index tuples in the buffer of the destination are copied to another buffer first |
 //! | `report` | how a gather or scatter reports later how many tuples were out of range |

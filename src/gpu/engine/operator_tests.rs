@@ -9,7 +9,7 @@ use super::shader_tests::all_programs;
 fn stand_together(one: &str, other: &str) -> bool {
     match (one, other) {
         ("&&", "||") | ("||", "&&") | ("<<", "<<" | "+") | ("+", "<<") => false,
-        // These operators can be next to only the same operator.
+        // A bitwise operator can be next to the same operator only.
         ("&" | "|" | "^", _) | (_, "&" | "|" | "^") => one == other,
         _ => true,
     }

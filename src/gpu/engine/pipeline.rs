@@ -1,8 +1,8 @@
 //! The pipelines of a device, each compiled at its first use and kept while it is used.
 //!
-//! A program uses tens of pipelines. On lavapipe, a pipeline of a slice takes 0.8 MB of resident memory after it has
-//! run, and a pipeline of a gather 1.4 MB (averages of 200 of each). So a program that runs thousands of different
-//! plans would need gigabytes if all pipelines were kept.
+//! A program uses tens of pipelines. On lavapipe, a pipeline that has run takes 0.8 MB of resident memory for a slice
+//! and 1.4 MB for a gather (averages of 200 pipelines each). So a program that runs thousands of different plans would
+//! need gigabytes if all pipelines were kept.
 //!
 //! A device rejects layouts or pipelines if its limits are too low. On a caller's device, only the caller's error
 //! handlers would get this error. So layouts and pipelines are created in error scopes. A rejected pipeline is not
@@ -189,7 +189,7 @@ impl Pipelines {
             .collect()
     }
 
-    /// Returns the parsed module of a program's source. Parses it if it is new.
+    /// Returns the parsed module of a program's source. Parses the source if no program with it was compiled yet.
     fn parsed_module(&self, program: &Program) -> wgpu::ShaderModule {
         if let Some(module) = lock(&self.modules).get(&program.text_key()) {
             return module.clone();

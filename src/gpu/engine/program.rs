@@ -27,8 +27,8 @@ pub(crate) enum UniformSpace {
 
 impl UniformSpace {
     pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
-        // Uniforms in storage need three limits: one more storage buffer than operations and conversion tables bind; a
-        // second dynamic offset, in addition to the offset of the report; and bindings that are large enough for a
+        // Uniforms in storage require three things: one more storage buffer than operations and conversion tables bind;
+        // a second dynamic offset, in addition to the offset of the report; and bindings that are large enough for a
         // slot.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS + 1
             && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()

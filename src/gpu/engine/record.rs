@@ -42,7 +42,7 @@ impl OwnMemory {
             // No later recording uses this memory, so its bind groups are not kept.
             Self::Values(memory) => Argument {
                 name: "indices",
-                callers: false,
+                keeps_groups: false,
                 ..memory.argument()
             },
             Self::Count(slot) => {
@@ -75,10 +75,10 @@ impl Engine {
         // Some steps also read values that the plan holds. A search can write the number of true elements to its own
         // memory.
         let mut own_memory = Vec::with_capacity(plan.steps().len());
-        for (number, (what, operands)) in plan.steps().enumerate() {
-            own_memory.push(match (&operands.by, what.find()) {
+        for (number, (step_move, operands)) in plan.steps().enumerate() {
+            own_memory.push(match (&operands.by, step_move.find()) {
                 (Some(Operand::Const(tuples)), _) => {
-                    let tuple = what.depth() * what.index_type().bytes();
+                    let tuple = step_move.depth() * step_move.index_type().bytes();
                     OwnMemory::Values(self.values_memory(&tuples.bytes()?, tuple)?)
                 }
                 (None, Some(_)) => {
@@ -89,13 +89,13 @@ impl Engine {
                         Operand::Const(_) => Argument::EMPTY_ARGUMENT,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
-                    OwnMemory::Count(self.count_slot(what, ready(number), &places)?)
+                    OwnMemory::Count(self.count_slot(step_move, ready(number), &places)?)
                 }
                 _ => OwnMemory::Nothing,
             });
         }
         let mut steps = Vec::with_capacity(own_memory.len());
-        for ((what, operands), own_memory) in plan.steps().zip(&own_memory) {
+        for ((step_move, operands), own_memory) in plan.steps().zip(&own_memory) {
             let argument = |operand: &Operand| match operand {
                 Operand::Input(n) => inputs[*n],
                 Operand::Output(n) => outputs[*n],
@@ -106,33 +106,35 @@ impl Engine {
                 Some(Operand::Input(n)) => types.get(n).copied(),
                 _ => None,
             };
-            let what = Plan::move_for_tuples(what, tuple_type)?;
+            let step_move = Plan::move_for_tuples(step_move, tuple_type)?;
             let [from, to] = [&operands.from, &operands.to].map(argument);
             let mut by = operands.by.as_ref().map(argument);
-            if what.find().is_some() {
+            if step_move.find().is_some() {
                 let count = by.unwrap_or_else(|| own_memory.argument());
-                steps.push((what, operands, from, Some(count), to, [None, None]));
+                steps.push((step_move, operands, from, Some(count), to, [None, None]));
                 continue;
             }
             if let Some(tuples) = &mut by {
-                tuples.needed = what.index_bytes() as u64;
+                tuples.needed = step_move.index_bytes() as u64;
             }
-            check_conversion(&what, &from, &to)?;
-            let aside = self.allocate_copies(&what, &from, by.as_ref(), &to)?;
-            steps.push((what, operands, from, by, to, aside));
+            check_conversion(&step_move, &from, &to)?;
+            let aside = self.allocate_copies(&step_move, &from, by.as_ref(), &to)?;
+            steps.push((step_move, operands, from, by, to, aside));
         }
         // A copy between dispatches would split their pass into two.
         let may_copy = may_copy
             && (steps.len() == 1
                 || steps
                     .iter()
-                    .all(|(what, _, from, _, to, _)| self.is_copied(what, from, to)));
+                    .all(|(step_move, _, from, _, to, _)| self.is_copied(step_move, from, to)));
         let mut commands = Vec::with_capacity(steps.len());
-        for (number, (what, _, from, by, to, [of_source, of_indices])) in steps.iter().enumerate() {
+        for (number, (step_move, _, from, by, to, [of_source, of_indices])) in
+            steps.iter().enumerate()
+        {
             let mut copies = Vec::new();
-            let step_commands = match (what.find(), by) {
+            let step_commands = match (step_move.find(), by) {
                 (Some(_), Some(count)) => {
-                    self.search_commands(what, ready(number), *from, *to, *count)?
+                    self.search_commands(step_move, ready(number), *from, *to, *count)?
                 }
                 _ => {
                     let from = self.copy_argument(of_source, *from, may_copy, &mut copies)?;
@@ -140,7 +142,7 @@ impl Engine {
                     let by = by.transpose()?;
                     let arguments = [from, *to, by.unwrap_or(from)];
                     let arguments = &arguments[..2 + usize::from(by.is_some())];
-                    self.choose_commands(what, ready(number), arguments, may_copy)?
+                    self.choose_commands(step_move, ready(number), arguments, may_copy)?
                 }
             };
             copies.push(step_commands);
@@ -152,23 +154,25 @@ impl Engine {
         let recorded: Vec<&Commands<'_>> = commands.iter().flatten().collect();
         self.put_all(&mut target, &recorded, counted_commands, &mut counts);
         let tuples = reporting.and_then(|number| {
-            let (what, _, _, by, ..) = &steps[number];
-            // A move without rows only writes zeros.
+            let (step_move, _, _, by, ..) = &steps[number];
+            // Without rows, the dispatched move only writes zeros and has no tuples, so the step's own move makes the
+            // report.
             let dispatched = commands[number].last().and_then(Commands::dispatched_move);
-            let what = match dispatched.filter(|_| what.walk().is_some()) {
-                Some(what) => what,
-                None => Arc::new(what.clone().into_owned()),
+            let step_move = match dispatched.filter(|_| step_move.walk().is_some()) {
+                Some(step_move) => step_move,
+                None => Arc::new(step_move.clone().into_owned()),
             };
-            // The report reads a tuple from `by`, which is not in scratch memory but contains the same tuples.
-            Some((what, counts, (*by)?))
+            // The report reads a tuple from `by`, not from a copy in scratch memory, which later recordings can
+            // overwrite.
+            Some((step_move, counts, (*by)?))
         });
         let searches = steps.iter().zip(&own_memory);
-        let mut searched = searches.filter_map(|((what, _, _, by, ..), own_memory)| {
+        let mut searched = searches.filter_map(|((step_move, _, _, by, ..), own_memory)| {
             let slot = match own_memory {
                 OwnMemory::Count(slot) => Some(slot.clone()),
                 _ => None,
             };
-            Some((what.find()?.capacity, (*by)?, slot))
+            Some((step_move.find()?.capacity, (*by)?, slot))
         });
         let searched = searched.next_back();
         if let Some((_, _, Some(slot))) = &searched {
@@ -212,12 +216,12 @@ impl Engine {
     /// Lends a slot for the number of true elements that a search with these arguments finds.
     fn count_slot(
         &self,
-        what: &Move,
+        step_move: &Move,
         ready: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Slot, Error> {
-        // The same work is then used for the search itself, because slots begin at a multiple of every alignment.
-        let work = self.work_of(what, ready, arguments)?;
+        // The search uses the same work: a slot begins at a multiple of every alignment, so its reduced offset is 0.
+        let work = self.work_of(step_move, ready, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";
         let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;

@@ -7,8 +7,8 @@ use crate::{
 use std::sync::Arc;
 use wgpu::BufferUsages;
 
-/// The size of a report on the device in bytes. One word has the number of invalid tuples. The other has the bitwise
-/// complement of the first invalid tuple's number. Because of the complement, shaders find the first tuple by
+/// The size of a report on the device in bytes. One word has the number of invalid tuples. The other word has the
+/// bitwise complement of the first invalid tuple's number. Because of the complement, shaders find the first tuple by
 /// `atomicMax` on a word that starts at 0.
 pub(in crate::gpu) const REPORT_BYTES: u32 = 8;
 
@@ -87,8 +87,13 @@ pub(in crate::gpu) fn pending_report(
         report.copied = copied;
         return Ok(Pending::already_known(report));
     }
-    let tuples = tuples
-        .map(|(what, counts, tuples)| (what, counts.0, LaterWords::from_argument(device, &tuples)));
+    let tuples = tuples.map(|(step_move, counts, tuples)| {
+        (
+            step_move,
+            counts.0,
+            LaterWords::from_argument(device, &tuples),
+        )
+    });
     let search_report = found.map(|(capacity, count, slot)| {
         let unreadable_error = count.argument_error(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
@@ -105,7 +110,7 @@ pub(in crate::gpu) fn pending_report(
     let base = plan.report(None, None);
     Ok(Pending::from_device(device, move || async move {
         let mut report = match tuples {
-            Some((what, counts, tuples)) => read_reports(what, counts, tuples).await?,
+            Some((step_move, counts, tuples)) => read_reports(step_move, counts, tuples).await?,
             None => base,
         };
         report.copied = copied;

@@ -20,26 +20,26 @@ pub(in crate::gpu) enum Route<'a> {
 /// Chooses the commands that are recorded into an encoder for a move that has no index tuples or no rows. `copyable` is
 /// true if the buffers of the arguments allow copies.
 pub(in crate::gpu) fn choose_route<'a>(
-    what: &'a Move,
+    step_move: &'a Move,
     tuning: &Tuning,
     copyable: bool,
 ) -> Route<'a> {
-    let Some(walk) = what.walk() else {
+    let Some(walk) = step_move.walk() else {
         // If a gradient or a scatter into zeros moves nothing, its result is zero.
-        let is_zeros = match what.effect() {
+        let is_zeros = match step_move.effect() {
             Effect::Fill => true,
             Effect::Scatter(scatter) => scatter.fresh,
             Effect::Make | Effect::Update => false,
             // A search has no walk. Its kernels read the mask.
             Effect::Find(_) => return Route::Dispatches,
         };
-        return match is_zeros && what.result_bytes() > 0 {
-            true if copyable && what.result_bytes().is_multiple_of(4) => Route::Clear,
+        return match is_zeros && step_move.result_bytes() > 0 {
+            true if copyable && step_move.result_bytes().is_multiple_of(4) => Route::Clear,
             true => Route::Dispatches,
             false => Route::Nothing,
         };
     };
-    if copyable && is_copied(what, walk, tuning) {
+    if copyable && is_copied(step_move, walk, tuning) {
         Route::Copies(walk)
     } else {
         Route::Dispatches

@@ -28,8 +28,8 @@ pub(super) struct CombineRule {
 impl CombineRule {
     /// Returns the rule of a scatter, or `None` if it replaces elements or the move is not a scatter. Fails if the
     /// shaders do not support the combination.
-    pub(super) fn from_move(what: &Move) -> Result<Option<Self>, Error> {
-        let Effect::Scatter(scatter) = what.effect() else {
+    pub(super) fn from_move(step_move: &Move) -> Result<Option<Self>, Error> {
+        let Effect::Scatter(scatter) = step_move.effect() else {
             return Ok(None);
         };
         let (combine, dtype) = (scatter.options.combine, scatter.dtype);
@@ -63,7 +63,7 @@ impl CombineRule {
             DType::F64 | DType::Complex128 => (2, 0, false),
         };
         if !can {
-            let operation = what.name();
+            let operation = step_move.name();
             return Err(Error::DTypeOnDevice {
                 operation,
                 combine,

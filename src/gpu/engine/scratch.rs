@@ -60,7 +60,7 @@ impl ScratchMemory {
             parts: self.parts,
             passed: self.bytes,
             needed: self.bytes,
-            callers: true,
+            keeps_groups: true,
             tensor: None,
         }
     }

@@ -79,8 +79,8 @@ fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Ve
     all_settings
 }
 
-/// The constants of kernels that find the slices of rows, and of copies of these rows. Kernels that combine have these
-/// constants only if rows are unique.
+/// The constants that describe a walk: see `walk_constants` in `launch.rs`. Kernels that combine have these constants
+/// only if rows are unique.
 const WALK_CONSTANTS: [Constant; 8] = [
     Dims,
     Coordinates,
@@ -111,8 +111,8 @@ pub(super) fn possible_values(
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
         _ if WALK_CONSTANTS.contains(&constant) && !is_move && !works_on_rows => return None,
-        // Rows have at least one dimension. `last` and `link` find rows by the same functions with all numbers of
-        // dimensions.
+        // Rows have at least one dimension. Two values suffice here, because `last` and `link` find rows by the same
+        // functions and have all values.
         Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
         Dims if works_on_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],

@@ -46,7 +46,7 @@ fn all_modules() -> impl Iterator<Item = (Program, UniformSpace, Module, ModuleI
     })
 }
 
-/// Returns the override constants of a text: the constants with a default value, and the constants that the host sets.
+/// Returns the override constants of a text: the constants that the host does not know, and the constants that it sets.
 pub(super) fn override_constants(text: &str) -> (Vec<&str>, Vec<Constant>) {
     let lines = text
         .lines()
@@ -153,7 +153,8 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         let entry = info.get_entry_point(0);
         let mut bindings = Vec::new();
         for (handle, global) in module.global_variables.iter() {
-            // A module can import other modules and use their bindings for its own buffers.
+            // Imported modules can declare variables that a kernel does not use. The kernel can then bind its own
+            // buffers there.
             if entry[handle].is_empty() {
                 continue;
             }

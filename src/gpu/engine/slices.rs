@@ -47,8 +47,8 @@ pub(super) struct SliceRows {
 }
 
 impl SliceRows {
-    /// Returns the rows of a scatter, which the first `row_dims` dimensions of its walk number. Also returns a walk
-    /// that moves each row to the slice that the row's own tuple selects.
+    /// Returns the rows of a scatter, which are numbered along the first `row_dims` dimensions of its walk. Also
+    /// returns a walk that moves each row to the slice that the row's own tuple selects.
     pub(super) fn from_scatter(walk: &Walk, row_dims: usize, slices: DestSlices) -> (Self, Walk) {
         let (mut numbers, mut moves) = (walk.clone(), walk.clone());
         let apart = slices.apart.cast_signed();

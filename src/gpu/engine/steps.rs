@@ -6,16 +6,17 @@
 //! | update | `last`, then a gather of each slice's last row |
 //! | update by few rows | `last` twice, then a copy of the last rows |
 //! | update by one chunk of rows | `link`, then a copy of the last rows |
-//! | integers of one word | `atomic` |
+//! | sums, differences, minima and maxima of integers of one word, in short rows | `atomic` |
 //! | others | `link`; `order` if the order of rows matters and there are several chunks; `combine` or `combine_parts` |
 //! | update, no two tuples equal | a copy of the rows to the slices that their tuples select, unless the rows are many and not whole words |
 //! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
-//! A chunk is the rows of one workgroup of `link`: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first checks
-//! all tuples.
+//! A chunk is the rows that one workgroup of `link` takes: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first
+//! checks all tuples.
 //!
 //! Scratch memory has one or a few numbers for each slice, and they are cleared first. So a scatter writes at least 4
-//! bytes for each slice of the destination, unless one chunk contains all rows or the caller promises unique tuples.
+//! bytes for each slice of the destination, unless one chunk contains all rows, the kernel is `atomic`, or the caller
+//! promises unique tuples.
 //!
 //! A scatter that exceeds the device's limits is cut into blocks: it is halved until the blocks fit, along the rows,
 //! the slices or, if a single row or slice is too long, the units of each row. A block finishes all its steps before
@@ -42,7 +43,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// If there are fewer rows than slices / FEW_ROWS, the last steps go through rows instead of slices. A step that goes
+/// If there are fewer rows than slices / FEW_ROWS, the last step goes through rows instead of slices. A step that goes
 /// through slices reads a number of 4 bytes for each slice. A step that goes through rows writes each row separately,
 /// which transfers a sector of 32 bytes.
 const FEW_ROWS: usize = 8;
@@ -100,8 +101,9 @@ struct ScatterBlock {
 
 /// The reason why no pass can be made for a block.
 enum PassFailure {
-    /// The rows or the slices must be halved first.
+    /// The rows must be halved first.
     Rows,
+    /// The slices must be halved first.
     Slices,
     Failed(Error),
 }
@@ -110,7 +112,7 @@ enum PassFailure {
 /// destination. The rows of a paste belong to boxes.
 pub(super) fn scatter_cut(
     cutter: Cutter<'_>,
-    what: &Move,
+    step_move: &Move,
     walk: &Walk,
     scatter: Scatter,
 ) -> Result<Cut, Error> {
@@ -119,10 +121,10 @@ pub(super) fn scatter_cut(
         return Ok(Cut::default());
     };
     // `None` if rows replace slices.
-    let rule = CombineRule::from_move(what)?;
-    let boxes = what.operation == Operation::Paste;
+    let rule = CombineRule::from_move(step_move)?;
+    let boxes = step_move.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
-    // The dimensions that number rows.
+    // The number of outer dimensions along which rows are numbered.
     let row_dims = match boxes {
         true => {
             let is_inner = |&d: &usize| walk.dims[d].tuple == 0 && !walk.is_cropped(d);
@@ -364,7 +366,7 @@ impl Scatterer<'_> {
             lists,
         };
         if one_chunk {
-            // Links use the memory of the numbers.
+            // The links of this pass overwrite the numbers, so later passes cannot continue them.
             steps.numbers = None;
         }
         let first_row = steps.first_row(&scratch_numbers, &rows);
@@ -596,13 +598,13 @@ impl BlockPass<'_> {
             }
         };
         walk.coordinates = vec![Coordinate::indexed(positions, distance.cast_signed(), 0)];
-        let slices_start = self.words.first_row + 1;
+        let first_row_number = self.words.first_row + 1;
         let tuples = TupleArgument {
             argument: SCRATCH,
             index: IndexType::U32,
             policy: Policy::default(),
             keeps: !self.fresh,
-            first_index: if self.by_rows { 0 } else { slices_start },
+            first_index: if self.by_rows { 0 } else { first_row_number },
         };
         let cutter = Cutter {
             tuples: Some(tuples),

@@ -24,9 +24,9 @@ pub(crate) struct TupleArgument {
 
 impl TupleArgument {
     /// Returns the tuples of a move, or `None` if it has no tuples.
-    pub(crate) fn from_move(what: &Move) -> Option<Self> {
-        let tuples = what.tuples()?;
-        let scatters = matches!(what.effect(), Effect::Scatter(_));
+    pub(crate) fn from_move(step_move: &Move) -> Option<Self> {
+        let tuples = step_move.tuples()?;
+        let scatters = matches!(step_move.effect(), Effect::Scatter(_));
         Some(Self {
             argument: INDICES,
             index: tuples.index,

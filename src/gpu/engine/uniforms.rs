@@ -8,15 +8,15 @@ use bytemuck::{Pod, Zeroable};
 /// The largest number of dimensions of a walk, not counting its run, and of a mask. A dispatch writes at most 2^29
 /// units, so a walk has at most 29 dimensions with at least two positions.
 pub(crate) const MAX_DIMS: usize = 30;
-/// The same limit for a walk with boxes, because shaders keep all digits of a row in memory.
+/// The same limit for a walk with boxes. It is lower, because shaders keep all digits of a row in memory.
 pub(crate) const MAX_CROPPED_DIMS: usize = 8;
-/// The largest number of coordinates.
+/// The largest number of coordinates of a walk.
 pub(crate) const MAX_COORDINATES: usize = 9;
 
-/// The value of words that name a column or a dimension, if there is none.
+/// The value of a word that names a column or a dimension, if there is no such column or dimension.
 pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
-/// The value that means the run instead of the number of a dimension.
+/// The value of a word that names a dimension, if this dimension is the run.
 pub(crate) const RUN_DIMENSION: u32 = u32::MAX - 1;
 
 /// Declares structs of words, which can end with arrays.

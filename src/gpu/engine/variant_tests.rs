@@ -36,7 +36,7 @@ static RANDOM_SEED: LazyLock<u64> = LazyLock::new(|| {
 const MIN_RANDOM: usize = 1000;
 const MAX_RANDOM: usize = 20_000;
 
-/// A kind of adapter. The shaders of the kinds differ in their texts or in `LOOPS`.
+/// A kind of adapter. The shaders for different kinds differ in their texts or in `LOOPS`.
 struct AdapterKind {
     name: &'static str,
     device: wgpu::DeviceType,
@@ -200,7 +200,7 @@ const UNREACHABLE_VARIANTS: [(Constant, u32, &[Kernel], &str); 1] = [(
     "an array with 2^32 positions, which only `bash tests/run large` has",
 )];
 
-/// The number of a text in [`all_programs`], and the value of one of its constants.
+/// The number of a text in [`all_programs`], and a constant with its value. `None` means the text with any constants.
 type Variant = (usize, Option<(Constant, u32)>);
 
 impl AdapterKind {
@@ -211,7 +211,7 @@ impl AdapterKind {
         )
     }
 
-    /// Returns each variant that a device of this kind can have.
+    /// Returns each variant that a device of this kind can have, with a count of 0.
     fn possible_variants(&self) -> BTreeMap<Variant, usize> {
         let variants_of = |(number, program): (usize, Program)| {
             let declared = override_constants(&program.text(self.space)).1;
@@ -233,9 +233,9 @@ impl AdapterKind {
             .collect()
     }
 
-    /// Opens an adapter and devices on it that choose different constants. Two devices differ in their pipelines:
-    /// compiled for each walk, as for arrays of many elements, or shared, as for arrays of few elements. The others
-    /// have small bindings or dispatches, so that walks are cut.
+    /// Opens an adapter and four devices on it that choose different constants. The first two differ in their
+    /// pipelines: compiled for each walk, as for arrays of many elements, or shared, as for arrays of few elements. The
+    /// other two have small bindings or dispatches, so that walks are cut.
     fn open_devices(&self) -> (StrictGpu, [Backend; 4]) {
         let mut options = Options {
             shuffle: Some(*RANDOM_SEED),
@@ -283,7 +283,7 @@ impl AdapterKind {
         });
         let texts: HashMap<String, usize> = texts.map(|of| of.text(self.space)).zip(0..).collect();
         // The variants of each pipeline, by its label.
-        let mut variants_by_case: HashMap<String, Vec<Variant>> = HashMap::new();
+        let mut variants_by_label: HashMap<String, Vec<Variant>> = HashMap::new();
         let mut counts = self.possible_variants();
         let mut run = |case: &Case, variant: &wgslice_vectors::Variant, chosen: usize| {
             let call = Call::of(case).unwrap();
@@ -309,14 +309,14 @@ impl AdapterKind {
                     )]
                     (text, Some((*constant, *value as u32)))
                 });
-                variants_by_case.insert(pipeline.label, constants.chain([(text, None)]).collect());
+                variants_by_label.insert(pipeline.label, constants.chain([(text, None)]).collect());
             }
             let labels = strict.take_labels();
             let run_variants = labels
                 .iter()
                 .filter_map(|label| label.strip_prefix("dispatch "));
             let run_variants: BTreeSet<Variant> = run_variants
-                .flat_map(|label| variants_by_case[label].clone())
+                .flat_map(|label| variants_by_label[label].clone())
                 .collect();
             for variant in run_variants {
                 *counts.entry(variant).or_default() += 1;

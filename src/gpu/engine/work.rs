@@ -27,7 +27,7 @@ const MAX_KEPT_DISPATCHES: usize = 64;
 /// The passes that are recorded for a move with arguments at `places`.
 #[derive(Debug)]
 pub(in crate::gpu) struct Work {
-    pub(super) what: Arc<Move>,
+    pub(super) step_move: Arc<Move>,
     /// The places of the arguments. Their offsets are reduced by the value of
     /// [`DispatchLimits::align_offset`](super::caps::DispatchLimits::align_offset). Recording adds this value to the
     /// offsets of bindings again.
@@ -65,24 +65,26 @@ impl Work {
 }
 
 impl Engine {
-    /// Returns the work of a non-empty move with arguments at `places`, with reduced offsets: a kept work or a new one.
-    /// All its pipelines are compiled. A work with many dispatches is kept only if `keeps` is true.
+    /// Returns the work of a non-empty move, a kept work or a new one. The offsets in `places` are reduced, as in
+    /// [`Work::places`]. All pipelines of the work are compiled. A work with many dispatches is kept only if `keeps` is
+    /// true.
     pub(in crate::gpu) fn make_work(
         &self,
-        what: &Move,
+        step_move: &Move,
         places: ArgumentPlaces,
         keeps: bool,
     ) -> Result<Arc<Work>, Error> {
-        self.cache
-            .cached_work(what, places, keeps, || self.new_work(what, places))
+        self.cache.cached_work(step_move, places, keeps, || {
+            self.new_work(step_move, places)
+        })
     }
 
-    fn new_work(&self, what: &Move, places: ArgumentPlaces) -> Result<Work, Error> {
-        let cut = self.cut_move(what, &places)?;
+    fn new_work(&self, step_move: &Move, places: ArgumentPlaces) -> Result<Work, Error> {
+        let cut = self.cut_move(step_move, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check_cut(&self.reach, what, &places, &cut);
-            assert!(checked.is_ok(), "{what}: {}", checked.unwrap_err());
+            let checked = super::bounds::check_cut(&self.reach, step_move, &places, &cut);
+            assert!(checked.is_ok(), "{step_move}: {}", checked.unwrap_err());
         }
         let make_ready = |dispatch: Dispatch| {
             self.pipelines.check_limits(&dispatch.program)?;
@@ -105,10 +107,10 @@ impl Engine {
         });
         let work = Work {
             passes: passes.collect::<Result<_, Error>>()?,
-            what: Arc::new(what.clone()),
+            step_move: Arc::new(step_move.clone()),
             places,
             scratch: cut.scratch,
-            tables: self.upload_tables(what)?,
+            tables: self.upload_tables(step_move)?,
         };
         if self.pipelines.drop_old_if_full() {
             // Kept works would keep the old pipelines alive.
@@ -125,8 +127,8 @@ impl Engine {
     }
 
     /// Uploads the tables of a move that converts by tables.
-    fn upload_tables(&self, what: &Move) -> Result<Option<wgpu::Buffer>, Error> {
-        let conversion = what.conversion.as_ref();
+    fn upload_tables(&self, step_move: &Move) -> Result<Option<wgpu::Buffer>, Error> {
+        let conversion = step_move.conversion.as_ref();
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
             return Ok(None);
         };
@@ -144,15 +146,15 @@ impl Engine {
     }
 
     /// Fails if a move would be cut into too many dispatches.
-    fn check_dispatches(&self, what: &Move) -> Result<(), Error> {
+    fn check_dispatches(&self, step_move: &Move) -> Result<(), Error> {
         let reach = &self.reach;
         let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
-        let dest = windows(what.result_bytes(), reach.binding.min(reach.dispatch));
-        let source = windows(what.source_bytes(), reach.binding);
-        let window_count = match what.tuples() {
+        let dest = windows(step_move.result_bytes(), reach.binding.min(reach.dispatch));
+        let source = windows(step_move.source_bytes(), reach.binding);
+        let window_count = match step_move.tuples() {
             // A tuple can select a position in any window of the source.
             Some(_) => dest.saturating_mul(source),
-            None => dest.max(source.min(what.moved_bytes().0 as u64)),
+            None => dest.max(source.min(step_move.moved_bytes().0 as u64)),
         };
         let limit = "limit on dispatches";
         check_limit("a plan of this size", limit, window_count, MAX_DISPATCHES)
@@ -161,42 +163,47 @@ impl Engine {
     /// Fails if the device cannot run a move whose arguments are at `places`.
     pub(in crate::gpu) fn check_supported(
         &self,
-        what: &Move,
+        step_move: &Move,
         places: &ArgumentPlaces,
     ) -> Result<(), Error> {
-        let cut = self.cut_move(what, places)?;
+        let cut = self.cut_move(step_move, places)?;
         let mut programs = cut.dispatches().map(|dispatch| &dispatch.program);
         programs.try_for_each(|program| self.pipelines.check_limits(program))
     }
 
     /// Cuts a non-empty move into passes of dispatches.
-    pub(super) fn cut_move(&self, what: &Move, places: &ArgumentPlaces) -> Result<Cut, Error> {
-        if let Effect::Find(how) = what.effect() {
-            return search_cut(&self.reach, places, &what.source, how);
+    pub(super) fn cut_move(&self, step_move: &Move, places: &ArgumentPlaces) -> Result<Cut, Error> {
+        if let Effect::Find(how) = step_move.effect() {
+            return search_cut(&self.reach, places, &step_move.source, how);
         }
-        self.check_dispatches(what)?;
+        self.check_dispatches(step_move)?;
         let cutter = Cutter {
             reach: &self.reach,
             places,
-            tuples: TupleArgument::from_move(what),
-            source_bytes: what.source_bytes(),
-            conversion: what.conversion.as_ref().map(|of| (of, what.dtype())),
+            tuples: TupleArgument::from_move(step_move),
+            source_bytes: step_move.source_bytes(),
+            conversion: step_move
+                .conversion
+                .as_ref()
+                .map(|of| (of, step_move.dtype())),
         };
-        let zeros = || Walk::zeros(1, what.result_bytes());
+        let zeros = || Walk::zeros(1, step_move.result_bytes());
         // A walk that runs before the move's walk, and a walk that replaces the move's walk.
-        let (before, instead) = match (what.walk(), what.effect()) {
+        let (before, instead) = match (step_move.walk(), step_move.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
-                return scatter_cut(cutter, what, walk, scatter);
+                return scatter_cut(cutter, step_move, walk, scatter);
             }
-            (Some(walk), Effect::Fill) => match walk.filled_walk(what.result_bytes() / walk.unit) {
-                Some(filled) => (None, Some(filled)),
-                None => (Some(zeros()), None),
-            },
+            (Some(walk), Effect::Fill) => {
+                match walk.filled_walk(step_move.result_bytes() / walk.unit) {
+                    Some(filled) => (None, Some(filled)),
+                    None => (Some(zeros()), None),
+                }
+            }
             (Some(_), _) => (None, None),
             (None, _) => (None, Some(zeros())),
         };
         let mut dispatches = Vec::with_capacity(1);
-        for walk in before.iter().chain(instead.as_ref().or(what.walk())) {
+        for walk in before.iter().chain(instead.as_ref().or(step_move.walk())) {
             cutter.cut_walk(walk, &mut dispatches)?;
         }
         Ok(Cut::single_pass(

@@ -25,8 +25,9 @@ impl Gpu {
     ///
     /// The commands copy the smallest box around the selection to scratch memory, in the padded rows that wgpu
     /// requires. Usually one dispatch then moves the selection to `dest`. The scratch memory is kept for later
-    /// recordings, until [`Gpu::trim`]. The box is copied directly to `dest` if the selection is a whole box in its own
-    /// order, its rows need no padding, and `dest` has the usage `COPY_DST` and begins at a multiple of 16 bytes.
+    /// recordings, until [`Gpu::trim`]. If the selection is a whole box in the texture's order and its rows need no
+    /// padding, the box can be copied directly to `dest`. This requires that `dest` has the usage `COPY_DST` and begins
+    /// at a multiple of 16 bytes.
     ///
     /// The texture must belong to this device and have the usage `COPY_SRC`. `dest` must meet the requirements of
     /// [`Gpu::encode`]. The encoder must not have an open pass. The texels are read when the command runs, in the order
@@ -49,10 +50,9 @@ impl Gpu {
     /// Records a copy of `source`, a row-major array with the shape and the element type of `texels`, to the selected
     /// texels. All other texels, and channels that are not selected, keep their values.
     ///
-    /// The texture needs the usage `COPY_DST`. If the selection does not include all of the box that contains it, for
-    /// example if it lacks a channel or every second row, the box is read first; the texture then also needs
-    /// `COPY_SRC`. `source` must meet the requirements of [`Gpu::encode`]. Everything else is the same as for
-    /// [`Gpu::encode_from_texture`].
+    /// The texture needs the usage `COPY_DST`. If the selection lacks a part of the box that contains it, such as a
+    /// channel or every second row, the box is read first; the texture then also needs `COPY_SRC`. `source` must meet
+    /// the requirements of [`Gpu::encode`]. Everything else is the same as for [`Gpu::encode_from_texture`].
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, mask: &wgpu::Buffer, overlay: &wgpu::Texture) -> Result<(), wgslice::Error> {
@@ -193,7 +193,8 @@ impl Gpu {
         let indices = self
             .open_device()
             .upload_slice_of(&Move::copy(bytes.len()), bytes)?;
-        // The caller can submit the commands after other work, so no tensor can reuse the buffer.
+        // The caller can submit the commands after other work. Exposed buffers are never reused, so no tensor
+        // overwrites them.
         indices.expose_buffers();
         Ok(Some(indices))
     }

@@ -61,8 +61,8 @@ pub struct Texels {
     works: Works,
 }
 
-/// The conversion of elements between texels and a tensor. For reading, its axis is an axis of the array of all
-/// channels of the format.
+/// The conversion of elements between texels and a tensor. In `Read`, the conversion's axis belongs to the array with
+/// all channels of the format.
 #[derive(Clone, Debug)]
 enum TexelConversion {
     /// Applies when the selection is read.
@@ -129,9 +129,10 @@ impl Texels {
     /// Chooses channels: channel `i` of the result is channel `channels[i]` of this selection. `&[2, 1, 0, 3]` swaps
     /// RGBA and BGRA; `&[3]` selects only alpha.
     ///
-    /// A single slice cannot select channels in an order such as `2, 1, 0, 3`. One gather then writes all channels of
-    /// the format, or reads channels in the last dimension. In other cases the order is split into slices, with one
-    /// dispatch each: for planes in this order, one for `2, 1, 0` and one for `3`.
+    /// A single slice cannot select channels in an order such as `2, 1, 0, 3`. If all channels of the format are
+    /// written, or if channels are read in the last dimension or with a conversion, one gather copies them. Otherwise
+    /// the order is split into slices, with one dispatch each: planes in this order take one dispatch for `2, 1, 0` and
+    /// one for `3`.
     ///
     /// # Errors
     ///
@@ -177,9 +178,9 @@ impl Texels {
         Ok(self.with_selection(self.view.transpose(permutation)?))
     }
 
-    /// Returns the same selection with elements that are converted when it is read, without another dispatch. The
-    /// tensor then has the type of the conversion. An axis of the conversion is an axis of `[layers, height, width,
-    /// channels]` with the chosen channels, even if the selection was sliced or transposed.
+    /// Returns the same selection with a conversion: elements are converted when they are read, in the same dispatch.
+    /// The tensor then has the type to which the conversion converts. An axis of the conversion is an axis of `[layers,
+    /// height, width, channels]` with the chosen channels, even if the selection was sliced or transposed.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, input: &wgpu::Buffer) -> Result<(), wgslice::Error> {
@@ -203,7 +204,7 @@ impl Texels {
     /// # Errors
     ///
     /// The errors of [`Plan::converted`](crate::Plan::converted); [`Error::Argument`] (`TexelsConvert` for texels that
-    /// convert already).
+    /// already have a conversion).
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
         let conversion =
@@ -223,8 +224,8 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`DtypeMismatch` for a conversion to another type; `TexelsConvert` for texels that convert
-    /// already). Writing to the texels then has the errors of [`Plan::converted`](crate::Plan::converted).
+    /// [`Error::Argument`] (`DtypeMismatch` for a conversion to another type; `TexelsConvert` for texels that already
+    /// have a conversion). Writing to the texels then has the errors of [`Plan::converted`](crate::Plan::converted).
     pub fn converted_from(&self, dtype: DType, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
         let (found, needed) = (conversion.dtype(), self.stored);
@@ -242,7 +243,7 @@ impl Texels {
         }
     }
 
-    /// Fails if elements are converted already.
+    /// Fails if the texels already have a conversion.
     fn check_plain(&self) -> Result<(), Error> {
         let problem = "convert already: convert the texels of the texture, once";
         match self.converts {

@@ -1,5 +1,5 @@
-//! `bindgen IN.wasm OUT` writes the module for browsers and its JavaScript to the folder OUT. Everything that only people
-//! would read is left out, because it would make up a fortieth of the download.
+//! `bindgen IN.wasm OUT` writes the module for browsers and its JavaScript to the folder OUT. It leaves out comments
+//! and documentation, which would make up a fortieth of the download.
 
 use std::{env, error::Error, fs, path::Path, process::ExitCode};
 use wasm_bindgen_cli_support::Bindgen;
@@ -39,7 +39,7 @@ fn write(input: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Replaces the comments of a shader by spaces wherever its source is in the module. Positions stay as they are.
+/// Replaces the comments of a shader by spaces wherever its source is in the module. The code keeps its positions.
 fn blank_comments(module: &mut [u8], shader: &str) {
     let lines = shader.split_inclusive('\n').map(|line| {
         let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));

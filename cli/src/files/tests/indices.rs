@@ -32,7 +32,7 @@ fn small_integers_become_i32_and_large_ones_i64() {
     assert_eq!(read_indices::<8>(DType::U64, &[]), i64s(&[]));
 }
 
-/// A value above the maximum of i64 is out of range of every array, as that maximum itself is.
+/// A value above the maximum of i64 becomes this maximum, which is out of range of every array.
 #[test]
 fn a_value_beyond_i64_is_out_of_range() {
     let values = [0, 1 << 63, u64::MAX, 7].map(u64::to_ne_bytes);

@@ -5,7 +5,7 @@ use wgslice::DType;
 use super::{assert_says, data_folder, read_at, read_content, read_fixture};
 use crate::files::write_array;
 
-/// Returns the pixels of the colour image that `make.py` writes: 2 × 3 pixels of 3 channels. Their values rise by 14.
+/// Returns the pixels of `make.py`'s colour image: 2 × 3 pixels of 3 channels, with the values 0, 14, 28, …
 fn rgb_pixels() -> Vec<u8> {
     (0..18).map(|i| i * 14).collect()
 }

@@ -72,9 +72,9 @@ impl FormulaMachine<'_> {
         })
     }
 
-    /// Returns the quotient of two numbers. Unless the divisor is known and not 0, the quotient is an uninterpreted
-    /// function, because solvers are too slow if words are divided by unknown words. Instead,
-    /// `tests/python/lemmas/integers.py` proves lemmas about quotients of integers.
+    /// Returns the quotient of two numbers. If the divisor is unknown or 0, the quotient is an uninterpreted function,
+    /// because solvers are too slow at divisions by unknown words. `tests/python/lemmas/integers.py` proves lemmas
+    /// about quotients of integers.
     fn make_quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.word_function("bvudiv", &[a, b]),
@@ -82,7 +82,7 @@ impl FormulaMachine<'_> {
         }
     }
 
-    /// Applies an operator to floats, each of which is a word with the float's bits.
+    /// Applies an operator to floats. Each float is represented by a word with its bits.
     fn float_operation(
         &mut self,
         op: Operator,
@@ -137,7 +137,7 @@ impl FormulaMachine<'_> {
         self.pool.select(larger, b, a)
     }
 
-    /// Converts a scalar by value or, with `bits`, keeps its bits.
+    /// Converts a scalar to another type. Keeps the bits of the scalar if `bits` is true, and otherwise its value.
     pub(super) fn convert_scalar(
         &mut self,
         from: ScalarKind,

@@ -10,7 +10,7 @@ use naga::{
 };
 
 impl<'a> FormulaMachine<'a> {
-    /// Returns the value of an expression. If the expression was emitted before, this is the stored value.
+    /// Returns the value of an expression: the stored value if a statement `Emit` has already evaluated the expression.
     pub(super) fn evaluate_once(
         &mut self,
         frame: &mut CallFrame<'a>,
@@ -62,7 +62,7 @@ impl<'a> FormulaMachine<'a> {
         })
     }
 
-    /// Returns the value of an expression outside of functions.
+    /// Returns the value of a constant expression of the module, outside of functions.
     fn constant_value(&mut self, handle: Handle<Expression>) -> Result<Value, UnsupportedReason> {
         let module = self.module;
         Ok(match &module.global_expressions[handle] {
@@ -233,7 +233,7 @@ impl<'a> FormulaMachine<'a> {
         })
     }
 
-    /// Returns an element of a value, or the place of an element.
+    /// Returns an element of a value, or a pointer to the element if `base` is a pointer.
     fn element_of(
         &mut self,
         frame: &mut CallFrame<'a>,
@@ -312,7 +312,7 @@ impl<'a> FormulaMachine<'a> {
         Ok(Value::Parts(parts.collect()))
     }
 
-    /// Returns the value `old`, where `new` replaces the part at the end of the path.
+    /// Returns `old` after replacing the part at `path` by `new`.
     pub(super) fn with_stored_part(
         &mut self,
         old: Value,

@@ -1,4 +1,4 @@
-//! Runs a function of a shader on terms instead of numbers, and so converts its code to a formula.
+//! Runs a function of a shader on symbolic terms instead of numbers, to convert its code to a formula.
 //!
 //! Both sides of a branch run. Afterwards the condition selects between the values that differ. Loops are unrolled. A
 //! function has no formula if unknown values decide whether a loop runs another round, or if the function uses
@@ -11,7 +11,7 @@ use naga::{
 };
 use std::collections::HashMap;
 
-/// Why a function has no formula.
+/// The reason why a function has no formula.
 pub(super) type UnsupportedReason = String;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) enum Value {
     Pointer(Place),
 }
 
-/// A variable, and the path to a part of it.
+/// A variable, and the path to a part of it: the index of a component, a member or an element at each level.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) root: VariableRoot,
@@ -43,7 +43,7 @@ pub(super) enum VariableRoot {
     Local(usize),
     /// A uniform variable.
     Known(Handle<naga::GlobalVariable>),
-    /// A buffer, about whose content nothing is known.
+    /// A buffer with unknown content: its name and its type.
     Buffer(String, Handle<Type>),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct BranchState {
     pub(super) returned: Term,
     /// True if the function has left the current loop.
     pub(super) broken: Term,
-    /// True if the function has continued the current loop.
+    /// True if a `continue` has ended the current round of the loop.
     pub(super) continued: Term,
 }
 
@@ -142,7 +142,7 @@ impl<'a> FormulaMachine<'a> {
         Ok(self.pool.formula(&outputs))
     }
 
-    /// Returns the value of a uniform variable, whose members are inputs unless they are known.
+    /// Returns the value of a uniform variable. Its members are inputs of the formula unless they have a known value.
     pub(super) fn uniform_value(
         &mut self,
         variable: Handle<naga::GlobalVariable>,
@@ -194,7 +194,7 @@ impl<'a> FormulaMachine<'a> {
         })
     }
 
-    /// Returns a value whose scalars are inputs, unless they have a known value.
+    /// Returns a value of a type. Its scalars are inputs of the formula unless they have a known value.
     fn input_value(&mut self, ty: Handle<Type>, name: &str) -> Result<Value, UnsupportedReason> {
         let Some(parts) = self.parts_of_type(ty)? else {
             let kind = self.module.types[ty].inner.scalar_kind();

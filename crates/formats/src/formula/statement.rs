@@ -1,4 +1,4 @@
-//! Runs statements: branches on both sides, loops round by round.
+//! Runs statements on symbolic terms: both sides of each branch, and each round of a loop.
 
 use super::{
     machine::{BranchState, CallFrame, FormulaMachine, UnsupportedReason, Value, VariableRoot},
@@ -112,7 +112,8 @@ impl<'a> FormulaMachine<'a> {
                         let mut reject_state = state.clone();
                         self.run_block(frame, accept, state)?;
                         self.run_block(frame, reject, &mut reject_state)?;
-                        // If only one side calls a function, that function's variables are not used after the branch.
+                        // Removes the variables of functions that only one side has called, because nothing uses them
+                        // after the branch.
                         let common_locals = state.locals.len().min(reject_state.locals.len());
                         state.locals.truncate(common_locals);
                         reject_state.locals.truncate(common_locals);

@@ -67,7 +67,7 @@ impl TermPool {
         self.add_node(Node::Input(name.to_owned()), sort)
     }
 
-    /// Returns a word of memory, or the value of another uninterpreted function.
+    /// Applies an uninterpreted function to words. A buffer, for example, is such a function of the index.
     pub(super) fn function_term(&mut self, name: &str, arguments: Vec<Term>) -> Term {
         self.memory.insert((name.to_owned(), arguments.len()));
         self.add_node(Node::Apply(name.to_owned(), arguments), Sort::Word)
@@ -128,7 +128,7 @@ impl TermPool {
         }
     }
 
-    /// Compares words.
+    /// Compares two words. `function` is the SMT-LIB name of the comparison.
     pub(super) fn compare_words(&mut self, function: &str, [a, b]: [Term; 2]) -> Term {
         let folded_truth = match (self.known_word(a), self.known_word(b)) {
             (Some(a), Some(b)) => match function {

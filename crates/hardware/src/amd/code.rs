@@ -1,46 +1,48 @@
 //! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
-//! The program counts one path through the code, from its beginning to its end: the path that stores the most bytes.
-//! Among such paths it chooses the one that loads the most bytes, and among those the one with the fewest instructions.
-//! So the path enters an `if` around a store or a load, avoids code with neither, such as the report of an invalid
-//! index, and takes the shorter of two ways to move the same bytes. If a kernel stores outside of loops, stores within
-//! loops are considered exceptions (words that contain several rows) and do not count in this choice. The same holds
-//! for loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts once.
+//! The program counts one path through the code, from its beginning to its end: the path that stores the most bytes. If
+//! several paths store as much, it chooses the path that loads the most bytes, and then the path with the fewest
+//! instructions. So the path enters an `if` around a store or a load, avoids code with neither, such as the report of
+//! an invalid index, and takes the shorter of two ways to move the same bytes. If a kernel stores outside of loops,
+//! stores within loops are considered exceptions (words that contain several rows) and do not count in this choice. The
+//! same holds for loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts
+//! once.
 //!
 //! So the path can be too short, if loops run many times or if lanes also execute code outside the path. It can be too
 //! long if the compiler has unrolled an exception: its stores are then outside of loops, and the path goes through all
 //! of them. Therefore `estimate` also uses the operations that the interpreter ran.
 //!
-//! The path is one lane's path, in a wave whose other lanes all take it too. If the code has two sides for lanes that
-//! diverge, the lane executes one side only, although the code of the other side follows: RADV removes lanes from the
-//! mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at the end.
+//! The path is the path of one lane, and all other lanes of its wave are assumed to take the same path. If lanes
+//! diverge, the lane executes one of two sides only, although the machine code runs through both: RADV removes lanes
+//! from the mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at
+//! the end.
 
 use std::collections::HashMap;
 
 /// The instructions and accesses on the counted path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CountedPath {
-    /// Vector instructions, which each lane executes.
+    /// The number of vector instructions, which each lane executes.
     pub(crate) vector: usize,
-    /// The vector instructions that multiply whole words. They run at a quarter of the rate of other vector
+    /// The number of vector instructions that multiply whole words. They run at a quarter of the rate of other vector
     /// instructions.
     pub(crate) multiplications: usize,
-    /// Scalar instructions, which a wave executes once.
+    /// The number of scalar instructions, which a wave executes once.
     pub(crate) scalar: usize,
-    /// Loads of uniform values.
+    /// The number of loads of uniform values.
     pub(crate) scalar_loads: usize,
-    /// Bytes of each load of a lane, in order.
+    /// The size of each load of a lane in bytes, in order.
     pub(crate) loads: Vec<usize>,
-    /// Bytes of each store of a lane, in order.
+    /// The size of each store of a lane in bytes, in order.
     pub(crate) stores: Vec<usize>,
     pub(crate) atomics: usize,
-    /// Accesses to workgroup memory.
+    /// The number of accesses to workgroup memory.
     pub(crate) shared: usize,
     pub(crate) branches: usize,
     pub(crate) barriers: usize,
     /// The maximum number of bytes that a lane loads at the same time.
     pub(crate) in_flight: usize,
-    /// Whether a part of the path is in a loop.
+    /// True if a part of the path is in a loop.
     pub(crate) loops: bool,
 }
 
@@ -67,7 +69,7 @@ enum Kind {
     /// A scalar instruction that reactivates the lanes that were active before they diverged.
     Restore,
     End,
-    /// Occupies no unit, because it is a hint or waits for another counter.
+    /// A hint, or a wait for a counter other than the counter of loads. Neither is counted.
     Hint,
 }
 
@@ -86,7 +88,7 @@ enum BranchCondition {
 struct PathPosition {
     /// The number of the instruction.
     at: usize,
-    /// Whether the lane is active.
+    /// True if the lane is active.
     on: bool,
 }
 
@@ -234,7 +236,8 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
     })
 }
 
-/// Returns the unit and the access of a memory instruction, or `None` for cache instructions and for others.
+/// Splits a memory instruction's name into its unit and its access, such as `buffer` and `load_dword`. Returns `None`
+/// for cache instructions, scalar loads and instructions that do not access memory.
 fn memory_access(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
     let caches = access.starts_with("gl") || access.starts_with("wb");
@@ -279,7 +282,7 @@ fn bytes_of_width(width: &str) -> Option<usize> {
 /// order, and the larger value is better.
 type PathValue = [isize; 3];
 
-/// Returns the counted path.
+/// Returns the path with the largest [`PathValue`].
 fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
     let loops = is_in_loop(code);
     let is_outside_loop = |of: fn(&Kind) -> bool| {
@@ -332,7 +335,7 @@ fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 
     let step = PathPosition { at: at + 1, on };
     match code[at] {
         Kind::End => [None, None],
-        // A branch back to the beginning of a loop is not taken, since its body counts once.
+        // A branch back to the beginning of a loop is not taken, because the body of a loop counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
             // A branch on `NoLane` is taken if no lane is active, so a lane that takes it is not active.

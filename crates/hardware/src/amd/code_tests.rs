@@ -1,4 +1,4 @@
-//! Tests on small listings. Each covers one aspect.
+//! Tests the counts of short listings of machine code. Each test covers one aspect.
 
 use super::*;
 
@@ -120,7 +120,7 @@ BB2:
     assert_eq!((path.loads.len(), path.stores.len()), (1, 1));
 }
 
-/// Such a loop stores, for example, words that contain several rows.
+/// Loops store, for example, words that contain several rows. Only the stores outside of loops then decide the path.
 #[test]
 fn a_store_in_a_loop_is_an_exception_if_others_are_outside() {
     let code_text = |first: &str| {

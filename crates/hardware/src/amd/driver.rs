@@ -23,7 +23,8 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// Opens the first device that the Vulkan loader lists. The environment makes it RADV's.
+    /// Opens the first device that the Vulkan loader lists. The environment variables that `super::compile` sets make
+    /// this RADV's device.
     pub(super) fn open() -> Result<Self, String> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
         descriptor.backends = wgpu::Backends::VULKAN;
@@ -52,13 +53,13 @@ impl Driver {
         let mut groups = Vec::new();
         let compiled = self.compile_with(kernel, &mut groups);
         for group in groups {
-            // SAFETY: the only pipeline layout with it is destroyed, or was never created.
+            // SAFETY: the only pipeline layout with this group layout is destroyed, or was never created.
             unsafe { self.device.destroy_bind_group_layout(group) };
         }
         compiled
     }
 
-    /// Compiles a kernel, and leaves the layouts of its bind groups in `groups`.
+    /// Compiles a kernel, and appends the layouts of its bind groups to `groups`. The caller must destroy the layouts.
     fn compile_with(
         &self,
         kernel: &PipelineRequest,
@@ -78,7 +79,7 @@ impl Driver {
         let layout = unsafe { self.device.create_pipeline_layout(&descriptor) };
         let layout = layout.map_err(|error| error.to_string())?;
         let compiled = self.compile_in(kernel, &layout);
-        // SAFETY: the only pipeline with it is destroyed, or was never created.
+        // SAFETY: the only pipeline with this layout is destroyed, or was never created.
         unsafe { self.device.destroy_pipeline_layout(layout) };
         compiled
     }
@@ -113,10 +114,10 @@ impl Driver {
         // `strict-gpu` has created a pipeline from both.
         let pipeline = unsafe { self.device.create_compute_pipeline(&descriptor) };
         let outcome = pipeline.map(|pipeline| {
-            // SAFETY: no commands use it.
+            // SAFETY: no commands use the pipeline.
             unsafe { self.device.destroy_compute_pipeline(pipeline) };
         });
-        // SAFETY: the only pipeline with it is destroyed, or was never created.
+        // SAFETY: the only pipeline with this module is destroyed, or was never created.
         unsafe { self.device.destroy_shader_module(module) };
         outcome.map_err(|error| error.to_string())
     }

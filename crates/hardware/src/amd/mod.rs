@@ -34,7 +34,7 @@ pub(crate) struct Family {
     counter: LoadCounter,
 }
 
-/// RDNA 2, RDNA 3, and GCN 5, from which CDNA derives.
+/// The families of RDNA 2, RDNA 3 and GCN 5. CDNA derives from GCN 5.
 pub(crate) const FAMILIES: [Family; 3] = [
     Family {
         name: "navi21",

@@ -65,14 +65,14 @@ pub(crate) struct Compiled {
 pub(crate) struct Statistics {
     pub(crate) vector_registers: u64,
     pub(crate) spilled_registers: u64,
-    /// Bytes of scratch memory for each lane.
+    /// The size of the scratch memory of each lane, in bytes.
     pub(crate) scratch_bytes: u64,
     pub(crate) code_bytes: u64,
-    /// The number of waves that a SIMD unit holds at once.
+    /// The number of waves that a SIMD unit holds at the same time.
     pub(crate) waves: u64,
-    /// Estimated clocks from a wave's first instruction to its last.
+    /// The estimated number of clock cycles from a wave's first instruction to its last.
     pub(crate) latency: u64,
-    /// Estimated clocks for which a wave occupies a SIMD's busiest unit.
+    /// The estimated number of clock cycles for which a wave occupies a SIMD's busiest unit.
     pub(crate) inverse_throughput: u64,
 }
 

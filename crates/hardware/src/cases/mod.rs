@@ -37,7 +37,8 @@ pub(crate) struct HashedIndices {
     /// The size of the dimension that each coordinate of a tuple indexes.
     pub(crate) sizes: Vec<usize>,
     pub(crate) is_64_bit: bool,
-    /// Whether no two tuples are equal. Then they have one number, less than a power of two.
+    /// True if no two tuples are equal. Each tuple then has one coordinate, and the size of its dimension is a power of
+    /// two.
     pub(crate) is_unique: bool,
 }
 
@@ -103,7 +104,7 @@ impl HashedIndices {
         let count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
         let hashed_number = |i| match self.is_unique {
-            // The factor is odd, so that numbers below a power of two stay different.
+            // The factor is odd, so different numbers below a power of two stay different modulo this power.
             true => i as u64 * 0x9e37_79b1,
             false => u64::from(hash_number(i)),
         };

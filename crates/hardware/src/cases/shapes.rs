@@ -263,7 +263,7 @@ fn scatter_cases() -> Vec<Case> {
         )
     };
     let (update, add, m) = (Combine::Update, Combine::Add, 1 << 20);
-    // There are fewer rows if they are long, so that the interpreter runs them in a minute.
+    // Cases with long rows have fewer rows, so that the interpreter runs such a case in a minute.
     let few_rows = m / 8;
     vec![
         scatter("su1", "scatter of single f32", update, F32, m, 1, 2 * m),
@@ -286,7 +286,7 @@ fn scatter_cases() -> Vec<Case> {
             100,
             2 * few_rows,
         ),
-        // There are few rows compared with the tensor that they are scattered to, which has 1 GiB.
+        // This case scatters few rows into a tensor of 1 GiB.
         scatter(
             "su64few",
             "scatter of 64 rows of 256 bytes into 1 GiB",
@@ -375,7 +375,7 @@ fn scatter_cases() -> Vec<Case> {
     ]
 }
 
-/// Returns the crops of W15 with rows of an odd number of bytes, pixels of one byte, and pixels of 12 bytes.
+/// Returns variants of the crops of W15: rows of an odd number of bytes, pixels of one byte, and pixels of 12 bytes.
 fn crop_cases() -> Vec<Case> {
     let crop = |name: &str, what: &str, dtype, shape: &[usize], size: usize| {
         let options = CropOptions {
@@ -419,7 +419,8 @@ fn crop_cases() -> Vec<Case> {
     ]
 }
 
-/// Returns pictures for a network: cropped at random, flipped, channels first and normalised, in one dispatch.
+/// Returns a case that prepares pictures for a network in one dispatch: it crops at random positions, flips, moves the
+/// channels first and normalises.
 fn normalised_case() -> Case {
     let options = CropOptions {
         sizes: vec![3, 224, 224],

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct Kernel<'a> {
     case: &'a Case,
-    /// Whether this is the first kernel of its case.
+    /// True if this is the first kernel of its case.
     first: bool,
     counts: KernelCounts,
     /// The counts for subgroups of 64.
@@ -138,7 +138,7 @@ fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), format_number)
 }
 
-/// Formats the efficiency in percent for subgroups of 32 and of 64, as one number if they agree.
+/// Formats the efficiency in percent for subgroups of 32 and of 64 lanes, as one number if both are equal.
 fn format_percents(narrow: &BufferTraffic, wide: &BufferTraffic) -> String {
     let percent = |side: &BufferTraffic| {
         side.sector_efficiency()
@@ -221,7 +221,7 @@ fn estimated_row(kernel: &Kernel<'_>) -> String {
     let Some(times) = kernel.estimated_times() else {
         return format_row(kernel, &vec![NOT_RUN.to_owned(); 6]);
     };
-    // A kernel that returns immediately accesses no memory to compare with.
+    // A kernel that returns immediately has no ratios, because it accesses no memory.
     if !estimate::accesses_memory(&kernel.counts) {
         return format_row(kernel, &vec!["–".to_owned(); 6]);
     }
@@ -253,7 +253,7 @@ pub(crate) fn total_microseconds(kernels: &[Kernel<'_>]) -> Option<[f64; 3]> {
     Some(sum)
 }
 
-/// Formats a number with three significant digits, or with all digits before the decimal point.
+/// Formats a number: from 1 on with at least three significant digits, and below 1 with three decimals.
 fn format_digits(value: f64) -> String {
     match value {
         100.0.. => format!("{value:.0}"),

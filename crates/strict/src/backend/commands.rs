@@ -43,7 +43,7 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) program: Arc<Program>,
-    /// The bindings, by group and binding number. Their offsets include the dynamic ones.
+    /// The bindings, by group and binding number. Their offsets include the dynamic offsets.
     pub(super) bindings: BTreeMap<(u32, u32), Binding>,
     pub(super) immediates: Vec<u8>,
     pub(super) workgroups: [u32; 3],
@@ -69,7 +69,8 @@ impl StrictEncoder {
         super::locked(&self.commands).push(command);
     }
 
-    /// Returns whether all these offsets and sizes in bytes are multiples of a word, and reports an error if not.
+    /// Returns whether all these offsets and sizes in bytes are multiples of 4, the size of a word. Reports an error if
+    /// not.
     fn is_of_words(&self, what: &str, numbers: &[u64]) -> bool {
         let unaligned = numbers.iter().find(|number| !number.is_multiple_of(4));
         if let Some(unaligned) = unaligned {

@@ -189,7 +189,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         poll_type: wgpu::wgt::PollType<u64>,
     ) -> Result<wgpu::PollStatus, wgpu::PollError> {
-        // A callback may add further callbacks, which also run now.
+        // A callback can add further callbacks, which this loop also runs.
         loop {
             let due_callbacks = std::mem::take(&mut *locked(&self.0.due));
             if due_callbacks.is_empty() {

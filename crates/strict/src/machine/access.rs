@@ -244,7 +244,7 @@ impl<'a> Machine<'a> {
                     let fault = Wrong::Outside {
                         access,
                         at: at.cast_unsigned(),
-                        room: variable_bytes,
+                        size: variable_bytes,
                     };
                     self.fault_of(lane, fault, name, Some((frame.function, handle)));
                 }
@@ -304,9 +304,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes a fault if a scalar that is wholly unwritten is stored in a buffer. Storing it in workgroup memory is not
-    /// a fault, because shaders copy whole vectors there, also from the end of a buffer. The scalar then stays
-    /// unwritten, so storing it in a buffer later is a fault.
+    /// Records a fault if a scalar that is wholly unwritten is stored in a buffer. Storing it in workgroup memory is
+    /// not a fault, because shaders copy whole vectors there, even if the last vector of a buffer is partly unwritten.
+    /// The scalar then stays unwritten, so storing it in a buffer later is a fault.
     fn stored_unknown(
         &mut self,
         frame: &CallFrame<'a>,
@@ -348,7 +348,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Records an access to a scalar, and notes a fault if the access races with an earlier one. Does nothing while
+    /// Records an access to a scalar, and a fault if the access races with an earlier access. Does nothing while
     /// counting.
     pub(super) fn touch(
         &mut self,

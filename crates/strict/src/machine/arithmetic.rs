@@ -302,8 +302,8 @@ pub(super) fn convert_scalar(word: i64, from: Scalar, to: Scalar) -> i64 {
         (Kind::Uint, Kind::Float) if from.width == 4 => from_float(low_word(word) as f32),
         (Kind::Sint, Kind::Float) => from_float(word as f32),
         (_, Kind::Float) => from_float(word.cast_unsigned() as f32),
-        // Only the low bits of the number matter. In 64 bits, it can be outside the range of its type, because a
-        // program can rely on wrapping here.
+        // Only the low bits of the number matter. The `i64` can be outside the range of the type, because a shader can
+        // rely on wrapping.
         _ => match (from.width, to.width) {
             (4, 8) if from.kind == Kind::Sint => i64::from(word_as_signed(word)),
             (4, 8) => i64::from(low_word(word)),

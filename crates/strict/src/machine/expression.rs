@@ -1,4 +1,4 @@
-//! Computes the values of expressions, for all lanes at once.
+//! Computes the values of expressions, each for all lanes of a workgroup at the same time.
 
 use super::{
     CallFrame, Machine, Mask,
@@ -25,7 +25,7 @@ impl<'a> Machine<'a> {
             Some(value) => value.clone(),
             None => {
                 let value = self.evaluate(frame, handle, mask);
-                // Constants and names of variables are not emitted.
+                // naga does not emit expressions such as constants and names of variables, so they are evaluated here.
                 frame.values[handle.index()] = Some(value.clone());
                 value
             }
@@ -380,7 +380,7 @@ impl<'a> Machine<'a> {
             return;
         }
         let is_division = match &frame.function.expressions[handle] {
-            // Every compiler folds these operations.
+            // Every compiler removes divisions, remainders and multiplications by 1.
             Expression::Binary {
                 op: BinaryOperator::Divide | BinaryOperator::Modulo | BinaryOperator::Multiply,
                 right,

@@ -1,5 +1,5 @@
-//! Control flow: blocks, branches, loops, calls and barriers, for all lanes at once. A mask holds, for each lane,
-//! whether it is active.
+//! Control flow: blocks, branches, loops, calls and barriers, each for all lanes of a workgroup at the same time. A
+//! mask holds, for each lane, whether it is active.
 
 use super::{
     CallFrame, Machine, Mask,
@@ -298,7 +298,7 @@ impl<'a> Machine<'a> {
         ),
         mask: &mut Mask,
     ) {
-        let mut is_behind = vec![false; self.lanes];
+        let mut has_left = vec![false; self.lanes];
         let mut active_lanes = mask.clone();
         let max_rounds = self.options.most_rounds;
         for round in 0_u64.. {
@@ -315,7 +315,7 @@ impl<'a> Machine<'a> {
             let mut left_lanes = LeftLanes::no_lanes(self.lanes);
             self.run_block(frame, body, &mut active_lanes, Some(&mut left_lanes));
             add_lanes(&mut active_lanes, &left_lanes.continued);
-            add_lanes(&mut is_behind, &left_lanes.broken);
+            add_lanes(&mut has_left, &left_lanes.broken);
             if !is_any_set(&active_lanes) {
                 break;
             }
@@ -324,7 +324,7 @@ impl<'a> Machine<'a> {
                 let condition = self.branch_value(frame, condition, &active_lanes);
                 for lane in 0..self.lanes {
                     if active_lanes[lane] && condition.word_at(0, lane, self.lanes) == 1 {
-                        (active_lanes[lane], is_behind[lane]) = (false, true);
+                        (active_lanes[lane], has_left[lane]) = (false, true);
                     }
                 }
                 if !is_any_set(&active_lanes) {
@@ -332,7 +332,7 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        *mask = is_behind;
+        *mask = has_left;
     }
 
     fn run_barrier(&mut self, barrier: naga::Barrier, mask: &Mask) {

@@ -2,9 +2,9 @@
 //! take one step of the program together. The two sides of a branch run in sequence, each with the lanes of the other
 //! side masked out. A loop runs until its last lane has left.
 //!
-//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. Then the lanes have the invocations
-//! in another order. A step goes through the lanes in ascending order, and so through the invocations in that other
-//! order.
+//! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. With this option, the invocations
+//! are assigned to the lanes in random order. Each step goes through the lanes in ascending order, and so through the
+//! invocations in random order.
 //!
 //! | file | content |
 //! |---|---|
@@ -213,8 +213,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the parts of the workgroup that run in sequence, as masks: all lanes together or, for every second
-    /// workgroup in random order, two parts. Barriers need all lanes together.
+    /// Returns the parts of the workgroup that run in sequence, as masks. There is one part with all lanes or, for
+    /// about half of the workgroups in random order, two parts. Barriers need all lanes together.
     fn split_into_parts(&mut self) -> Vec<Mask> {
         let lanes = self.lanes;
         let module = &self.program.module;
@@ -304,7 +304,7 @@ impl<'a> Machine<'a> {
                 .nth(line_number.checked_sub(1)? as usize)?;
             Some((line_number, line.to_owned()))
         });
-        // Of several faults of one kind in one line, only the first is kept, because a faulty line often faults in many
+        // If a line has several faults of one kind, only the first is kept, because a faulty line often faults in many
         // lanes and rounds.
         let kind = std::mem::discriminant(&wrong);
         let is_known =

@@ -170,7 +170,7 @@ impl<'a> Machine<'a> {
                     let fault = Wrong::Outside {
                         access: READ,
                         at: at as u64,
-                        room: count as u64,
+                        size: count as u64,
                     };
                     self.fault_of(lane, fault, "", Some((frame.function, handle)));
                 }
@@ -208,7 +208,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the component of a lane's own variable at which an access begins, or `None` if the pointer is a
-    /// [`StrayIndex`], which is a fault with [`Outside::Fault`].
+    /// [`StrayIndex`], which [`Outside::Fault`] makes a fault.
     pub(super) fn local_place(
         &mut self,
         frame: &CallFrame<'a>,
@@ -231,7 +231,7 @@ impl<'a> Machine<'a> {
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
-        (stray, name, room): (StrayIndex, &str, u64),
+        (stray, name, size): (StrayIndex, &str, u64),
         access: Access,
         lane: usize,
     ) {
@@ -242,7 +242,7 @@ impl<'a> Machine<'a> {
             StrayIndex::Outside(index) => Wrong::Outside {
                 access,
                 at: index.into(),
-                room,
+                size,
             },
             StrayIndex::Wrapped(index) => Wrong::Wrapped { index },
         };

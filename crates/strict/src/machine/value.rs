@@ -1,4 +1,4 @@
-//! Represents values for all invocations of a workgroup at once.
+//! Represents values, each for all invocations of a workgroup at the same time.
 //!
 //! Every scalar is one `i64`, whatever its type:
 //!
@@ -30,7 +30,8 @@ pub(super) enum Value {
 pub(super) struct Data {
     pub(super) words: Rc<[i64]>,
     pub(super) uniform: bool,
-    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, as usual.
+    /// For each word, a mask of the bits that depend on unwritten memory. Usually no word has such bits, and this is
+    /// `None`.
     pub(super) unknown: Option<Rc<Vec<u64>>>,
 }
 
@@ -203,8 +204,8 @@ impl Data {
     }
 }
 
-/// Returns the unknown bits of a result if each of its bits depends on all bits of a scalar. `unknown` has the scalar's
-/// unknown bits.
+/// Returns the unknown bits of a result in which each bit depends on all bits of an operand: all bits, if any bit of
+/// the operand is unknown. `unknown` has the operand's unknown bits.
 pub(super) fn all_if_any(unknown: u64) -> u64 {
     if unknown == 0 { 0 } else { u64::MAX }
 }

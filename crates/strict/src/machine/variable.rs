@@ -6,8 +6,7 @@ use std::iter::repeat_n;
 /// A variable with a separate copy for each invocation.
 #[derive(Debug)]
 pub(super) struct PrivateVariable {
-    /// A word for each component and lane, in the order of [`Data`]: all lanes of component 0, then all lanes of
-    /// component 1, and so on.
+    /// A word for each component and lane, in the order of [`Data`]: all lanes of a component are neighbours.
     pub(super) words: Vec<i64>,
     /// For each word, a mask of the bits that depend on unwritten memory. Empty if no word has ever had such bits.
     pub(super) unknown: Vec<u64>,

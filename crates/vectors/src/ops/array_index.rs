@@ -10,7 +10,7 @@ pub struct ArrayIndex<'a> {
     pub params: Params<'a>,
     /// The entries.
     pub entries: Vec<Entry>,
-    /// True if all combinations are selected.
+    /// True if all combinations of the arrays' positions are selected.
     pub outer: bool,
 }
 

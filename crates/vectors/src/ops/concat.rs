@@ -7,7 +7,7 @@ pub struct Concat<'a> {
     pub arrays: Vec<&'a Tensor>,
     /// The steps of the view of the first array. Empty for the whole array.
     pub view: Vec<Step>,
-    /// The axis.
+    /// The axis along which the arrays are joined, or the new axis.
     pub axis: i64,
     /// True if the arrays are stacked.
     pub stacks: bool,

@@ -14,7 +14,7 @@ pub struct Convert<'a> {
     of: ConvertedOperation<'a>,
     from: DType,
     to: DType,
-    /// The axis of the source, the scale and the bias, both as bits of `float32`.
+    /// The axis along which scale and bias vary, then the scale and the bias, both as bits of `float32`.
     scaled: Option<(i64, Vec<i64>, Vec<i64>)>,
     /// True if the conversion follows the rules of NumPy's `astype`.
     cast: bool,
@@ -248,7 +248,7 @@ impl<'a> Op<'a> for Convert<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let operations = [
+        let inner_operation = [
             Operation::View,
             Operation::Gather,
             Operation::GatherNd,
@@ -256,9 +256,10 @@ impl<'a> Op<'a> for Convert<'a> {
             Operation::Crop,
             Operation::Crop,
         ][rng.usize(..6)];
-        let mut case = operations.random_case(rng);
+        let mut case = inner_operation.random_case(rng);
         case.op = operation;
-        // Most sources have 8 bits, because these use tables. Half of the pairs are types that shaders convert.
+        // Most sources have elements of 8 bits, because the library converts these by tables. In half of the cases,
+        // shaders can convert both types.
         let types = if rng.bool() {
             &CONVERTIBLE_TYPES[..7]
         } else {
@@ -271,7 +272,7 @@ impl<'a> Op<'a> for Convert<'a> {
         };
         from.name().clone_into(&mut case.dtype);
         for (name, value) in [
-            ("of", operations.name()),
+            ("of", inner_operation.name()),
             ("from", from.name()),
             ("to", types[rng.usize(..types.len())].name()),
         ] {

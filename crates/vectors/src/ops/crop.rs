@@ -78,7 +78,7 @@ impl Crop<'_> {
     ///
     /// # Errors
     ///
-    /// The errors of the reference.
+    /// Fails with the errors of the reference.
     pub fn cropped<T: Clone + Default>(
         &self,
         values: &[T],
@@ -116,7 +116,7 @@ impl Crop<'_> {
         ))
     }
 
-    /// Returns the options, with the policy of the variant. Strides of 1 can be omitted.
+    /// Returns the options, with the policy of the variant. Leaves out the strides if all of them are 1.
     fn options_of(&self, run: &DeviceRun<'_>) -> CropOptions {
         let mut options = self.options(run.out_of_range_policy());
         if options.strides.iter().all(|&stride| stride == 1) {
@@ -283,7 +283,7 @@ impl<'a> Op<'a> for Crop<'a> {
 pub struct Paste<'a> {
     /// The crop that would cut the boxes out again. A view of the params limits which of their elements can change.
     pub crop: Crop<'a>,
-    /// The boxes.
+    /// The elements of the boxes.
     pub patches: &'a Tensor,
     /// True if positions are taken modulo the sizes of the pasted dimensions.
     pub circular: bool,
@@ -300,12 +300,12 @@ impl Paste<'_> {
         }
     }
 
-    /// Returns the params with these values after the reference has written boxes with these values, and the numbers of
-    /// the boxes that extend beyond their items.
+    /// Returns the params after the reference has written the boxes, and the numbers of the boxes that extend beyond
+    /// their items. `values` and `patches` are the elements of the params and of the boxes.
     ///
     /// # Errors
     ///
-    /// The errors of the reference.
+    /// Fails with the errors of the reference.
     pub fn pasted<T: Clone>(
         &self,
         values: &[T],
@@ -318,7 +318,7 @@ impl Paste<'_> {
             });
         }
         let Params { tensor, view } = &self.crop.from.params;
-        // Selects the params' elements that are in the view.
+        // After the view's steps, `selected` holds the index in the tensor of each element of the view.
         let selected = Tensor {
             data: (0..values.len() as i64).collect(),
             shape: tensor.shape.clone(),

@@ -24,7 +24,7 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    /// Returns the answer of `gather`. It gets the params, the indices and their interpretation.
+    /// Returns the answer of `gather`, which is called with the params, the indices and their interpretation.
     pub(super) fn reference_answer(
         &self,
         gather: impl FnOnce(&Tensor, &Tensor, Indexing) -> Result<Gathered<i64>, ReferenceError>,

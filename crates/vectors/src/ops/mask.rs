@@ -78,7 +78,7 @@ impl<'a> Op<'a> for Masked<'a> {
                 let answer = reference::masked_scatter(data, shape, mask, other_tensor);
                 answer.map(|answer| (shape.clone(), answer))
             }
-            // The array is y of `select`, whose shape must not change.
+            // `masked_update` is a `select` with the array as `y`, and the result must have the array's shape.
             _ => {
                 reference::broadcast_to(mask.0, mask.1, shape)?;
                 reference::broadcast_to(other_tensor.0, other_tensor.1, shape)?;
@@ -134,9 +134,9 @@ impl<'a> Op<'a> for Masked<'a> {
         let mut source = draw_shape(rng, 4, usize::from(operation != Operation::Nonzero));
         let mut capacity = 200;
         match rng.u8(..8) {
-            // As many dimensions as a search may have.
+            // The maximum number of dimensions of a search.
             0 if operation == Operation::Nonzero => source.resize(30, 1),
-            // So many elements that devices with small limits scan their counts in several dispatches.
+            // Enough elements for devices with small limits to scan the counts of true elements in several dispatches.
             1 if operation == Operation::Nonzero => {
                 source = vec![rng.usize(4200..4300)];
                 capacity = 4;

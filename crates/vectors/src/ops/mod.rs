@@ -7,19 +7,16 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers, scatters, `crop` and `paste` | `out_of_range: "clamp"` | out-of-range indices move to the nearest end |
-//! | gathers, `array_index`, `index_update`, `crop`, `paste`, `pad`, `roll`, `tile`, `repeat`, all operations on masks
-//! except `nonzero`; the first array of `concat` and `stack` | `view` | the params are the tensor `params` after these
-//! steps |
+//! | operations with a tensor `params`; `concat` and `stack` | `view` | the steps of a view of `params` or `x0` |
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result; unused rows are -1 or 0 |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
-//! | `convert` | `of: "crop"`, `from`, `to`, and optionally `axis_of_scale`, `scale`, `bias` | the operation whose
-//! elements are converted, and how |
+//! | `convert` | `of: "crop"`, `from`, `to`, maybe `axis_of_scale`, `scale`, `bias` | the conversion of an operation |
 //! | `scatter_elements`, `xla_scatter`, `index_update` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
-//! `scatter_elements`. Only TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`) can have floating-point
-//! elements.
+//! `scatter_elements`. Only `convert`, `xla_scatter` and TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`)
+//! can have floating-point elements.
 
 mod array_index;
 mod concat;
@@ -82,7 +79,7 @@ use wgslice::{
     options::{Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, OutOfRange},
 };
 
-/// Converts a number of a case to the library's type. A number that does not fit becomes the largest one.
+/// Converts a number of a case to the library's type. A number that does not fit becomes `isize::MAX`.
 fn narrow(number: i64) -> isize {
     isize::try_from(number).unwrap_or(isize::MAX)
 }
@@ -185,7 +182,7 @@ macro_rules! operations {
             ///
             /// # Errors
             ///
-            /// If the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
+            /// Fails if the case lacks an argument or a tensor, or has an invalid one. The error has the line number.
             pub fn of(case: &'a Case) -> Result<Self, BadLine> {
                 Ok(match case.op {
                     $(Operation::$operation => Self::$operation($op::from_case(case)?)),*

@@ -7,7 +7,7 @@ use wgslice::options;
 pub struct Pad<'a> {
     /// The array.
     pub params: Params<'a>,
-    /// The numbers of positions before and after each dimension, in one list.
+    /// The numbers of new positions before and after each dimension, alternately in one list.
     pub paddings: Vec<usize>,
     /// The values of the new positions.
     pub mode: PadMode,

@@ -45,8 +45,9 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Returns whether no two tuples that are in range have the same target. The target of a tuple is the result of `row`
-/// on the number of its row. `sizes` are the sizes of the dimensions that the tuples index.
+/// Returns whether no two tuples that are in range have the same target. The target of a tuple consists of its
+/// positions and the result of `row` for the number of its row. `sizes` are the sizes of the dimensions that the tuples
+/// index.
 pub(super) fn are_targets_unique<R: Hash + Eq>(
     tuples: &[i64],
     sizes: &[usize],
@@ -85,8 +86,8 @@ pub(super) fn random_rows(
         disturb_shape(rng, &mut updates);
         return (draw_tuples(rng, &[], &[]), draw_tensor(rng, &updates));
     }
-    // Some cases have rows of one element, and more of them than the 256 that a workgroup of 64 invocations links. In
-    // half of these cases there are so many slices that few have rows.
+    // Some cases have rows of one element, and more than the 256 rows that a workgroup of 64 invocations links. In half
+    // of these cases there are so many slices that few of them have rows.
     let (depth, lead) = match rng.u8(..8) {
         0 if rng.bool() => {
             shape.fill(1);
@@ -336,7 +337,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         sizes[axis] = rng.usize(..6);
         let mut indices = draw_tuples(rng, &sizes, &shape[axis..=axis]);
         if rng.u8(..3) == 0 && sizes[axis] <= shape[axis] {
-            // The indices along a line differ.
+            // Makes the indices of each line along the axis differ.
             let inner_count: usize = sizes[axis + 1..].iter().product();
             let first_position = rng.usize(..shape[axis].max(1));
             for (n, index) in indices.data.iter_mut().enumerate() {

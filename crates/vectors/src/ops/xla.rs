@@ -23,7 +23,7 @@ const ARGUMENT_NAMES: [[&str; 5]; 2] = [
 ];
 
 /// Dimension numbers: the window dimensions of the result, the dropped and the batching dimensions of the operand, the
-/// batching dimensions of the indices, and the dimension of each integer of a tuple.
+/// batching dimensions of the indices, and the operand dimension that each integer of a tuple indexes.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     lists: [Vec<usize>; 5],
@@ -84,7 +84,7 @@ impl XlaGather<'_> {
     ///
     /// # Errors
     ///
-    /// The errors of the reference.
+    /// Fails with the errors of the reference.
     pub fn gathered<T: Clone + Default>(
         &self,
         values: &[T],
@@ -180,7 +180,7 @@ impl XlaScatter<'_> {
     ///
     /// # Errors
     ///
-    /// The errors of the reference.
+    /// Fails with the errors of the reference.
     pub fn scattered<T: Clone>(
         &self,
         values: &[T],

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | shapes | at most 3000 elements; sizes are mostly below 9, 1 is frequent, and some last dimensions are long |
 //! | values | from -127 to 127, which fits every element size; never 0, the value of an out-of-range row |
-//! | values of a scatter | in a quarter of the cases, floating-point numbers whose sums depend on the order of the rows |
+//! | values of a scatter | in 5 of 16 cases, floating-point numbers whose sums depend on the order of the rows |
 //! | begin, end | inside the dimension, up to 2 beyond either end, or the lowest or highest 64-bit integer |
 //! | indices | mostly inside the dimension; some are negative, too large or beyond 32 bits |
 
@@ -25,8 +25,8 @@ pub(crate) const MAX_ELEMENTS: usize = 3000;
 pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     // There are rarely more entries than dimensions.
     let max_entries = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
-    // In a third of the specs, every dimension has an entry. In half of these, the last dimension has a small step,
-    // because most special paths are for units that are close together.
+    // In at least a third of the specs, every dimension has an entry. In half of these, the last dimension has a small
+    // step, because most special paths are for units that are close together.
     let entries = match rng.u8(..3) {
         0 => shape.len(),
         _ => rng.usize(..=max_entries),
@@ -152,13 +152,13 @@ pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
         .tensors
         .iter_mut()
         .filter(|(name, _)| *name != "indices");
-    for value in values.flat_map(|(_, draw_tensor)| &mut draw_tensor.data) {
+    for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
         *value = change(*value);
     }
     case
 }
 
-/// Makes the values of a quarter of the scatters floating-point numbers. Devices may differ in subnormal numbers and in
+/// Makes the values of 5 of 16 scatters floating-point numbers. Devices may differ in subnormal numbers and in
 /// infinities, so the numbers are neither so small that a sum could be subnormal, nor so large that one could overflow.
 pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
     let dtype = match rng.u8(..16) {
@@ -172,9 +172,9 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
         .tensors
         .iter_mut()
         .filter(|(name, _)| *name != "indices");
-    // Devices do not differ here, because the sum of two subnormal f16 is a normal f32.
+    // Small f16 numbers can be subnormal. Devices do not differ in their sums, which are normal f32 numbers.
     let is_small = dtype == DType::F16 && rng.bool();
-    for value in values.flat_map(|(_, draw_tensor)| &mut draw_tensor.data) {
+    for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
         let mut scale = f64::from(1 << value.rem_euclid(8)) / 3.0;
         if is_small {
             scale /= f64::from(1 << 22);
@@ -184,8 +184,8 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
     case
 }
 
-/// Draws a shape of `least` to `most` dimensions. The product of its sizes other than 0 is limited to `MOST`, because
-/// other tensors of the case may lack the empty dimensions.
+/// Draws a shape of `least` to `most` dimensions. The product of its sizes other than 0 is limited to [`MAX_ELEMENTS`],
+/// because other tensors of the case may lack the empty dimensions.
 pub(crate) fn draw_shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     let rank = rng.usize(least..=most);
     let size = |_| match rng.u8(..24) {

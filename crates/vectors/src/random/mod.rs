@@ -46,7 +46,7 @@ fn make_case(operation: Operation, rng: &mut Rng, number: usize) -> Case {
 ///
 /// # Errors
 ///
-/// If the case lacks an argument or a tensor of its operation, or has an invalid one.
+/// Fails if the case lacks an argument or a tensor of its operation, or has an invalid one.
 pub fn answered(mut case: Case) -> Result<Case, BadLine> {
     case.expected = oracle::expectation(&case)?;
     Ok(case)

@@ -232,9 +232,9 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     simpler_cases
 }
 
-/// Returns simpler integers than `value`. For a mask, there is one without each of its set bits. For other integers,
-/// these are 0 (1 for strides), half of `value` and the next integer towards 0, if they are nearer to 0. A stride of 0
-/// becomes 1.
+/// Returns simpler integers than `value`. For a mask, returns one mask without each of the set bits. For other
+/// integers, returns 0 (1 for strides), half of `value` and the next integer towards 0, as far as they are nearer to 0.
+/// A stride of 0 becomes 1.
 fn simpler_integers(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
         // A mask is a signed 32-bit integer. A value that does not fit becomes 0.

@@ -33,14 +33,14 @@ enum PositionSource {
 
 /// A dimension of the result.
 enum ResultDimension {
-    /// A dimension of an entry's own, with this number of positions.
+    /// A dimension that a single entry adds, with this number of positions.
     Own(usize),
-    /// Marks the place of the arrays' dimensions, if they replace the first array.
+    /// Marks where the dimensions of the broadcast arrays go if they replace the first array.
     Arrays,
 }
 
-/// Returns the shape and the values of `x[…]`. If it is `outer`, each array is applied separately, so all combinations
-/// are selected.
+/// Returns the shape and the values of `x[…]`. If `outer` is true, each array is applied separately, so all
+/// combinations are selected.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Entry, array_index};
@@ -53,7 +53,7 @@ enum ResultDimension {
 ///
 /// # Errors
 ///
-/// `data_length`, `outer_rank`, `multiple_ellipses`, `scalar_input`, `too_many_specs`, `stride_zero`,
+/// Fails with `data_length`, `outer_rank`, `multiple_ellipses`, `scalar_input`, `too_many_specs`, `stride_zero`,
 /// `shrink_out_of_range`, `position`, `mask_shape`, `array_shapes` or `too_large`.
 pub fn array_index<T: Clone>(
     values: &[T],
@@ -146,7 +146,8 @@ pub fn array_index<T: Clone>(
         }
     }
     if !are_zipped {
-        // In an outer expression, lists are looked up last.
+        // In an outer expression, the positions of arrays are checked after all other entries, so their errors come
+        // last.
         for (list, place) in arrays.drain(..) {
             let checked_list = list
                 .iter()
@@ -210,7 +211,8 @@ pub fn array_index<T: Clone>(
         }
         result.push(value_at(values, shape, &source_position).clone());
     }
-    // Positions are also checked if the result has no elements, unless the arrays themselves select nothing.
+    // The loop above checks no position if the result has no elements. Then this loop does, unless the arrays
+    // themselves are empty.
     if result.is_empty() && !common_shape.contains(&0) {
         for (axis, read) in reads.iter().enumerate() {
             if let PositionSource::Array(number) = read {
@@ -277,7 +279,7 @@ fn expand_ellipsis(
         .collect())
 }
 
-/// Checks strides of 0, and single positions out of range. These errors come before all errors of arrays.
+/// Rejects strides of 0, and single positions that are out of range. These errors come before all errors of arrays.
 fn check_slices(entries: &[Entry], shape: &[usize], together: bool) -> Result<(), ReferenceError> {
     let mut axis = 0;
     for entry in entries {

@@ -23,7 +23,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `broadcast` or `too_large`.
+/// Fails with `data_length`, `broadcast` or `too_large`.
 pub fn broadcast_to<T: Clone>(
     values: &[T],
     shape: &[usize],

@@ -16,7 +16,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `no_arrays`, `axis`, `array_shape` or `too_large`.
+/// Fails with `data_length`, `no_arrays`, `axis`, `array_shape` or `too_large`.
 pub fn concat<T: Clone>(
     arrays: &[(&[usize], &[T])],
     axis: i64,
@@ -48,7 +48,7 @@ pub fn concat<T: Clone>(
 ///
 /// # Errors
 ///
-/// `data_length`, `no_arrays`, `axis`, `array_shape` or `too_large`.
+/// Fails with `data_length`, `no_arrays`, `axis`, `array_shape` or `too_large`.
 pub fn stack<T: Clone>(
     arrays: &[(&[usize], &[T])],
     axis: i64,

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 /// A type of numbers, with its number of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// 0 and 1, each of 8 bits.
+    /// Booleans: 0 and 1, in 8 bits.
     Truths,
     /// Integers from 0 on, with this number of bits.
     Unsigned(u32),
@@ -77,7 +77,7 @@ enum ExactValue {
 ///
 /// # Errors
 ///
-/// `axis`; `convert_positions`.
+/// Fails with `data_length`, `axis` or `convert_positions`.
 pub fn convert(
     values: &[i64],
     shape: &[usize],
@@ -196,7 +196,7 @@ fn float_of(value: ExactValue) -> f64 {
     f64::from_bits(element_of(Numbers::Float(11, 52), value, ConversionRule::Nearest) as u64)
 }
 
-/// Compares `a.0 · 2^a.1` with `b.0 · 2^b.1`. Neither has more than 70 bits.
+/// Compares `a.0 · 2^a.1` with `b.0 · 2^b.1`. Neither `a.0` nor `b.0` has more than 70 bits.
 fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
     let top = |(size, exponent): (u128, i32)| match size {
         0 => i32::MIN,

@@ -8,7 +8,7 @@ use super::{format_shape, vec_for_shape};
 /// The boxes that [`crop`] cuts from an array, or that [`paste`] writes into one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxes<'a> {
-    /// The position in its item where each box begins: one integer for each of `sizes`, box after box.
+    /// The start of each box in its item: one position for each of `sizes`, box after box.
     pub begins: &'a [i64],
     /// The number of the item for each box. With `None`, box n belongs to item n.
     pub box_indices: Option<&'a [i64]>,
@@ -132,7 +132,7 @@ impl Boxes<'_> {
 ///
 /// # Errors
 ///
-/// `data_length`, `crop_rank`, `crop_strides`, `crop_items`, then `stride_zero` and `crop_box_size` for each
+/// Fails with `data_length`, `crop_rank`, `crop_strides`, `crop_items`, then `stride_zero` and `crop_box_size` for each
 /// dimension in turn, and `too_large`, in this order.
 pub fn crop<T: Clone + Default>(
     values: &[T],
@@ -185,7 +185,7 @@ pub fn crop<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// The errors of [`crop`], then `crop_shape` and `data_length` for `patches`.
+/// Fails with the errors of [`crop`], then `crop_shape` and `data_length` for `patches`.
 pub fn paste<T: Clone>(
     values: &[T],
     values_shape: &[usize],

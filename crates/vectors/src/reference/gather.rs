@@ -33,7 +33,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `params_rank`, `axis`, `batch_dims`, `batch_shape` or `too_large`, in this order.
+/// Fails with `data_length`, `params_rank`, `axis`, `batch_dims`, `batch_shape` or `too_large`, in this order.
 pub fn gather<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],
@@ -99,7 +99,7 @@ pub fn gather<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// The errors of [`gather`].
+/// Fails with the errors of [`gather`].
 pub fn batch_gather<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],

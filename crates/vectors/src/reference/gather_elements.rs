@@ -25,7 +25,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `params_rank`, `axis`, `elements_shape` or `too_large`, in this order.
+/// Fails with `data_length`, `params_rank`, `axis`, `elements_shape` or `too_large`, in this order.
 pub fn gather_elements<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],

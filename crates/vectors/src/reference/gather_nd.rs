@@ -77,9 +77,9 @@ pub struct Gathered<T> {
 ///
 /// # Errors
 ///
-/// `data_length`, `batch_dims`, `batch_shape`, `params_rank`, `indices_rank`, `index_depth`, `empty_params` or
-/// `too_large`, in this order. If batch dimensions differ but their element counts agree, TensorFlow reshapes them.
-/// Here they are the error `batch_shape`.
+/// Fails with `data_length`, `batch_dims`, `batch_shape`, `params_rank`, `indices_rank`, `index_depth`, `empty_params`
+/// or `too_large`, in this order. If batch dimensions differ but their element counts agree, TensorFlow reshapes them.
+/// Here such arrays fail with `batch_shape`.
 pub fn gather_nd<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],

@@ -23,7 +23,7 @@ use std::iter;
 ///
 /// # Errors
 ///
-/// The errors of [`array_index`](super::array_index()), and then `broadcast`.
+/// Fails with the errors of [`array_index`](super::array_index()), and then `broadcast`.
 pub fn index_update<T: Clone>(
     values: &[T],
     shape: &[usize],

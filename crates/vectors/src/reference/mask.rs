@@ -18,7 +18,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length` or `too_large`.
+/// Fails with `data_length` or `too_large`.
 pub fn nonzero(
     mask: &[bool],
     shape: &[usize],
@@ -48,7 +48,7 @@ fn true_positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, Ref
 ///
 /// # Errors
 ///
-/// `data_length`, `mask_scalar`, `axis`, `mask_shape` or `too_large`.
+/// Fails with `data_length`, `mask_scalar`, `axis`, `mask_shape` or `too_large`.
 pub fn boolean_mask<T: Clone + Default>(
     values: &[T],
     shape: &[usize],
@@ -93,7 +93,7 @@ pub fn boolean_mask<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// `data_length`, `axis`, `condition` or `too_large`.
+/// Fails with `data_length`, `axis`, `condition` or `too_large`.
 pub fn compress<T: Clone + Default>(
     values: &[T],
     shape: &[usize],
@@ -122,7 +122,7 @@ pub fn compress<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// `data_length`, `broadcast` or `too_large`.
+/// Fails with `data_length`, `broadcast` or `too_large`.
 pub fn select<T: Clone>(
     mask: (&[bool], &[usize]),
     x: (&[T], &[usize]),
@@ -152,7 +152,7 @@ pub fn select<T: Clone>(
 ///
 /// # Errors
 ///
-/// `data_length`, `mask_scalar`, `mask_shape` or `mask_values`.
+/// Fails with `data_length`, `mask_scalar`, `mask_shape`, `mask_values` or `too_large`.
 pub fn masked_scatter<T: Clone + Default>(
     values: &[T],
     shape: &[usize],

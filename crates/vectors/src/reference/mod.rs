@@ -169,7 +169,7 @@ fn vec_for_shape<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
         let shape = format_shape(shape);
         return fail_with(
             "too_large",
-            format!("no room for a result of shape {shape}"),
+            format!("no memory for a result of shape {shape}"),
         );
     }
     Ok(values)

@@ -29,7 +29,7 @@ pub enum PadMode {
 ///
 /// # Errors
 ///
-/// `data_length`, `entries`, `padding` or `too_large`.
+/// Fails with `data_length`, `entries`, `padding` or `too_large`.
 pub fn pad<T: Clone>(
     values: &[T],
     shape: &[usize],

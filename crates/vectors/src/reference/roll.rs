@@ -1,4 +1,4 @@
-//! `roll`: moves elements along axes, and around the ends.
+//! `roll`: moves elements along axes, and from one end of an axis to the other.
 
 use super::{
     ReferenceError, all_coordinates, check_length, concat::axis_of, fail_with, value_at,
@@ -16,7 +16,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `axis`, `shifts` or `too_large`.
+/// Fails with `data_length`, `axis`, `shifts` or `too_large`.
 pub fn roll<T: Clone>(
     values: &[T],
     shape: &[usize],

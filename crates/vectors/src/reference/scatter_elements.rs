@@ -29,7 +29,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `axis`, `elements_shape`, `empty_output` or `updates_shape`, in this order.
+/// Fails with `data_length`, `axis`, `elements_shape`, `empty_output` or `updates_shape`, in this order.
 #[expect(
     clippy::too_many_arguments,
     reason = "three arrays with their shapes, as in the functions beside it"

@@ -1,4 +1,5 @@
-//! `scatter_nd` and `tensor_scatter_nd`: every row of indices gives the slice for a slice of updates.
+//! `scatter_nd` and `tensor_scatter_nd`: every row of indices selects the slice into which a slice of updates is
+//! combined.
 //!
 //! Rows that point outside of the array do not end the operation. Their updates are dropped and the rows are listed. So
 //! a caller can follow either policy: fail if the list is not empty, or go on without these rows.
@@ -40,7 +41,7 @@ pub struct Scattered<T> {
 ///
 /// # Errors
 ///
-/// `data_length`, `updates_rank`, `empty_output`, `updates_shape` or `too_large`.
+/// Fails with `data_length`, `updates_rank`, `empty_output`, `updates_shape` or `too_large`.
 pub fn scatter_nd<T: Clone + Default>(
     indices: &[i64],
     indices_shape: &[usize],
@@ -90,7 +91,7 @@ pub fn scatter_nd<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// `data_length`, `updates_rank`, `empty_output` or `updates_shape`.
+/// Fails with `data_length`, `updates_rank`, `empty_output` or `updates_shape`.
 #[expect(
     clippy::too_many_arguments,
     reason = "three arrays, each with its shape, as in the functions beside it"
@@ -188,8 +189,9 @@ fn check_shapes(
 }
 
 /// Checks indices of rank 1 once more, as TensorFlow's kernels do. They treat such indices as rows of one index each,
-/// so the shape of updates must also be `indices.shape + shape[1..]`. Both rules only hold if indices have shape `[0]`
-/// and the first dimension of the output is empty. So `gather_nd` has a form for a single row, but a scatter does not.
+/// so the shape of updates must also be `indices.shape + shape[1..]`. This rule and the rule of [`check_shapes`] only
+/// hold together if indices have shape `[0]` and the first dimension of the output is empty. So `gather_nd` has a form
+/// for a single row, but a scatter does not.
 fn check_vector(
     indices_shape: &[usize],
     updates_shape: &[usize],

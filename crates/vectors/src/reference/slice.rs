@@ -22,8 +22,8 @@ use super::{ReferenceError, all_coordinates, check_length, fail_with, value_at};
 ///
 /// # Errors
 ///
-/// `data_length`, `slice_vectors`, `slice_begin` or `slice_size`. The last three are TensorFlow's. If the sum of
-/// begin and size is too large for 64 bits, the error here is `slice_size`, unlike in TensorFlow.
+/// Fails with `data_length`, `slice_vectors`, `slice_begin` or `slice_size`. The last three are TensorFlow's. If the
+/// sum of begin and size is too large for 64 bits, the error here is `slice_size`, unlike in TensorFlow.
 pub fn slice<T: Clone>(
     input: &[T],
     shape: &[usize],

@@ -63,8 +63,8 @@ pub struct Spec<'a> {
 ///
 /// # Errors
 ///
-/// One of the kinds between `data_length` and `shrink_out_of_range` in the table of [`ReferenceError`], except
-/// `too_large`.
+/// Fails with one of the kinds between `data_length` and `shrink_out_of_range` in the table of [`ReferenceError`],
+/// except `too_large`.
 pub fn strided_slice<T: Clone>(
     input: &[T],
     shape: &[usize],
@@ -188,8 +188,8 @@ fn assign_entries(
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries after the ellipsis need `behind` dimensions. The ellipsis takes all remaining dimensions
-            // before those.
+            // The entries after the ellipsis take the last `dims_behind` dimensions. The ellipsis takes all remaining
+            // dimensions before them.
             let dims_behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();

@@ -25,7 +25,7 @@ use std::iter;
 ///
 /// # Errors
 ///
-/// The errors of [`strided_slice`](super::strided_slice()), and then `dy_shape` and `too_large`.
+/// Fails with the errors of [`strided_slice`](super::strided_slice()), and then `dy_shape` and `too_large`.
 pub fn strided_slice_grad<T: Clone + Default>(
     shape: &[usize],
     spec: &Spec<'_>,

@@ -31,7 +31,7 @@ use std::iter;
 ///
 /// # Errors
 ///
-/// The errors of [`strided_slice`](super::strided_slice()), and then `broadcast`.
+/// Fails with the errors of [`strided_slice`](super::strided_slice()), and then `broadcast`.
 pub fn strided_slice_update<T: Clone>(
     input: &[T],
     shape: &[usize],

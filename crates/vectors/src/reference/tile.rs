@@ -16,7 +16,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// `data_length`, `entries` or `too_large`.
+/// Fails with `data_length`, `entries` or `too_large`.
 pub fn tile<T: Clone>(
     values: &[T],
     shape: &[usize],
@@ -36,7 +36,7 @@ pub fn tile<T: Clone>(
         let source_coordinates: Vec<usize> = element
             .iter()
             .zip(shape)
-            .map(|(value_at, size)| value_at % size)
+            .map(|(coordinate, size)| coordinate % size)
             .collect();
         result.push(value_at(values, shape, &source_coordinates).clone());
     }
@@ -47,7 +47,7 @@ pub fn tile<T: Clone>(
 ///
 /// # Errors
 ///
-/// `data_length`, `axis` or `too_large`.
+/// Fails with `data_length`, `axis` or `too_large`.
 pub fn repeat<T: Clone>(
     values: &[T],
     shape: &[usize],

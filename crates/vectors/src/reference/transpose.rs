@@ -19,7 +19,7 @@ use super::{ReferenceError, all_coordinates, check_length, fail_with, format_sha
 ///
 /// # Errors
 ///
-/// `data_length` or `permutation`.
+/// Fails with `data_length` or `permutation`.
 pub fn transpose<T: Clone>(
     values: &[T],
     shape: &[usize],

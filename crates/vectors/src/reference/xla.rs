@@ -9,7 +9,8 @@ use super::{
 use super::{format_shape, zeros_of_shape};
 use std::collections::BTreeSet;
 
-/// The dimension numbers of both operations. Each field has the gather's name and then the scatter's.
+/// The dimension numbers of both operations. The comment of each field gives the gather's name, and then the scatter's
+/// name if it differs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dims<'a> {
     /// `offset_dims`, `update_window_dims`.
@@ -71,8 +72,8 @@ impl Dims<'_> {
     /// Returns the shape of the indices without the dimension of tuples.
     fn batch_sizes(&self, indices: &[usize]) -> Vec<usize> {
         let sizes = indices.iter().enumerate();
-        let tuple_sizes = sizes.filter(|&(d, _)| d != self.index_vector_dim);
-        tuple_sizes.map(|(_, &size)| size).collect()
+        let batch_sizes = sizes.filter(|&(d, _)| d != self.index_vector_dim);
+        batch_sizes.map(|(_, &size)| size).collect()
     }
 
     /// Returns the dimensions of the result that are not window dimensions.
@@ -157,12 +158,12 @@ impl Dims<'_> {
     }
 }
 
-/// StableHLO's `gather`. Without `clamp`, a window that extends beyond the operand is filled with zeros, as in JAX's
-/// mode `fill` with this value, and its tuple is bad.
+/// StableHLO's `gather`. Without `clamp`, a window that extends beyond the operand is filled with `T::default()`, and
+/// its tuple is bad. JAX's mode `fill` with the value 0 does the same.
 ///
 /// # Errors
 ///
-/// An error if a constraint is broken, or if a window without elements has a place in the result.
+/// Fails if a constraint is broken, or if windows have no elements but the result has some.
 pub fn xla_gather<T: Clone + Default>(
     operand: &[T],
     shape: &[usize],
@@ -223,7 +224,7 @@ pub fn xla_gather<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// An error if a constraint is broken, or if there are updates for an operand without elements.
+/// Fails if a constraint is broken, or if there are updates for an operand without elements.
 #[expect(
     clippy::too_many_arguments,
     reason = "three arrays, each with its shape, as in the functions beside it"

@@ -34,12 +34,12 @@ use std::{
 use tokio::task::JoinSet;
 use wgslice_scale::partial;
 
-/// The estimated size in bytes of an encoded row group. A partition keeps a row group in memory until it has this size,
-/// and then writes it. A reader can need as much memory, for all columns together.
+/// The estimated size in bytes at which a row group is complete. A partition keeps the row group in memory until then.
+/// A reader can need as much memory, for all columns together.
 const ROW_GROUP: usize = 64 << 20;
 
-/// The bytes of the row groups that all partitions together keep, unless `--memory` allows less: with many partitions,
-/// row groups are smaller.
+/// The number of bytes of the row groups that all partitions together keep in memory, unless `--memory` allows less.
+/// With many partitions, row groups are smaller.
 const ALL_ROW_GROUPS: usize = 256 << 20;
 
 /// The minimum size of a row group in bytes, because readers skip and read whole row groups.
@@ -133,7 +133,7 @@ struct SharedOutput {
     writer: Mutex<SerializedFileWriter<File>>,
     encoders: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
-    /// The minimum size in bytes of a complete row group.
+    /// The estimated size in bytes at which a row group is complete.
     group: usize,
 }
 
@@ -211,9 +211,9 @@ async fn write_partition(
     Ok(all)
 }
 
-/// A file that gets its name when it is complete. Until then it has no name, so nothing is left of it, however this
-/// process ends. If the system has no unnamed files, the file has a temporary name in the folder of its final path.
-/// Dropping this value removes it then, but if the process is killed, the file stays.
+/// A file that gets its name when it is complete. Until then it has no name, so it disappears if this process ends. If
+/// the system has no unnamed files, the file has a temporary name in the folder of its final path. Dropping this value
+/// then removes the file, but a killed process leaves it.
 struct UnfinishedFile {
     path: PathBuf,
     beside: Option<RemovedOnDrop>,
@@ -274,7 +274,7 @@ mod unnamed {
         let folder = folder.unwrap_or(Path::new("."));
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = Path::new(OPEN).exists().then(|| {
-            // The system removes the process's umask from this mode, as for other new files.
+            // The system clears the bits of the process's umask in this mode, as for other new files.
             open(folder, flags, Mode::from_raw_mode(0o666))
         });
         file?.ok().map(File::from)

@@ -29,7 +29,7 @@ const MAX_TABLE_ROWS: usize = 20;
 /// The width of a terminal in characters if the environment variable `COLUMNS` does not give one.
 const DEFAULT_WIDTH: usize = 100;
 
-/// Prints the first rows.
+/// Prints the first rows of a result as a table.
 pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     let fields = result.schema().as_arrow().fields().clone();
     let result = result
@@ -92,7 +92,7 @@ fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
         .max(MIN_COLUMN_WIDTH)
 }
 
-/// Returns the texts of a column. The text of a tensor has at most `width` elements, which always fill `width`
+/// Returns the texts of a column. The text of a tensor has at most `width` elements, which are enough to fill `width`
 /// characters.
 fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<String>>, Failure> {
     let tensor = TensorType::of(field).ok();
@@ -116,7 +116,8 @@ fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<Str
     let options = FormatOptions::default();
     let elements = ArrayFormatter::try_new(&values, &options).map_err(Failure::work)?;
     let mut text = format!("{}{:?}", tensor.dtype().name(), tensor.shape());
-    // An element takes at least two characters, one of them a space, so more than `width` elements never show.
+    // An element takes at least two characters, one of them a space, so elements after the first `width` would be cut
+    // off.
     for element in 0..values.len().min(width) {
         text += &format!(" {}", elements.value(tensor.place(element)));
     }

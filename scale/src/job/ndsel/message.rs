@@ -289,7 +289,7 @@ impl Ndsel {
         })
     }
 
-    /// Parses a box, which selects itself. The names of its fields begin with `prefix`.
+    /// Parses a box. It selects the positions that equal its coordinates. The names of its fields begin with `prefix`.
     fn domain(message: &Message, prefix: &str) -> Result<Self, Error> {
         let bounds = |name: &str| {
             let name = format!("{prefix}{name}");

@@ -5,12 +5,12 @@
 //! | the rule has | position |
 //! |---|---|
 //! | no coordinate | `offset` |
-//! | `input_dimension` | `offset + stride · number[input_dimension]` |
-//! | `index_array` | `offset + stride · index_array[numbers]` |
+//! | `input_dimension` | `offset + stride · coordinates[input_dimension]` |
+//! | `index_array` | `offset + stride · index_array[coordinates]` |
 //!
 //! The box has the same dimensions as the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
-//! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · number`. Positions are counted from 0: -1 is
-//! not the last one.
+//! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · coordinate`. Positions are counted from 0: -1
+//! is not the last one.
 //!
 //! `message` parses and prints messages; `select` computes what a message selects from an array.
 
@@ -66,7 +66,8 @@ enum Rule {
         stride: i64,
         dim: usize,
     },
-    /// Computed from the number in nested lists at the coordinates. `bounds` are its minimum and maximum.
+    /// Computed from the number that nested lists have at the coordinates. `bounds` are the number's minimum and
+    /// maximum.
     Listed {
         offset: i64,
         stride: i64,

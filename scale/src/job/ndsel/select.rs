@@ -15,7 +15,7 @@ impl Ndsel {
     pub(in crate::job) fn on(&self, shape: &[usize]) -> Result<(IndexSpec, Vec<usize>), Error> {
         check_rank("the shape of the array", shape.len(), self.rules.len())?;
         let mut items = Vec::new();
-        // The dimension of the result that each entry becomes.
+        // For each entry that is not a single position, the dimension of the result that it becomes.
         let mut made = Vec::new();
         for (axis, (rule, &size)) in self.rules.iter().zip(shape).enumerate() {
             let check = |position: i128| match i64::try_from(position) {
@@ -90,7 +90,7 @@ impl Ndsel {
         Ok((IndexSpec::new(items).outer(), order.collect()))
     }
 
-    /// Returns the number of positions of a dimension, or `None` if it depends on the array.
+    /// Returns the number of coordinates along a dimension of the box, or `None` if it depends on the array.
     fn count(&self, dim: usize) -> Option<i128> {
         match (self.begin[dim].number, self.end[dim].number) {
             (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),
@@ -134,14 +134,14 @@ impl Ndsel {
         Ok([bound(begin, 0)?, bound(end, 1)?])
     }
 
-    /// Returns the numbers of an index array, and the dimension along which they differ, which is `None` if all are
-    /// equal.
+    /// Returns the numbers of an index array, and the dimension of the box along which they are listed. The dimension
+    /// is `None` if a single number belongs to no dimension.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
         if !flatten_lists(list, 0, &mut sizes, &mut values) {
             return refused("invalid_json", "index_array is no array of 64-bit integers");
         }
-        // An empty list has no elements from which to find the dimension.
+        // An empty list can have fewer levels than the box has dimensions. The missing sizes count as 1.
         if values.is_empty() {
             sizes.resize(sizes.len().max(self.begin.len()), 1);
         }
@@ -201,8 +201,8 @@ fn position_range(begin: i64, end: i64, stride: i64) -> IndexItem {
     })
 }
 
-/// Appends the integers of nested lists, and finds the sizes of the lists. Returns whether all lists at the same depth
-/// have the same size, and contain nothing else.
+/// Appends the integers of nested lists to `values`, and finds the sizes of the lists. Returns whether all lists at the
+/// same depth have the same size, and all innermost items are integers.
 fn flatten_lists(
     value: &Value,
     depth: usize,

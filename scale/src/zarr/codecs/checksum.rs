@@ -26,7 +26,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// `is_at_start` is the position of the checksum if the metadata does not give it.
+    /// If the metadata does not give the position of the checksum, `is_at_start` does.
     pub(super) fn new(
         metadata: &MetadataV3,
         kind: Kind,

@@ -90,8 +90,8 @@ pub(super) fn wait<T: Send + 'static>(
     start(requests)?.wait()
 }
 
-/// Sets how many times requests are tried, and for how long. A request fails within seconds if it finds no server, and
-/// after about a minute if it gets no answer. In addition, failed tasks are tried again.
+/// Returns how many times requests are tried, and for how long. A request fails within seconds if it finds no server,
+/// and after about a minute if it gets no answer. In addition, failed tasks are tried again.
 fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {

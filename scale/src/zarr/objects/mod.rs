@@ -52,7 +52,7 @@ fn request_range(range: ByteRange) -> Option<GetRange> {
 
 impl Objects {
     /// Returns the bytes of a piece from the answer to its request. The answer's header `Content-Range` or
-    /// `Content-Length` also has the size of the whole object, so no other request is needed to compare it.
+    /// `Content-Length` also has the size of the whole object, so the size is checked without another request.
     fn answered(
         &self,
         key: &str,

@@ -7,8 +7,8 @@ use super::{
 use crate::cases::HashedIndices;
 use std::fmt::Write as _;
 
-/// Returns a gather by `rows` index tuples with `depth` indices each, or `None` if the peer has no kernel for this
-/// depth.
+/// Returns the dispatch of a gather by `rows` index tuples with `depth` indices each, or `None` if the peer has no
+/// kernel for this depth.
 pub(crate) fn gather_launch(
     peer: Peer,
     shape: &[usize],
@@ -47,7 +47,7 @@ pub(crate) fn gather_launch(
             body += "    dest[id] = source[at];\n";
         }
         Peer::Tfjs => {
-            // The loop reads its end from `u.head`, because the peer's depth is not a constant.
+            // The loop reads its number of rounds from `u.head`, because the depth is not a constant in tfjs's kernel.
             body += "    var rest = i32(id);\n";
             body += &tfjs_coordinate(0, 2);
             body += &tfjs_coordinate(1, 2);

@@ -123,7 +123,7 @@ fn assemble_shader(peer: Peer, element: &str, more: &str, body: &str) -> String 
     [&head, more, &main, body, "}\n"].concat()
 }
 
-/// Returns WGSL that divides by the stride of dimension `dim` to find that coordinate of the result.
+/// Returns WGSL that computes coordinate `dim` of the result: it divides by the dimension's stride.
 fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");

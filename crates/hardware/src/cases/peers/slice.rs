@@ -5,7 +5,7 @@ use super::{
     tfjs_coordinate, to_four_numbers, to_four_words,
 };
 
-/// Returns a slice. `slices` has Python's start, stop and step for each dimension.
+/// Returns the dispatch of a slice. `slices` has Python's start, stop and step for each dimension.
 pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<Launch> {
     let rank = shape.len();
     let dims: Vec<_> = shape
@@ -130,8 +130,8 @@ struct Dim {
     count: usize,
 }
 
-/// Finds the positions that Python's start, stop and step select. Unlike Python, this function does not clamp them, so
-/// they must be within the dimension.
+/// Finds the positions that Python's start, stop and step select. Unlike Python, this function does not clamp start and
+/// stop, so both must be within the dimension.
 fn resolve_bounds(size: usize, &[start, stop, step]: &Bounds) -> Dim {
     let (size, step) = (i64::try_from(size).unwrap_or_default(), step.unwrap_or(1));
     let (first, end) = if step > 0 { (0, size) } else { (size - 1, -1) };
