@@ -1,8 +1,8 @@
-"""Times NumPy at what `cpu_limit assemble` times (benches/users): arrays that are put together.
+"""Times NumPy on the cases of `cpu_limit assemble` (benches/users), which assemble arrays from other arrays.
 
     python3 benches/compare/assemble.py
 
-Needs NumPy. Prints the least of 9 times of each case, in ms.
+Needs NumPy. Prints the minimum time of 9 runs of each case, in ms.
 """
 
 import time

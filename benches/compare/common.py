@@ -1,7 +1,7 @@
-"""What the peers share: the workloads, their data, the checksum, the clock and the lines that they leave.
+"""Code that the programs of all peers use: workloads, data, checksum, clock and the lines of results.
 
-The formulas are those of the built-in set (cli/src/bench/workloads.json explains them), so every
-peer has the same bytes, and a time counts only if the checksum is right.
+The data follow the formulas in cli/src/bench/workloads.json, so every peer computes the same bytes.
+A time counts only if the checksum of the result is right.
 """
 
 import argparse
@@ -21,7 +21,7 @@ WARM_UP = 2
 
 
 def data(workload):
-    """x[i] = i % modulus, counted in 32 bits."""
+    """Returns the input array of a workload: x[i] = i % modulus, with i as a 32-bit number."""
     dtype, modulus = TYPES[workload["dtype"]]
     count = np.prod(workload["shape"], dtype=np.int64)
     values = np.arange(count, dtype=np.uint32) % np.uint32(modulus)
@@ -29,7 +29,7 @@ def data(workload):
 
 
 def lowbias32(bits):
-    """A hash of each of the numbers."""
+    """Returns the 32-bit hash `lowbias32` of each number."""
     bits = bits.astype(np.uint32)
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         bits ^= bits >> np.uint32(shift)
@@ -38,7 +38,7 @@ def lowbias32(bits):
 
 
 def boxes(workload):
-    """Where each item's box begins, as int32, and whether it is flipped along its last dimension."""
+    """Returns the start indices of each item's box, as int32, and whether its last dimension is flipped."""
     count, size = workload["shape"][0], np.array(workload["size"], dtype=np.uint32)
     bits = lowbias32(np.arange(count * len(size))).reshape(count, len(size))
     room = np.array(workload["shape"][1 : 1 + len(size)], dtype=np.uint32) - size + np.uint32(1)
@@ -47,14 +47,14 @@ def boxes(workload):
 
 
 def value(workload):
-    """What an update writes: value[i] = (i * 7) % modulus."""
+    """Returns the values that an update writes: value[i] = (i * 7) % modulus."""
     dtype, modulus = TYPES[workload["dtype"]]
     part = np.empty(workload["shape"], np.bool_)[slices(workload)]
     return (np.arange(part.size) * 7 % modulus).astype(dtype).reshape(part.shape)
 
 
 def indices(workload):
-    """Tuples of int32: a hash of their number, cut to the dimension."""
+    """Returns index tuples of int32. Each integer is a hash of its position modulo the size of its dimension."""
     rows, depth = workload["indices"]
     bits = lowbias32(np.arange(rows * depth))
     dims = np.array(workload["shape"][:depth], dtype=np.uint32)
@@ -66,7 +66,7 @@ def slices(workload):
 
 
 def checksum(result):
-    """The sum of result[i] * (i % 97 + 1), in parts that begin with the weight 1."""
+    """Returns the sum of result[i] * (i % 97 + 1). Each part starts with weight 1, because 97 divides its size."""
     flat = np.asarray(result).reshape(-1)
     part = 97 * 10_000
     total = 0.0
@@ -77,7 +77,7 @@ def checksum(result):
 
 
 class Peer:
-    """Runs the workloads that were asked for, and appends a line for each way of doing one."""
+    """Runs the selected workloads and appends a JSON line to the file for each mode of a workload."""
 
     def __init__(self, name, version):
         parser = argparse.ArgumentParser()
@@ -95,14 +95,14 @@ class Peer:
         self._put(workload="version", version=version)
 
     def run(self, ways):
-        """`ways(workload)` gives the ways of doing a workload: a mode, a call that does it and waits,
-        and what makes a NumPy array of its result."""
+        """Runs and times the workloads. For each way to run a workload, `ways(workload)` yields the mode, a
+        function that runs the workload and waits, and a function that converts its result to NumPy."""
         for workload in self.workloads:
             mode = "fresh"
             try:
                 for mode, call, as_numpy in ways(workload):
                     self._time(workload, mode, call, as_numpy)
-            except Exception as error:  # One that a peer cannot do must not end the others.
+            except Exception as error:  # A workload that a peer cannot run must not stop the others.
                 problem = f"{type(error).__name__}: {error}"[:300]
                 self._put(workload=workload["id"], mode=mode, error=problem)
 

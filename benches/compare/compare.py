@@ -1,10 +1,10 @@
-"""Runs wgslice and its peers in turn, several rounds, and writes a table of ratios.
+"""Runs wgslice and its peers alternately in several rounds and writes a table of ratios.
 
     cargo build --release
     python3 benches/compare/compare.py
 
-Python's standard library is all it needs: each peer gets a virtual environment under
-target/compare. README.md, in this folder, says what the table means.
+It needs only Python's standard library. Each peer is installed in its own virtual
+environment under target/compare. README.md in this folder explains the table.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ROOT = HERE.parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 FOLDER = TARGET / "compare"
 
-# The packages that each peer needs. Their versions are pinned, so that a table records what was compared.
+# The packages that each peer needs. Their versions are pinned, so that all tables compare the same versions.
 PEERS = {
     "numpy": ["numpy==2.4.6"],
     "jax": ["jax==0.10.2"],
@@ -34,8 +34,8 @@ PEERS = {
     "numba": ["numba==0.68.1"],
 }
 
-# The modes of wgslice, their names, and the peers' modes that they are compared with. Like wgslice's results, JAX's and
-# TensorFlow's arrays are in new memory, and they are kept like wgslice's tensors.
+# For each mode of wgslice, its name in the table and the peers' mode that it is compared with. The peers have only one
+# mode with new results, so both modes of wgslice with new results are compared with it.
 WAYS = {
     "resident": ("reused output", "resident"),
     "fresh": ("new output", "fresh"),
@@ -91,7 +91,7 @@ def arguments():
 
 
 def python_of(peer, given):
-    """A Python with the peer in it, made if it is not there."""
+    """Returns the path of a Python that has the peer: the given path, or a virtual environment, made if necessary."""
     if peer in given:
         return given[peer]
     folder = FOLDER / peer
@@ -108,7 +108,7 @@ def python_of(peer, given):
 
 
 def commands(args, jsonl):
-    """What is run in each round, in this order."""
+    """Yields the name and the command of each program, in the order in which each round runs them."""
     shared = ["--workloads", args.workloads, "--reps", str(args.reps)]
     if args.only:
         shared += ["--only", args.only]
@@ -123,7 +123,7 @@ def commands(args, jsonl):
 
 
 def append(peer, report, jsonl):
-    """Appends the lines of wgslice, which has compared every bit of its results itself."""
+    """Appends wgslice's times to the file, without checksums: wgslice compares every bit of its results itself."""
     device = report["devices"][0]
     modes = {"resident": "resident", "host_to_host": "fresh" if device["kind"] == "cpu" else "e2e"}
     modes["tensors"] = "tensors"
@@ -143,7 +143,7 @@ def append(peer, report, jsonl):
 
 
 def measure(args, jsonl):
-    """Returns what went wrong with whole programs, one line each."""
+    """Runs all programs in all rounds. Returns a message for each run of a program that failed."""
     if not args.keep:
         jsonl.unlink(missing_ok=True)
     runs = list(commands(args, jsonl))
@@ -163,7 +163,7 @@ def measure(args, jsonl):
 
 
 class Results:
-    """The lines of all rounds, put together. A time counts only if the checksum is the workload's."""
+    """The median times and the errors of all rounds. A time counts only if the checksum is the workload's."""
 
     def __init__(self, jsonl, workloads):
         with open(workloads) as file:
@@ -198,7 +198,7 @@ class Results:
         return f"{self.bytes[workload] / seconds / 1e9:.3g}" if seconds else "-"
 
     def ratio(self, peer, workload, mode, own="wgslice-cpu", own_mode=None):
-        """How many times longer a peer takes than wgslice, which is in the same mode unless `own_mode` says another."""
+        """Returns the peer's time ÷ wgslice's time in `own_mode` (default: `mode`), or None without both times."""
         own = self.times.get((own, workload, own_mode or mode))
         other = self.times.get((peer, workload, mode))
         return other / own if own and other else None

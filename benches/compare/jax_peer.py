@@ -1,4 +1,5 @@
-"""JAX on the CPU: a compiled function for each workload, which always makes a new output."""
+"""Times JAX on the CPU: a compiled function for each workload. It makes a new output, except in updates with a
+donated argument."""
 
 import os
 
@@ -27,7 +28,7 @@ def ways(workload):
         begin = [bound.start or 0 for bound in part]
         compiled = jax.jit(jax.lax.dynamic_update_slice)
         yield "fresh", lambda: compiled(x, new, begin).block_until_ready(), np.asarray
-        # The memory of a donated argument is reused.
+        # JAX reuses the memory of a donated argument for the result.
         donating = jax.jit(jax.lax.dynamic_update_slice, donate_argnums=0)
         kept = [x.copy()]
 

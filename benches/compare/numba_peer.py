@@ -1,4 +1,4 @@
-"""Numba: the loops that one writes by hand, compiled when they first run. Results of 1 MB or more on all cores."""
+"""Times Numba: hand-written loops, compiled when they first run. Results of 1 MiB or more are made on all cores."""
 
 import numba
 import numpy as np
@@ -45,7 +45,7 @@ def crop(out, x, begins, flips):
 
 
 def compiled(loops, out):
-    """The loops, on all cores if the result is worth it."""
+    """Returns the compiled loops, which use all cores if the result has at least 1 MiB."""
     return PARALLEL[loops] if out.nbytes >= 1 << 20 else SERIAL[loops]
 
 
@@ -57,7 +57,7 @@ PARALLEL = {loops: njit(parallel=True)(loops) for loops in LOOPS}
 def ways(workload):
     x = data(workload)
     as_numpy = np.asarray
-    if x.dtype == np.float16:  # Numba has no such type on a CPU.
+    if x.dtype == np.float16:  # Numba has no float16 on a CPU, so the loops copy its bits.
         x = x.view(np.uint16)
         as_numpy = lambda result: np.asarray(result).view(np.float16)
     if workload["op"] in ("slice", "transpose", "update"):

@@ -1,4 +1,4 @@
-"""NumPy: what one writes, and the same into an output that is reused."""
+"""Times NumPy: the usual expression for each workload, and the same operation into a reused output."""
 
 import numpy as np
 from common import Peer, boxes, data, indices, slices, value

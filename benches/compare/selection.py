@@ -1,12 +1,14 @@
-"""Times NumPy, JAX, TensorFlow and PyTorch at what `cpu_limit select` times (benches/users): elements selected by masks,
-arrays and begins. The last two also make normalised planes of random crops of pictures, as `preprocess` does.
+"""Times NumPy, JAX, TensorFlow and PyTorch on the cases of `cpu_limit select` (benches/users), which select elements by
+masks, index arrays and start indices. TensorFlow and PyTorch also turn random crops of pictures into normalised planes,
+as `preprocess` does.
 
     python3 benches/compare/selection.py [--check] [numpy] [jax] [tensorflow] [torch]
 
-Needs those that are named, or all four (and torchvision beside torch). Prints the minimum of 9 times of each case, in ms.
-JAX's calls are compiled, and calls that change an array in place may reuse its memory. `taskset -c 0` gives all of them
-one processor. With `--check` the arrays are 64 times smaller, and instead of times it prints whether the values of each
-case equal the values of the first library that has it.
+It needs the named libraries, or all four if none is named; `torch` also needs torchvision. It prints the minimum time
+of 9 runs of each case, in ms. JAX's calls are compiled, and its updates in place can reuse the memory of the array.
+With `taskset -c 0` all libraries use one processor. With `--check`, the program compares values instead of measuring
+times. Most arrays are then 64 times smaller, and each result is compared with the result of the first library that has
+the case.
 """
 
 import os
@@ -157,7 +159,7 @@ def of_tensorflow():
         "select": lambda: tf.where(m, a, b),
         "masked_update": lambda: tf.where(m, zero, a),
         "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
-        # TensorFlow's arrays index leading dimensions, so the cube is transposed in advance.
+        # `gather_nd` indexes the leading dimensions, so the cube is transposed in advance.
         "index, mixed": lambda: tf.gather_nd(swapped, places),
         "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[:few]),
         "crops normalised": lambda: normalised(batch),
@@ -214,7 +216,7 @@ for name in wanted:
             # The next case can change the array, so this makes a copy.
             found = numpy.array(result)
             first, values = expected.setdefault(case, (name, found))
-            # Sums of several rows are rounded in different orders, and normalised pictures differ for the same reason.
+            # The libraries add rows and normalise pictures in different orders, so results are rounded differently.
             same = values.shape == found.shape and numpy.allclose(values, found, rtol=1e-5, atol=1e-5)
             differs |= not same
             verdict = "first" if first == name else f"{'equals' if same else 'DIFFERS FROM'} {first}"

@@ -1,4 +1,4 @@
-"""TensorFlow on the CPU, eagerly: the operations whose semantics wgslice has. Always a new output."""
+"""Times TensorFlow on the CPU, in eager mode, except on crops and updates. Each call makes a new output."""
 
 import os
 

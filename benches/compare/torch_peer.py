@@ -1,11 +1,11 @@
-"""PyTorch on the CPU. It has no negative steps: those are a slice forwards, and a flip."""
+"""Times PyTorch on the CPU. PyTorch has no negative steps, so such a slice is made forwards and then flipped."""
 
 import torch
 from common import Peer, boxes, data, indices, slices, value
 
 
 def forwards(part, size):
-    """The same elements in ascending order, and whether they were in descending order."""
+    """Returns a slice of the same positions in ascending order, and whether `part` has them in descending order."""
     positions = range(size)[part]
     if positions.step > 0 or len(positions) == 0:
         return slice(positions.start, max(positions.stop, 0), abs(positions.step)), False

@@ -1,7 +1,7 @@
-"""Draws speed.svg from two tables of ratios in docs/PERFORMANCE.md, of other languages' libraries and of Rust crates:
+"""Draws speed.svg from two tables of ratios in docs/PERFORMANCE.md, for Python libraries and for Rust crates:
 
-    python3 docs/images/speed.py            writes it
-    python3 docs/images/speed.py --check    fails if it is not what the tables say
+    python3 docs/images/speed.py            writes speed.svg
+    python3 docs/images/speed.py --check    fails if speed.svg does not match the tables
 """
 
 import math
@@ -9,7 +9,8 @@ import pathlib
 import sys
 
 FOLDER = pathlib.Path(__file__).parent
-# For each half of the chart: what it shows, the first cells of the table's header, its workloads, and its bars.
+# For each half of the chart: its title, the first two cells of the table's header, the labels of its workloads, and the
+# colours of its peers.
 HALVES = [
     ("Two cores, new tensor: time on the CPU ÷ the time of wgslice. Longer bars are slower", ["", "W1"],
      {"W1": "4-D crop", "W2": "reversed axis", "W3": "every 2nd of 2 axes", "W6": "u8 crop and flip",
@@ -24,7 +25,7 @@ WIDTH, LEFT, BAR, GAP, TOP, MOST = 760, 160, 11, 14, 66, 80
 
 
 def ratios(first, peers):
-    """For each peer and workload, the peer's time ÷ wgslice's time."""
+    """Returns the cells of a table by peer and workload. A cell is the peer's time ÷ wgslice's time, as text."""
     lines = (FOLDER.parent / "PERFORMANCE.md").read_text().splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     header = next(number for number, row in enumerate(rows) if row[:2] == first)
@@ -37,12 +38,12 @@ def ratios(first, peers):
 
 
 def x(ratio):
-    """Logarithmic, from 1."""
+    """Returns the x coordinate of a ratio, on a logarithmic scale that starts at 1."""
     return LEFT + (WIDTH - LEFT - 50) * math.log(max(ratio, 1)) / math.log(MOST)
 
 
 def half(top, title, first, workloads, peers):
-    """The parts of a half that begins at this height, and the height where it ends."""
+    """Returns the SVG elements of a half that starts at the y coordinate `top`, and the y coordinate of its end."""
     found = ratios(first, peers)
     end = top + TOP + len(workloads) * (len(peers) * BAR + GAP) + 6
     parts = [f'<text x="{LEFT}" y="{top + 14}" font-weight="bold">{title}</text>']

@@ -1,11 +1,11 @@
-"""Slices one Zarr store into another with wgslice-scale and with dask.array + zarr-python, in turns, and prints a table.
+"""Slices one Zarr store into another with wgslice-scale and dask.array + zarr-python, alternately, and prints a table.
 
     python -m venv /tmp/venv && /tmp/venv/bin/pip install dask zarr numpy
     /tmp/venv/bin/python scale/benches/beside_dask.py --command scale/target/release/wgslice-scale --folder /tmp/bench
 
 Both sides read the same source and write the same shape, shards, chunks and codec, with the same number of threads.
-The elements of both results are compared. A time is the best of the rounds, in seconds, of the whole process for
-wgslice-scale and of the computation alone for dask, whose start is not counted.
+The elements of both results are compared. A time is the minimum of the rounds, in seconds. For wgslice-scale it is the
+time of the whole process. For dask it is the time of the computation, without the start of Python.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from beside_tensorstore import CASES, CHUNK, SHARD, codec
 
 
 def source(path, shape, compressor):
-    """A smooth volume with noise, as scanners give it, in about a third of its bytes after compression."""
+    """Writes the source, unless it exists: a smooth volume with noise, which compresses to about a third."""
     if path.exists():
         return
     array = zarr.create_array(
@@ -40,7 +40,7 @@ def source(path, shape, compressor):
 
 
 def cpu(who):
-    """The processor time that this process or its children have had, in seconds."""
+    """Returns the processor time of this process or of its ended children, in seconds."""
     usage = resource.getrusage(who)
     return usage.ru_utime + usage.ru_stime
 

@@ -1,17 +1,17 @@
-"""Runs queries on a table of vectors and images with wgslice-scale's functions and with DataFusion's own functions of
-arrays, in turns, and prints a table.
+"""Runs queries on a table of vectors and images with wgslice-scale's functions and with DataFusion's array functions,
+alternately, and prints a table.
 
     cargo build --release --manifest-path scale/Cargo.toml --features sql
     python -m venv /tmp/venv && /tmp/venv/bin/pip install datafusion pyarrow numpy
     /tmp/venv/bin/python scale/benches/beside_datafusion.py --command scale/target/release/wgslice-scale --folder /tmp/bench
 
-DataFusion slices the outermost dimension of an array, and reverses it; inner dimensions, index tuples and boxes have no
-function of its own. Both sides read the same Parquet file, on the same number of threads, and write the result to Parquet,
-compressed by zstd. The elements of the results are compared. A time is the median of the rounds, in seconds, of the whole
-process for wgslice-scale and of the query alone for DataFusion's Python package, whose start is not counted. `its function`
-is DataFusion's function in `wgslice-scale sql`: the same compiler's settings, the same reader and the same writer, so that
-only the functions differ. CPU is processor time, which other programs disturb less. `reading` is the same query with the
-column as it is.
+DataFusion has functions that slice and reverse the outermost dimension of an array, but none for inner dimensions,
+index tuples and boxes. Both sides read the same Parquet file with the same number of threads, and write the result to
+Parquet, compressed by zstd. The elements of the results are compared. A time is the median of the rounds, in seconds.
+For wgslice-scale it is the time of the whole process. For DataFusion's Python package it is the time of the query,
+without the start of Python. `its function` is DataFusion's function in `wgslice-scale sql`, with the same compiler
+settings, reader and writer, so that only the functions differ. `CPU` is processor time, which other programs disturb
+less. The rows `reading and writing` copy the column unchanged.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def tensors(values):
 
 
 def table(path, rows):
-    """Vectors of 512 f32, and images [64, 64, 3] of u8: 14 KB a row."""
+    """Writes the table, unless it exists. Each row has a vector of 512 f32 and an image of [64, 64, 3] u8: 14 KB."""
     if path.exists():
         return
     random = numpy.random.default_rng(1)
@@ -67,7 +67,7 @@ def table(path, rows):
 
 
 def elements(path):
-    """The elements of the column `y`, in the order of `id`: rows have none but that of an ORDER BY."""
+    """Returns the elements of the column `y`, sorted by `id`, because rows have no order without ORDER BY."""
     rows = pyarrow.parquet.read_table(path).sort_by("id")
     column = rows.column("y").combine_chunks()
     while pyarrow.types.is_list(column.type) or pyarrow.types.is_fixed_size_list(column.type):

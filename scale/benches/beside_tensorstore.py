@@ -1,37 +1,46 @@
-"""Slices one Zarr store into another with wgslice-scale, with tensorstore and with zarrs-python, in turns, and prints a
-table in Markdown for each codec, and then README's table of ratios: tensorstore's time over that of wgslice-scale, with
-that of processor times in parentheses.
+"""Slices one Zarr store into another with wgslice-scale, tensorstore and zarrs-python,
+alternately. Prints a Markdown table for each codec, and then README's table of
+ratios: tensorstore's time ÷ wgslice-scale's time, and in parentheses the ratio of
+their processor times.
 
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench
 
-It installs what it needs into FOLDER/venv, by the checksums of requirements.txt, and builds wgslice-scale unless
---command names one. All read the same source and write the same shape, shards, chunks and codec, with the same number
-of threads, and the elements of all results are compared. A time is the best of the rounds, each on its own: of the
-whole process for wgslice-scale. The others stay in one process for all rounds, so that their threads and their memory are
-there already, and neither their start nor the opening of the source is counted. Reads are those of the system's calls,
-whether from a disk or from its cache. Memory is the peak of the whole process for wgslice-scale, and for the others
-what it is above that after all imports.
+It installs its packages into FOLDER/venv, by the checksums in requirements.txt, and
+builds wgslice-scale unless --command names one. All programs read the same source and
+write the same shape, shards, chunks and codec, with the same number of threads. The
+elements of all results are compared. Each number is the minimum of the rounds. For
+wgslice-scale, times and memory are those of the whole process. The other programs stay
+in one process for all rounds, so they keep their threads and their memory; neither
+their start nor the opening of the source is counted. Their memory is the peak minus the
+memory after all imports. `MB read` counts the bytes of system calls, from a disk or its
+cache.
 
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --latency 20
 
-reads the source by HTTP from delayed_server.py, which begins each answer 20 ms after its request, and writes to the
-folder. There tensorstore runs twice, once with as many writes of shards at a time as threads, and once with all at once, so
-that its reads wait for nothing but its own limit of 32 requests. The table has the faster of both, by the median of the
-rounds, as for wgslice-scale. The opening of the source is counted for both, the start of Python is not. zarrs-python has no
-reader of HTTP. MB sent and requests are those of the server, which runs on the same cores. Results on a disk make rounds
-differ, so FOLDER is better in memory, as in /dev/shm.
+This command reads the source by HTTP from delayed_server.py, which starts each answer
+20 ms after its request, and writes to the folder. tensorstore runs in two ways: with
+one write of a shard at a time for each thread, or with all writes at the same time, so
+that only its own limit of 32 requests delays its reads. The table has the numbers of
+the faster way. All numbers are medians of the rounds. The opening of the source is
+counted for both programs, and the start of Python is not. zarrs-python cannot read by
+HTTP. `MB sent` and `requests` are the counts of the server, which runs on the same
+cores. On a disk, the times of rounds differ more, so FOLDER should be in memory, such
+as /dev/shm/bench.
 
     cargo install zarrs_tools --version 0.8.1 --locked --root /tmp/zarrs
-    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --reencode /tmp/zarrs/bin/zarrs_reencode
+    python3 scale/benches/beside_tensorstore.py --folder /tmp/bench \\
+        --reencode /tmp/zarrs/bin/zarrs_reencode
 
-copies the whole array into other shards and chunks instead, beside zarrs_reencode, which does not slice. Times are those of
-both whole processes, medians of the rounds.
+This command copies the whole array into other shards and chunks, with wgslice-scale and
+with zarrs_reencode, which does not slice. Times are medians of the rounds, for whole
+processes.
 
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --turned
 
-copies arrays of 134 MB whose chunks are transposed and not compressed, as in Fortran order, to arrays in row-major order. The
-copy beside them is wgslice-scale's of a source in row-major order. After its ratios, README's table has the time of
-wgslice-scale over that of its copy.
+This command copies arrays of 134 MB with transposed, uncompressed chunks, for example
+in Fortran order, to arrays in row-major order. The columns `a copy` are wgslice-scale's
+copy of an array in row-major order. README's table has the ratios, and then
+wgslice-scale's time ÷ its time for this copy.
 """
 
 import argparse
@@ -86,7 +95,7 @@ def create(path, shape, name, shard=SHARD, chunk=CHUNK, dtype="int32", order=Non
 
 
 def source(path, shape, name):
-    """A smooth volume with noise, as scanners give it, in about a third of its bytes after compression."""
+    """Writes the source, unless it exists: a smooth volume with noise, which compresses to about a third."""
     import numpy
 
     if (path / "complete").exists():
@@ -102,14 +111,14 @@ def source(path, shape, name):
 
 
 def slices(spec, shape):
-    """The slices of `spec` with counts in place of None."""
+    """Returns the positions that `spec` selects in each dimension, as ranges."""
     import numpy
 
     return [range(size)[one] for one, size in zip(eval(f"numpy.s_[{spec}]", {"numpy": numpy}), shape)]
 
 
 def boxes(shape, shards):
-    """The slices of each shard of an array of this shape."""
+    """Yields the box of each shard of an array, as a tuple of slices."""
     for begin in itertools.product(*[range(0, size, shard) for size, shard in zip(shape, shards)]):
         yield tuple(slice(at, min(at + shard, size)) for at, shard, size in zip(begin, shards, shape))
 
@@ -120,7 +129,7 @@ def cpu():
 
 
 def field(path, name):
-    """A number from a file of /proc; 0 where there is none."""
+    """Returns a number from a file of /proc, or 0 if the file or the name does not exist."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError:
@@ -129,13 +138,13 @@ def field(path, name):
 
 
 class Measured:
-    """What the work of this process takes from here on."""
+    """Measures time, processor time, bytes read and peak memory of this process, from the creation of the object on."""
 
     idle = 0
 
     def __init__(self):
         try:
-            # The peak is reset here.
+            # Resets the peak memory.
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
             pass
@@ -204,7 +213,7 @@ def of_wgslice(command, path, out, spec, name, threads, shard=SHARD, chunk=CHUNK
     options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
     began = time.perf_counter()
     run = subprocess.Popen([command, "slice", path, spec, "-o", out, "--json", *options], stdout=subprocess.DEVNULL)
-    # The process has ended, but the system still has its I/O counts.
+    # WNOWAIT keeps the entry of the ended process, so that its I/O counts can be read.
     os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
     wall, read = time.perf_counter() - began, field(f"/proc/{run.pid}/io", "rchar")
     _, status, usage = os.wait4(run.pid, 0)
@@ -223,7 +232,7 @@ def checksum(path):
 
 
 class Side:
-    """One side, in a process of its own: requests and answers are lines of JSON."""
+    """One of the compared programs, in its own process. Requests and answers are lines of JSON."""
 
     def __init__(self, of):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -235,7 +244,7 @@ class Side:
 
 
 def serve(of):
-    # The delaying server runs on this machine.
+    # The delaying server runs on this machine, so a proxy must not get its requests.
     os.environ["NO_PROXY"] = "127.0.0.1"
     work = {"wgslice": of_wgslice, "tensorstore": of_tensorstore, "zarrs": of_zarrs}[of]
     if of != "wgslice":
@@ -248,13 +257,13 @@ def serve(of):
 
 
 def sent(port):
-    """The requests and the bytes that the server has answered since the last call."""
+    """Returns the numbers of answers and of body bytes that the server has sent since the last call."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/-/sent") as answer:
         return json.load(answer)
 
 
 def far_table(args, name, shape, of, port):
-    """As `table`, of a source behind the server."""
+    """Prints the table for a source that is read from the server. Returns the cells of README's table, by slice."""
     path = args.folder / f"source-{name}.zarr"
     source(path, shape, name)
     print(f"\n### {args.latency} ms away, {CODECS[name]}\n")
@@ -303,7 +312,7 @@ COPIES = [((256, 256, 128), (64, 64, 64), "zstd"), ((128, 128, 512), (32, 64, 12
 
 
 def reencoded(args, name, shape):
-    """Copies of a source beside zarrs_reencode."""
+    """Prints the times of copies of a source by wgslice-scale and by zarrs_reencode."""
     path = args.folder / f"source-{name}.zarr"
     source(path, shape, name)
     print(f"\n### Copies of {CODECS[name]}\n")
@@ -337,7 +346,7 @@ def reencoded(args, name, shape):
         print("| " + " | ".join([*cells, f"{cpu:.2f}", f"{their_cpu:.2f}"]) + " |", flush=True)
 
 
-# The shapes of the array, of shards and of chunks, and the orders of dimensions in which chunks are stored.
+# The shape of an array of u8, the shapes of shards and chunks, and the orders of dimensions in which chunks are stored.
 TURNED = [
     ((512, 512, 512), (256, 256, 128), (64, 64, 64), [(2, 1, 0), (0, 2, 1)]),
     ((8192, 16384), (2048, 2048), (256, 256), [(1, 0)]),
@@ -345,7 +354,7 @@ TURNED = [
 
 
 def turned(args, of):
-    """Copies of arrays whose chunks are stored in another order of dimensions, to arrays in row-major order."""
+    """Prints the times of copies from arrays with transposed chunks to row-major arrays, and README's table."""
     import numpy
 
     print(
@@ -356,7 +365,7 @@ def turned(args, of):
     shares = {}
     for shape, shard, chunk, orders in TURNED:
         for dtype in ("uint8", "uint16", "float32", "float64"):
-            # Each type has the same number of bytes.
+            # The first dimension is shorter for larger elements, so that all arrays have the same number of bytes.
             sizes = (shape[0] // numpy.dtype(dtype).itemsize, *shape[1:])
             random = numpy.random.default_rng(1)
             array = random.integers(0, 256, sizes).astype(dtype)
@@ -397,13 +406,13 @@ def turned(args, of):
 
 
 def ratio(theirs, ours):
-    """Their time over ours, in bold if they are faster."""
+    """Returns the other program's time ÷ wgslice-scale's time as text, in bold if the other program is faster."""
     text = f"{theirs / ours:.2f}"
     return text if float(text) >= 1 else f"**{text}**"
 
 
 def summary(of, shares):
-    """Prints the table of README: a column for each key of `shares`, and a row for each key of these."""
+    """Prints README's table: a column for each key of `shares`, and a row for each key of its values."""
     print("\n### Ratios\n")
     print(f"| {of} | " + " | ".join(shares) + " |")
     print("|---" * (len(shares) + of.count("|") + 1) + "|")

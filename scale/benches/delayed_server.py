@@ -1,10 +1,10 @@
-"""Serves a folder by HTTP, and begins each answer a number of milliseconds after its request has come, as an object store
-far away does. However many requests are on their way, none waits for another.
+"""Serves a folder by HTTP like a distant object store: each answer starts a number of milliseconds after its request
+arrives. Requests do not wait for each other.
 
     python3 scale/benches/delayed_server.py FOLDER MILLISECONDS
 
-prints its port. `GET /-/sent` says, without a delay, how many answers and how many bytes of bodies were sent since the
-last such request. Files stay in memory, so that each is read once from the disk.
+The server prints its port. `GET /-/sent` returns, without a delay, the number of answers and the number of body bytes
+that were sent since the previous `GET /-/sent`. Files are kept in memory, so each file is read from the disk only once.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Server:
         return self.kept[path]
 
     def answer(self, head):
-        """The first lines of the answer to a request, and its body."""
+        """Returns the status line and the headers of the answer to a request, and its body."""
         method, target = head.split(b" ", 2)[:2]
         whole = self.file(unquote(target.decode()))
         if whole is None:
@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport):
         self.transport = transport
-        # The system gets a whole chunk at once.
+        # Requests a send buffer for a whole chunk, of up to 1 MiB.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 << 20)
 
     def data_received(self, data):

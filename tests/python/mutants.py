@@ -1,8 +1,8 @@
-"""Makes mutants of the shaders and runs judges on them. tests/run mutants builds the command and calls this.
+"""Makes mutants of the shaders and counts those that the tests notice. `bash tests/run mutants` calls it.
 
-A mutant is a shader with one small fault, in one line. The command holds the texts of the shaders, so a mutant is a copy
-of the executable in which the text of one shader is replaced by another text of equal length; nothing is compiled
-again. Comments are cut where a text becomes longer. The faults are drawn from the text of each shader by a seed.
+A mutant is a shader with one small fault, in one line. A judge is a run of tests on a mutant. The executables contain
+the shader sources, so a mutant is a copy of an executable in which one source is replaced by a source of equal length,
+and no Rust is compiled again. Where a source becomes longer, comments are cut. A seed decides which faults are made.
 """
 
 import argparse
@@ -30,8 +30,8 @@ VECTORS = [
                  "xla")
 ]
 
-# Kinds of faults: a pattern in a line of code, and what replaces it. A replacement that the compiler rejects does no
-# harm: the mutant is not counted.
+# The kinds of faults. Each fault is a pattern in a line of code and its replacement. If the compiler rejects a
+# replacement, the mutant is not counted.
 FAULTS = {
     "bound": [
         (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "),
@@ -71,7 +71,7 @@ def code_of(line):
 
 
 def mutants_of(file, text, seed):
-    """Every mutant of a shader, in an order that the seed decides and in which all kinds are near the beginning."""
+    """Returns all mutants of a shader. The kinds of faults alternate, and the seed decides the order."""
     kinds = collections.defaultdict(dict)
     for number, line in enumerate(text.splitlines()):
         code = code_of(line)
@@ -95,7 +95,7 @@ def mutants_of(file, text, seed):
 
 
 def mutated(text, mutant):
-    """The text with the fault, as long as before. None if there are too few comments to cut."""
+    """Returns the text with the fault, with the original length. None if there are too few comments to cut."""
     lines = text.splitlines(keepends=True)
     lines[mutant.line] = lines[mutant.line].replace(mutant.old, mutant.new)
     excess = len("".join(lines).encode()) - len(text.encode())
@@ -111,7 +111,7 @@ def mutated(text, mutant):
 
 
 def explained():
-    """The mutants in EXPLAINED: a set of (file, old line, new line)."""
+    """Returns the mutants in EXPLAINED as a set of (file, old line, new line)."""
     found = set()
     for block in EXPLAINED.read_text().split("\n\n"):
         lines = [line for line in block.splitlines() if line and not line.startswith("#")]
@@ -125,12 +125,12 @@ def key(mutant):
     return (f"shaders/{mutant.file}", mutant.old.strip(), mutant.new.strip())
 
 
-# The judge that is the tests of `bash tests/run`: their golden vectors and random cases.
+# The name of the judge that runs the golden vectors and random cases of `bash tests/run`.
 TESTS = "tests"
 
 
 def judges(quick, seed):
-    """The judges: a name, and the arguments of `wgslice`, or of the tests."""
+    """Returns the arguments of each judge, by its name. They are for `wgslice`, or for the tests' executable."""
     lavapipe, strict = (100, 150) if quick else (400, 1000)
     on_lavapipe = ["--device", "gpu", "--adapter", "llvmpipe", "--backend", "vulkan"]
     return {
@@ -141,17 +141,18 @@ def judges(quick, seed):
     }
 
 
-# How many times as many cases a mutant gets in the interpreter that no judge has noticed.
+# If no judge has noticed a mutant, the interpreter `strict` runs this many times as many cases.
 LONGER = 5
 
 
-# A process that is being started briefly holds every open file, and a file that is open for writing cannot be run.
+# Held while a copy is written or a process is started: a new process briefly holds every open file, and a file that is
+# open for writing cannot be run.
 STARTING = threading.Lock()
 
 
 def judge(program, arguments, limit):
-    """Runs a judge for at most `limit` seconds of processor time, so that other work on the machine does not end it.
-    Returns "passed", "killed" or "rejected". A loop that does not end is a fault that is noticed."""
+    """Runs a judge for at most `limit` seconds of processor time, which does not depend on other work on the machine.
+    Returns "passed", "killed" or "rejected". A run beyond the limit, such as an endless loop, is "killed"."""
     with STARTING:
         process = subprocess.Popen(
             ["prlimit", f"--cpu={limit:.0f}", program, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL,
@@ -160,7 +161,7 @@ def judge(program, arguments, limit):
     try:
         output, _ = process.communicate(timeout=20 * limit)
     except subprocess.TimeoutExpired:
-        # It waits for something that does not come.
+        # The judge hangs without using processor time.
         process.kill()
         output, _ = process.communicate()
     if process.returncode == 0:
@@ -169,12 +170,12 @@ def judge(program, arguments, limit):
 
 
 def processor_time():
-    """The processor time of all processes that were started and have ended, in seconds."""
+    """Returns the processor time of all child processes that have ended, in seconds."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-# What a run prints if naga refuses a shader.
+# Matches the messages that a judge prints if naga rejects a shader.
 REJECTED = re.compile(r"refuses the shader|parsing error|Validation Error")
 
 
@@ -185,9 +186,9 @@ class Run:
         self.originals = {path: path.read_bytes() for path in (program, tests)}
         self.folder = program.resolve().parent.parent / "mutants"
         self.folder.mkdir(exist_ok=True)
-        # As in `bash tests/run`, but the same draws in each run, until the first failure.
+        # The settings of `bash tests/run`, except that each run has the same seed and ends at the first failure.
         os.environ |= {"GALLIVM_PERF": "nopt", "WGSLICE_TEST_SEED": str(options.seed), "WGSLICE_TEST_FIRST": "1"}
-        # What shaders compile to is kept, so that a run compiles only what the mutant has changed.
+        # Compiled shaders are kept, so that a run compiles only the shaders that the mutant has changed.
         os.environ["MESA_SHADER_CACHE_DIR"] = str(self.folder / "cache")
         self.judges = judges(options.quick, options.seed)
         self.end = time.monotonic() + 60 * options.minutes
@@ -197,19 +198,19 @@ class Run:
             self.copies.put(self.folder / f"wgslice-{number}")
 
     def measure(self):
-        """Runs every judge on the shaders as they are. Their processor times become the limits for mutants."""
+        """Runs every judge on the unchanged shaders, and derives the limits for mutants from the processor times."""
         self.limits = {}
         for name, arguments in self.judges.items():
             before = processor_time()
             if judge(self.programs[name], arguments, 1200) != "passed":
                 sys.exit(f"the judge {name} does not pass the shaders as they are: {' '.join(arguments)}")
             seconds = processor_time() - before
-            # Mutants compile their shaders, and processors that share caches are slower.
+            # Mutants may take longer, because their shaders are compiled, and because parallel runs share caches.
             self.limits[name] = 10 + 4 * seconds
             print(f"{name}: {seconds:.0f} s of processor time", flush=True)
 
     def outcomes(self, mutant, text):
-        """What each judge says. None if there is no time left, or the mutant is not valid."""
+        """Returns the outcome of each judge, or None if there is no time left or the mutant is not valid."""
         new = mutated(text, mutant)
         if new is None or time.monotonic() > self.end:
             return None
@@ -224,7 +225,7 @@ class Run:
         try:
             said = {}
             for name, arguments in self.judges.items():
-                # The tests take minutes if nothing is wrong. A fault that cannot be noticed is none that they notice.
+                # The tests take minutes if none fails, so they skip mutants in EXPLAINED that no other judge notices.
                 equivalent = "killed" not in said.values() and key(mutant) in explained()
                 unnoticed = name == TESTS and equivalent
                 said[name] = "passed" if unnoticed else run(name, arguments, self.limits[name])
@@ -240,7 +241,7 @@ class Run:
             self.copies.put(program)
 
     def next_of(self, drawn):
-        """Runs the mutants of a file, which `drawn` iterates over, until one of them is valid."""
+        """Runs mutants of the iterator `drawn` until one is valid. Returns this mutant and its outcomes, or None."""
         for mutant, text in drawn:
             said = self.outcomes(mutant, text)
             if said is not None:
@@ -249,8 +250,8 @@ class Run:
                 return mutant, said
 
     def all(self, files):
-        """Returns the valid mutants of each file with what the judges say. They are run in turn, so that each file has
-        as many if there is too little time."""
+        """Returns the valid mutants of each file with their outcomes. The files alternate, so that all have about the
+        same number of mutants if the time runs out."""
         drawn = {}
         for file in files:
             text = (ROOT / "shaders" / file).read_text()

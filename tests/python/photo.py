@@ -25,7 +25,7 @@ TO_IMAGE = [
     "...",
     "::-1",
     ":, ::-1",
-    "::-1, ::-1, ::-1",  # turned half round, red and blue exchanged
+    "::-1, ::-1, ::-1",  # rotated by 180 degrees, red and blue exchanged
     "100:228, 160:288",
     "::3, ::5",
     "-100:, :-100:7",
@@ -52,7 +52,7 @@ REFUSED = [("512", "512"), (":, -513", "-513"), ("..., 3", "3")]
 
 
 def sliced(array, spec):
-    """NumPy's result. The slices above are written in Python, so Python evaluates them."""
+    """Returns NumPy's result. The slices above are Python expressions, so Python evaluates them."""
     return np.asarray(eval(f"array[{spec}]", {"array": array}))
 
 

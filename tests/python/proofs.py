@@ -1,10 +1,14 @@
-"""Proves what functions of the shaders compute with indices, bytes and numbers, for all inputs, with z3.
+"""Proves with z3, for all inputs, what shader functions compute with indices, bytes and
+numbers.
 
     python tests/python/proofs.py FOLDER
 
-FOLDER holds formulas of functions of the shaders, which a test of the library writes from their text:
-`WGSLICE_FORMULAS=FOLDER cargo test --workspace --all-features --lib formulas`. `WGSLICE_LEMMA=TEXT` proves only the
-lemmas with this text in their names.
+FOLDER contains formulas of shader functions. A test of the library makes them from the
+shader sources:
+
+    WGSLICE_FORMULAS=FOLDER cargo test --workspace --all-features --lib formulas
+
+`WGSLICE_LEMMA=TEXT` proves only the lemmas with this text in their names.
 """
 
 import os
@@ -20,7 +24,7 @@ WORKERS = os.cpu_count() or 1
 
 
 def prove(worker):
-    """Proves a part of the lemmas, in a process of its own, because z3 uses one processor."""
+    """Proves one part of the lemmas. Each part has its own process, because z3 uses only one processor."""
     lemmas = Lemmas(sys.argv[1], worker, WORKERS)
     for part in (integers, tuples, of_bytes, numbers):
         part.prove_all(lemmas)
@@ -31,7 +35,7 @@ def main():
     begin = time.time()
     with Pool(WORKERS) as pool:
         parts = pool.map(prove, range(WORKERS), chunksize=1)
-    # Every process reads all formulas.
+    # Every process reads all formulas, so each of them knows which formulas are unused.
     unused = parts[0].unused()
     if unused:
         print(f"no lemma uses {', '.join(unused)}")

@@ -47,7 +47,7 @@ SOME = [
 # One test runs all lines of the file ONNX_NODES.
 ONNX = ["onnx_nodes::"]
 ONNX_NODES = ROOT / "tests/vectors/onnx.jsonl"
-# Limits and refusals on a device that computes nothing.
+# Tests of limits and errors on a device that runs no shader.
 NOOP_TESTS = ["limits::"]
 NOOP_UNITS = ["gpu::cache_tests::"]
 
@@ -70,12 +70,12 @@ FULL = {
     "strict": (1, 10000, ON_DEVICES),
 }
 
-# Adapters of other systems, on which only the CI workflow runs.
+# Adapters of other systems, each with the job of the CI workflow that runs the suites on it.
 ELSEWHERE = {"Direct3D 12: WARP (Windows)": "native", "Metal (macOS)": "native"}
 
 
 def signature():
-    """A hash that changes with the suites and the adapters, but not with the look of the table."""
+    """Returns a hash of the suites and of the adapters. It does not depend on the format of the table."""
     vectors = [path.read_bytes() for path in (ONNX_NODES, VECTORS)]
     parts = repr((SUITES, ONNX, NOOP_TESTS, NOOP_UNITS, QUICK, FULL, ELSEWHERE)).encode()
     return hashlib.sha256(b"\0".join([parts, *vectors])).hexdigest()[:12]

@@ -3,8 +3,8 @@
 
     venv/bin/python gen_array_index.py [COUNT] > array_index.jsonl
 
-Draws random expressions from a grammar. The answers are NumPy's `x[…]`; those of outer expressions are NumPy's `take`
-and `compress`, an axis after the other. Every run writes the same bytes.
+Draws random expressions from a grammar. The answers are NumPy's `x[…]`. In an outer expression, each array selects
+along its own axis, so NumPy applies one array at a time. Every run writes the same bytes.
 """
 
 import json
@@ -14,9 +14,9 @@ import sys
 import numpy
 
 COUNT = int(sys.argv[1]) if len(sys.argv) > 1 else 600
-# The most elements of a tensor.
+# The maximum number of elements of a tensor.
 MOST = 300
-# What NumPy says where it refuses a call, and the tag of the error.
+# Parts of NumPy's error messages, each with the tag of the error.
 TAGS = [
     ("single ellipsis", "multiple_ellipses"),
     ("too many indices", "too_many_specs"),
@@ -26,8 +26,8 @@ TAGS = [
     ("out of bounds", "position"),
 ]
 draw = random.Random(1)
-# The rules that the present expression breaks. If it breaks several, it is drawn again: which is named first is not
-# NumPy's rule.
+# The number of rules that the current expression breaks. An expression that breaks several rules is drawn again,
+# because NumPy does not specify which error comes first.
 broken = 0
 
 
@@ -51,7 +51,7 @@ def bound(size):
 
 
 def array_of(sizes, axis, outer, common):
-    """An array of positions or a mask, and the axes that it takes."""
+    """Returns an array of positions or a mask, and the number of axes that it indexes."""
     if draw.random() < 0.3:
         rank = 1 if outer else draw.choice([0] + [1, 1, 2, 3])
         taken = sizes[axis : axis + rank]
@@ -112,7 +112,7 @@ def is_array(entry):
 
 
 def outer_index(x, entries):
-    """First the slices and single positions, which leave arrays' axes whole; then an array after the other."""
+    """Returns the result of an outer expression. Slices and positions come first, and then one array at a time."""
     plain = [slice(None) if is_array(entry) else of_numpy(entry) for entry in entries]
     taken = sum(1 for entry in entries if entry is not None and entry != "...")
     result = x[tuple(plain)]
@@ -131,7 +131,7 @@ def outer_index(x, entries):
 
 
 def is_inside(x, entries):
-    """Whether the slices and single positions alone are an expression."""
+    """Returns whether the slices and single positions without the arrays are a valid expression."""
     try:
         x[tuple(slice(None) if is_array(entry) else of_numpy(entry) for entry in entries)]
         return True
@@ -140,7 +140,7 @@ def is_inside(x, entries):
 
 
 def kind_of(error, tags, x, entries, outer):
-    """The kind of NumPy's error, by the first text among `tags` that its message contains."""
+    """Returns the kind of NumPy's error, by the first text in `tags` that its message contains."""
     message = str(error)
     tag = next((tag for text, tag in tags if text in message), None)
     if tag is None:

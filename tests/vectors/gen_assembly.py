@@ -5,8 +5,8 @@
     venv/bin/pip install -r requirements.txt
     venv/bin/python gen_assembly.py > assembly.jsonl
 
-The answers are TensorFlow's, and NumPy's for the paddings `edge` and `wrap`, which TensorFlow does not have. The format
-is that of gen_vectors.py. Every run writes the same bytes.
+The answers are TensorFlow's, and NumPy's for the paddings `edge` and `wrap`, which TensorFlow does not have.
+gen_vectors.py describes the format. Every run writes the same bytes.
 """
 
 import json
@@ -19,9 +19,9 @@ import numpy
 import tensorflow
 
 COUNT = 600
-# The most elements of a tensor.
+# The maximum number of elements of a tensor.
 MOST = 400
-# What TensorFlow says where it refuses a call, and the tag of the error.
+# Parts of the error messages of TensorFlow and NumPy, each with the tag of the error.
 TAGS = [
     ("ConcatOp : Expected concatenating dimensions", "axis"),
     ("Can't concatenate scalars", "axis"),
@@ -66,7 +66,7 @@ def joined(op):
     first = shape(0 if op == "stack" else 1)
     axis = axis_of(len(first) + (op == "stack"))
     arrays = [first]
-    # tf.concat returns a single array as it is, whatever the axis.
+    # There are at least two arrays, because tf.concat returns a single array without checking the axis.
     for _ in range(draw.randint(1, 4)):
         sizes = list(first)
         if op == "concat" and -len(sizes) <= axis < len(sizes):
@@ -76,7 +76,7 @@ def joined(op):
         arrays.append(sizes)
     tensors = {f"x{n}": tensor(sizes) for n, sizes in enumerate(arrays)}
     call = tensorflow.concat if op == "concat" else tensorflow.stack
-    # As tensors, since tf.stack loses the sizes of empty arrays of NumPy.
+    # The arrays become tensors, because tf.stack loses the sizes of empty NumPy arrays.
     return tensors, {"axis": axis}, lambda: call([tensorflow.constant(array(x)) for x in tensors.values()], axis)
 
 
@@ -95,7 +95,7 @@ def padded():
     pairs = numpy.array(paddings, numpy.int32).reshape(-1, 2)
     args = {"mode": mode, "paddings": paddings}
     if mode in ("edge", "wrap"):
-        # NumPy pads no scalar, not even by nothing.
+        # NumPy cannot pad a scalar, not even without paddings.
         if len(pairs) != len(sizes) or not sizes:
             return padded()
         return tensors, args, lambda: numpy.pad(x, pairs, mode)
@@ -124,7 +124,7 @@ def tiled(op):
 
 
 def reflects_nothing(args, tensors):
-    """Whether TensorFlow refuses a padding only because a dimension without positions is padded by 0."""
+    """Returns whether TensorFlow rejects a padding only because it pads a dimension of size 0 by 0."""
     pairs = zip(args["paddings"][::2], args["paddings"][1::2])
     sizes = tensors["params"]["shape"]
     return args["mode"] == "reflect" and all(max(pair) <= max(size - 1, 0) for pair, size in zip(pairs, sizes))

@@ -5,10 +5,10 @@
     venv/bin/pip install -r requirements.txt
     venv/bin/python gen_convert.py > convert.jsonl
 
-The answers are those of NumPy and ml_dtypes: a slice, transpose, take or crop of the array whose elements were converted. A
-NaN of any payload is written as the quiet one of its sign. The last cases, one for each pair of types, have the numbers at
-the ends of what a type holds, and those that lie in the middle of two. The format is that of gen_vectors.py. Every run
-writes the same bytes.
+NumPy and ml_dtypes convert the elements and then transpose, take or crop the array. A NaN that is converted becomes the
+quiet NaN of its sign. The last cases, one for each pair of types, convert the numbers at the limits of a type and
+numbers in the middle between two neighbours of a type. gen_vectors.py describes the format. Every run writes the same
+bytes.
 """
 
 import itertools
@@ -32,7 +32,7 @@ draw = numpy.random.Generator(numpy.random.PCG64(1))
 
 
 def bits(array):
-    """The elements as signed integers of their size."""
+    """Returns the bits of each element as a signed integer of the same size."""
     array = numpy.ascontiguousarray(array)
     return array.view(f"i{array.dtype.itemsize}").ravel().tolist()
 
@@ -43,14 +43,14 @@ def elements(name, shape):
     raw = draw.integers(0, 256, count * numpy.dtype(of).itemsize, dtype=numpy.uint8).tobytes()
     array = numpy.frombuffer(raw, of).copy()
     if name == "float32":
-        # Half of the numbers are such as integers and halves have.
+        # About half of the numbers are quotients of small integers. The other numbers have random bits.
         near = draw.integers(-70000, 70000, count) / draw.choice([1, 2, 65536, 1e9], count)
         array = numpy.where(draw.random(count) < 0.5, array, near.astype(of))
     return array.reshape(shape)
 
 
 def converted(array, name):
-    """The array as another type: rounded to nearest even, saturated, NaNs quiet."""
+    """Returns the array as another type, rounded to nearest, ties to even. Integers saturate. NaNs are quiet or 0."""
     of = TYPES[name]
     if name in QUIET:
         result = array.astype(numpy.float32).astype(of)
@@ -82,7 +82,7 @@ def line(number):
         along[axis] = -1
         scale, bias = (of.reshape(along) for of in lists)
         values = array.astype(numpy.float32) * scale + bias
-    # Elements of the same type are moved as they are.
+    # Without a change of type or a scale, the bits of elements stay the same.
     same = source == target and values is array
     result = array if same else converted(values, target)
     tensors = {"params": {"shape": shape, "data": bits(array)}}
@@ -120,13 +120,14 @@ def line(number):
     }
 
 
-# Halves of integers, the ends of integers, and what lies around the ends and the steps of the types of 16 bits.
+# Multiples of 0.5, the limits of integer types, and numbers near the limits and the rounding steps of 16-bit floats.
 NUMBERS = [0.5, 1.5, 2.5, 127.5, 128, 128.5, 254.5, 255.5, 256, 32767.5, 32768, 65503, 65519, 65520, 65535.5, 65536]
 NUMBERS += [1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-11, 1 + 3 * 2**-11, 2**-24, 2**-25, 1.5 * 2**-25, 2**-133, 2**-134, 2**127]
 
 
 def edges(name):
-    """The zeros, the least, the largest and the infinite numbers of a type, its NaNs, and NUMBERS, with both signs."""
+    """Returns the zeros, smallest, largest and infinite numbers of a type, its NaNs, and NUMBERS, with both signs. For
+    an integer type, returns the numbers near its limits and near 0."""
     of = numpy.dtype(TYPES[name])
     if name not in QUIET:
         limits = numpy.iinfo(of)

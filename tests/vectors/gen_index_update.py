@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes golden vectors of writing by NumPy's index expressions with arrays.
+"""Makes golden vectors of updates by NumPy's index expressions with arrays.
 
     venv/bin/python gen_index_update.py [COUNT] > index_update.jsonl
 
-Draws the expressions of gen_array_index.py, and a value that is broadcast to the selection. The answers are NumPy's
-`x[…] = value`, and of the other combinations `numpy.add.at` and its like. These, and outer expressions, write to the flat
-positions that reading selects. Every run writes the same bytes.
+Draws expressions as gen_array_index.py does, and a value that is broadcast to the selection. The answers are NumPy's
+`x[…] = value`, or `numpy.add.at` and the other `ufunc.at` for combinations such as add. For combinations and for outer
+expressions, the expression first selects flat positions of x, which are then updated. Every run writes the same bytes.
 """
 
 import json
@@ -23,12 +23,12 @@ COMBINE = {
     "min": numpy.minimum,
     "max": numpy.maximum,
 }
-# What NumPy says where a value does not fit the selection. Its other messages are those of reading.
+# Parts of NumPy's messages if a value does not fit the selection. `index.TAGS` has the other messages.
 VALUE = ["value array", "remapped shapes", "more dimensions", "with a sequence", "to a scalar array", "could not broadcast", "cannot assign", "not broadcastable", "non-broadcastable"]
 
 
 def value_shape(selected):
-    """A shape that is broadcast to the selection or, rarely, not."""
+    """Returns a shape that can be broadcast to the selection. Rarely, the shape is wrong."""
     shape = [1 if draw.random() < 0.2 else size for size in selected]
     kind = draw.random()
     if kind < 0.15:
@@ -93,7 +93,7 @@ def main():
             result = changed(x, entries, outer, value, combine)
             line["expected"] = {"shape": sizes, "data": result.ravel().tolist()}
         except TypeError:
-            # Of a mask of all dimensions, NumPy takes no value of two dimensions, although it drops leading ones elsewhere.
+            # For a mask of all dimensions, NumPy rejects values of two dimensions. Elsewhere it drops leading 1s.
             continue
         except (IndexError, ValueError) as error:
             tags = [(text, "broadcast") for text in VALUE] + index.TAGS

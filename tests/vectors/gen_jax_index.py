@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes golden vectors of writing by the index expressions of JAX's tests.
+"""Makes golden vectors of updates by the index expressions of JAX's tests.
 
     venv/bin/python gen_jax_index.py > jax_index.jsonl
 
-SPECS lists the shapes and expressions of JAX's tests/lax_numpy_indexing_test.py, each once. JAX writes to each by set, add,
-sub, min and max. The answers are NumPy's. Every run writes the same bytes.
+SPECS lists the shapes and expressions of JAX's tests/lax_numpy_indexing_test.py, each once. Each has five cases: set,
+add, subtract, minimum and maximum. The answers are NumPy's. Every run writes the same bytes.
 """
 
 import ast
@@ -86,7 +86,8 @@ def main():
                 index = entries(text)
                 x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
                 selected = x[tuple(map(of_numpy, index))].shape
-                # The selection's shape, the shape with sizes of 1 and without leading dimensions, and a scalar.
+                # The value has the selection's shape, this shape with some sizes 1 and without leading dimensions, or
+                # no dimensions.
                 shape = [
                     list(selected),
                     [1 if at % 2 else size for at, size in enumerate(selected)][len(selected) // 2 :],

@@ -5,9 +5,10 @@
     venv/bin/pip install -r requirements.txt
     venv/bin/python gen_mask.py > mask.jsonl
 
-The answers are TensorFlow's: tf.where of one argument (nonzero) and of three (select, and masked_update, whose y is the
-array), tf.boolean_mask, and tf.tensor_scatter_nd_update at the indices of tf.where (masked_scatter). Those of compress are
-NumPy's, as TensorFlow does not have it. The format is that of gen_vectors.py. Every run writes the same bytes.
+The answers are TensorFlow's: tf.where with one argument (nonzero) and with three (select, and masked_update with the
+array as y), tf.boolean_mask, and tf.tensor_scatter_nd_update at the indices of tf.where (masked_scatter). The answers
+for compress are NumPy's, because TensorFlow does not have it. gen_vectors.py describes the format. Every run writes the
+same bytes.
 """
 
 import json
@@ -20,9 +21,9 @@ import numpy
 import tensorflow
 
 COUNT = 600
-# The most elements of a tensor.
+# The maximum number of elements of a tensor.
 MOST = 400
-# What TensorFlow and NumPy say where they refuse a call, and the tag of the error.
+# Parts of the error messages of TensorFlow and NumPy, each with the tag of the error.
 TAGS = [
     ("mask cannot be scalar", "mask_scalar"),
     ("are incompatible", "mask_shape"),
@@ -62,7 +63,7 @@ def disturbed(sizes):
 
 
 def nonzero():
-    # TensorFlow refuses scalars.
+    # TensorFlow rejects scalar masks.
     tensors = {"mask": mask_of(shape(1))}
     return tensors, {}, lambda: tensorflow.where(array(tensors["mask"], bool))
 
@@ -88,7 +89,7 @@ def compress():
         size = draw.randint(0, size)
     tensors = {"params": tensor(sizes), "mask": mask_of([size])}
     if draw.random() < 0.05:
-        # NumPy allows a longer condition if the surplus is false.
+        # NumPy rejects a longer condition only if an element after the end of the axis is true.
         tensors["mask"] = {"shape": [size + 1], "data": [0] * size + [1]}
     elif draw.random() < 0.03:
         tensors["mask"] = mask_of([1, size])

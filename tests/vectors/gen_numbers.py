@@ -5,10 +5,11 @@
     venv/bin/pip install -r requirements.txt
     venv/bin/python gen_numbers.py > numbers.jsonl
 
-There is a case for each pair of types and each rule, with the numbers at the ends of what a type holds and around its steps,
-and some for scale and bias. Where NumPy defines `astype`, its answer is the case's. Where it does not, or rounds twice, and
-to the nearest integer, the answer is computed with Python's exact fractions. A NaN of any payload is written as the quiet one
-of its sign. The format is that of gen_vectors.py. Every run writes the same bytes.
+For each pair of types there is a case with the numbers at the limits of a type and near its rounding steps. Integer
+targets have a second case for `astype`, and four targets have a case with scale and bias. The answers are NumPy's if
+NumPy defines them and rounds once. Python's exact fractions give the nearest integers, and the bfloat16 numbers that
+ml_dtypes rounds twice. A NaN that is converted becomes the quiet NaN of its sign. gen_vectors.py describes the format.
+Every run writes the same bytes.
 """
 
 import fractions
@@ -29,7 +30,7 @@ def unsigned(dtype):
 
 
 def bits(array):
-    """The elements as signed integers of their size."""
+    """Returns the bits of each element as a signed integer of the same size."""
     return numpy.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").ravel().tolist()
 
 
@@ -40,10 +41,10 @@ def limits(name):
     return of.min, of.max
 
 
-# The ends of integers, and of the steps of floats, with what lies next to them.
+# Numbers at and next to the limits of integer types, and at the limits and step changes of float types.
 ENDS = [0, 1, 2, 127, 128, 255, 256, 257, 2048, 2049, 32767, 65504, 65519, 65520, 65535, 65536]
 ENDS += [2**24 + 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64]
-# In the middle of two bf16 or f32, and one more, so that rounding twice is noticed.
+# Numbers in the middle between two bf16 or f32, each with the next integer, so that double rounding is noticed.
 ENDS += [0x80800000, 0x80800001, 0x4040000000000000, 0x4040000000000001, 0x4000004000000000, 0x4000004000000001]
 FRACTIONS = [0.4, 0.5, 0.6, 1.5, 2.5, 127.5, 254.5, 255.5, 65535.5, 2147483647.5, 1e10, 1e20, 1e39, 1e300]
 FRACTIONS += [2.0**-24, 2.0**-25, 1.5 * 2.0**-25, 2.0**-134, 2.0**-149, 2.0**-150, 2.0**-1074]
@@ -66,9 +67,9 @@ def edges(name):
 
 
 def to_float(array, name):
-    """Rounded to nearest even, once. NaNs quiet."""
+    """Returns the array as a float type, rounded once to nearest, ties to even. NaNs become quiet."""
     of = TYPES[name]
-    # ml_dtypes rounds wide types twice on the way to bfloat16: of the neighbours of its answer, the nearest is taken.
+    # ml_dtypes rounds twice from wide types to bfloat16, so the nearest of its answer and the two neighbours is taken.
     result = array.astype(of)
     if name == "bfloat16" and array.dtype.itemsize > 2:
         words = result.view(numpy.uint16)
@@ -78,7 +79,7 @@ def to_float(array, name):
             exact = fractions.Fraction(number)
             sign, size = int(words[at]) & 0x8000, int(words[at]) & 0x7FFF
             near = [n for n in (size - 1, size, size + 1) if 0 <= n <= 0x7F80]
-            # Infinity follows the largest number as if it were one.
+            # For rounding, infinity counts as 2^128, the number that would follow the largest.
             sizes = {n: fractions.Fraction(1 << 128) if n == 0x7F80 else
                      fractions.Fraction(float(numpy.array([n], numpy.uint16).view(of)[0])) for n in near}
             best = min(near, key=lambda n: (abs(sizes[n] - abs(exact)), n % 2))
@@ -107,7 +108,7 @@ def astype(array, name):
     result = array.astype(TYPES[name])
     if array.dtype.kind in "biu" or name == "bool":
         return result
-    # What C leaves undefined saturates.
+    # C does not define conversions of numbers out of range. Here they saturate, and NaN becomes 0.
     low, high = limits(name)
     for at, number in enumerate(array.tolist()):
         if math.isnan(number):

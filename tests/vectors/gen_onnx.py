@@ -6,7 +6,8 @@ gathers and scatters, as JSON lines.
     venv/bin/python gen_onnx.py > onnx.jsonl
 
 A line is an object with the test's `name`, `op`, `attributes`, `inputs` by their names in the operator's definition,
-and `output`. Those of Concat are `inputs0`, `inputs1`, and so on. A tensor has `dtype`, `shape` and `hex`: its bytes in little-endian order.
+and `output`. The inputs of Concat are named `inputs0`, `inputs1`, … A tensor has `dtype`, `shape` and `hex`: its bytes
+in little-endian order.
 """
 
 import json

@@ -5,9 +5,9 @@
     venv/bin/pip install -r requirements.txt
     venv/bin/python gen_paste.py > paste.jsonl
 
-The answers are TensorFlow's: each box is one tf.tensor_scatter_nd_update of the result of the box before. The positions
-are those that paste documents, as sets of NumPy's index arrays. The format is that of gen_vectors.py. Every run writes
-the same bytes.
+The answers are TensorFlow's: for each box, one tf.tensor_scatter_nd_update changes the result of the previous box.
+NumPy computes the positions by the rules in paste's documentation. gen_vectors.py describes the format. Every run
+writes the same bytes.
 """
 
 import json
@@ -19,7 +19,7 @@ import numpy
 import tensorflow
 
 COUNT = 400
-# The most elements of a tensor.
+# The maximum number of elements of a tensor.
 MOST = 400
 draw = random.Random(2)
 
@@ -33,7 +33,7 @@ def tensor(sizes):
 
 
 def pasted():
-    """A case, or None if a tensor is too large."""
+    """Returns a case, or None if a tensor is too large."""
     items = draw.randint(1, 4)
     dims = draw.randint(0, 3)
     x = [items] + [draw.choice([1, 2, 3, 5, 8, 13]) for _ in range(dims)]

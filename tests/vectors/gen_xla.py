@@ -5,9 +5,10 @@
     venv/bin/pip install -r requirements.txt jax==0.10.2
     venv/bin/python gen_xla.py > xla.jsonl
 
-The answers are those of XLA on the CPU, by JAX's lax.gather and lax.scatter with random dimension numbers, in the modes
-clip and fill (with zeros) or drop. JAX has index tuples in the last dimension of the indices; the vectors have them in any.
-The format is that of gen_vectors.py. Every run writes the same bytes.
+The answers are those of XLA on the CPU, by JAX's lax.gather and lax.scatter with random dimension numbers. For indices
+out of range, the mode is `clip`, or `fill`: gathers return zeros and scatters drop the update. In JAX, index tuples are
+along the last dimension of the indices; in the vectors, they can be along any dimension. gen_vectors.py describes the
+format. Every run writes the same bytes.
 """
 
 import json
@@ -20,7 +21,7 @@ import numpy
 from jax import lax
 
 COUNT = 500
-# The most elements of a tensor.
+# The maximum number of elements of a tensor.
 MOST = 300
 draw = random.Random(3)
 SCATTERS = {
@@ -42,8 +43,8 @@ def array(tensor):
 
 
 def case(scatters):
-    """A case, or None if it is too large, its answer depends on an order that XLA leaves open, or it is a scatter by tuples
-    without integers: for these XLA's answer is not StableHLO's."""
+    """Returns a case, or None if the case is too large or its answer depends on an order that XLA leaves open. It is
+    also None for scatters by tuples without integers, because XLA's answer then differs from StableHLO's."""
     operand = [draw.choice([1, 2, 3, 4, 5, 7]) for _ in range(draw.randint(1, 5))]
     lead = [draw.choice([1, 2, 3, 4]) for _ in range(draw.randint(0, 2))]
     dropped, batching, map, window, sizes = [], [], [], [], []

@@ -1,6 +1,6 @@
-"""Makes the files beside this script: pip install numpy safetensors ml_dtypes pillow, then run it.
+"""Makes all other files of this folder. It needs the packages numpy, safetensors, ml_dtypes and pillow.
 
-Every expected value is stated in src/files/tests; a test fails if a file made here changes.
+The tests in cli/src/files/tests and cli/tests contain the expected values, or read them from the two .json files.
 """
 
 import json
@@ -22,7 +22,7 @@ def save(name, array, version=(1, 0)):
         npy.write_array(file, array, version=version)
 
 
-# The values 0 to 23 in the shape 2 x 3 x 4, for each version, byte order and layout.
+# The values 0 to 23 in the shape 2 x 3 x 4, in files of all versions of the format, both byte orders and both layouts.
 count = np.arange(24).reshape(2, 3, 4)
 save("v1_c_little_i4", count.astype("<i4"))
 save("v2_fortran_little_f8", np.asfortranarray(count.astype("<f8")), (2, 0))
@@ -52,7 +52,7 @@ save("no_string", np.array(["ab", "c"]))
 save("no_date", np.array(["2020-01-01"], "datetime64[D]"))
 save("no_long_double", np.zeros(2, np.longdouble))
 
-# 2 x 3 pixels.
+# Images: the .png files have 2 x 3 pixels, and the .jpg files 16 x 24.
 rgb = (np.arange(18).reshape(2, 3, 3) * 14).astype("u1")
 Image.fromarray(rgb[..., 0]).save(here / "grey.png")
 Image.fromarray(rgb[..., 0]).save(here / "grey_transparent.png", transparency=42)
@@ -93,7 +93,8 @@ header = json.dumps({"z": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}
     struct.pack("<Q", len(header)) + header + np.array([1 + 2j], "<c8").tobytes()
 )
 
-# The number for each byte, by the format's name in .safetensors. JSON has no NaN and no infinities.
+# The number that each byte has in each format, by the format's name in .safetensors. NaN and infinities are texts,
+# because JSON has no such numbers.
 formats = {
     "F8_E4M3": ml_dtypes.float8_e4m3fn,
     "F8_E5M2": ml_dtypes.float8_e5m2,
@@ -108,7 +109,7 @@ for name, dtype in formats.items():
     tables.append(f"{json.dumps(name)}: {json.dumps(numbers)}")
 (here / "eight_bit_floats.json").write_text("{\n" + ",\n".join(tables) + "\n}\n")
 
-# Arrays of the types that wgslice itself does not have, and NumPy's description of each.
+# Arrays of element types that the library wgslice does not have, and NumPy's description of each array.
 types = {
     "date": np.arange(6).astype("M8[D]").reshape(2, 3),
     "time": np.arange(3).astype("m8[25s]"),

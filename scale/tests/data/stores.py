@@ -1,14 +1,15 @@
-"""Writes stores.json: small stores as other programs write them, and the elements that they have.
+"""Writes stores.json: small Zarr stores as other programs write them, and the elements that a reader must find.
 
     python -m venv venv
     venv/bin/pip install numpy==2.4.6 zarr==3.1.6 numcodecs==0.16.6 tensorstore==0.1.86 xarray==2026.9.0 pandas==3.1.1 \
         netCDF4==1.7.5.1.post1 rasterio==1.4.4 ml_dtypes==0.6.0
     venv/bin/python scale/tests/data/stores.py
 
-zarr-python, xarray, TensorStore, NetCDF-C 4.10.1 and GDAL 3.10.3 write their stores here. The stores of zarr-java and
-zarrita have the metadata that these write, with chunks that NumPy and zlib make.
+zarr-python, xarray, TensorStore, NetCDF-C 4.10.1 and GDAL 3.10.3 write their stores here. For zarr-java and
+zarrita, this script writes the metadata in the form of these programs, and NumPy and zlib make the chunks.
 
-The elements are not read from the stores: they are those that were written, except where a codec has rounded them.
+The expected elements are the written elements. The exception is `v2/delta-float`: its codec rounds, so its elements are
+read from the store.
 """
 
 import json
@@ -36,7 +37,7 @@ NUMBERS = (np.arange(60) // 3 * 37 % 101 - 30).reshape(SHAPE)
 
 
 def known(path, dtype, array):
-    """Notes the elements of an array. `dtype` is Zarr V3's name of their type."""
+    """Records the expected elements of the array at `path`. `dtype` is the name of their type in Zarr V3."""
     array = array.astype(array.dtype.newbyteorder("="))
     arrays[path] = {"data_type": dtype, "shape": array.shape, "elements": array.tobytes().hex()}
 
@@ -215,7 +216,7 @@ def tensorstore():
 
 
 def java():
-    """zarr-java writes null where it has nothing, and zlib under its own name."""
+    """Writes a store as zarr-java does, with null for absent metadata and with the codec name `zlib`."""
     array = NUMBERS.astype(">i4")
     null = {"attributes": None, "dimension_names": None, "storage_transformers": None}
     write_v3("zarr-java", "int32", [BIG, codec("zlib", level=5)], chunk=SHAPE, **null)
@@ -225,7 +226,7 @@ def java():
 
 
 def zarrita():
-    """By default zarrita writes no codecs, and null as the fill value."""
+    """Writes a store as zarrita does by default, without codecs and with null as the fill value."""
     array = NUMBERS.astype("<f4")
     array[:, 8:] = 0
     write_v3("zarrita", "float32", [], fill=None, dimension_names=["y", "x"])
@@ -235,7 +236,7 @@ def zarrita():
 
 
 def fills():
-    """Zarr V2 with the value of missing elements in other forms, from a store in which the second chunk is missing."""
+    """Writes Zarr V2 stores with fill values in various forms. Their second chunk is missing."""
     for name, dtype, fill, value in [
         ("float", "<i4", 0.0, 0), ("text", "<i4", "0", 0), ("number", "<i2", "-7", -7), ("null", "<i4", None, 0),
         ("null-complex", "<c8", None, 0), ("text-float", "<f8", "-9999", -9999), ("bool", "|b1", 1, 1),
@@ -255,7 +256,7 @@ def fills():
 
 
 def scalars():
-    """Arrays without dimensions, in each order."""
+    """Writes arrays without dimensions, in C and Fortran order and with a transpose codec."""
     for form, more in [(2, {"order": "C"}), (2, {"order": "F"}), (3, {"filters": [zarr.codecs.TransposeCodec(order=())]})]:
         name = f"scalars/v{form}-{more.get('order', 'transposed')}"
         made = zarr.create_array(root / name, shape=(), chunks=(), dtype="int32", zarr_format=form, **more)
@@ -264,7 +265,7 @@ def scalars():
 
 
 def stale():
-    """Arrays that have grown or shrunk since the metadata of their group was consolidated."""
+    """Writes arrays that were resized after the metadata of their group was consolidated."""
     for form in (2, 3):
         group = zarr.open_group(root / f"stale-v{form}", mode="w", zarr_format=form)
         for name in ("grown", "shrunk"):
@@ -279,7 +280,7 @@ def stale():
 
 
 def omitted():
-    """Shards without the chunks in which each encoded element equals the fill value."""
+    """Writes shards that omit a chunk because each of its encoded elements equals the fill value."""
     encoded = np.concatenate([np.full(24, 5), np.arange(24)])
     shard = codec("sharding_indexed", chunk_shape=[24], codecs=[LITTLE], index_codecs=[LITTLE, {"name": "crc32c"}])
     delta = codec("numcodecs.delta", dtype="<i4", astype="<i2")

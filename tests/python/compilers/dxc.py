@@ -1,6 +1,6 @@
-"""Has DXC, the compiler of Direct3D 12, compile HLSL files, with the arguments that wgpu gives it.
+"""Compiles HLSL files with DXC, the compiler for Direct3D 12, with the arguments that wgpu passes to it.
 
-    python3 dxc.py LIBRARY FILE...      prints the files that are refused, and why on the standard error
+    python3 dxc.py LIBRARY FILE...      prints the rejected files, and the reasons on the standard error
     python3 dxc.py LIBRARY --version    prints DXC's version
 
 LIBRARY is libdxcompiler.so. Its interfaces are declared in the header dxcapi.h.
@@ -30,7 +30,7 @@ def guid(text):
 
 
 def call(thing, method, *arguments, result=ctypes.c_int32):
-    """Calls a method of an interface with numbers and pointers."""
+    """Calls a method of a COM interface. The arguments are numbers and pointers."""
     table = ctypes.cast(thing, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)))[0]
     kinds = [ctypes.c_uint32 if isinstance(argument, int) else ctypes.c_void_p for argument in arguments]
     function = ctypes.CFUNCTYPE(result, ctypes.c_void_p, *kinds)(table[method])
@@ -54,7 +54,7 @@ class Buffer(ctypes.Structure):
 
 
 def messages(result):
-    """The compiler's messages on a source."""
+    """Returns the compiler's messages about a source."""
     blob, name = ctypes.c_void_p(), ctypes.c_void_p()
     call(result, GET_OUTPUT, OUTPUT_ERRORS, guid(IDXC_BLOB_UTF8), ctypes.byref(blob), ctypes.byref(name))
     if not blob:
@@ -65,7 +65,7 @@ def messages(result):
 
 
 def compile(compiler, source):
-    """Whether the source is accepted, and the compiler's messages."""
+    """Returns whether DXC accepts the source, and its messages."""
     buffer = Buffer(source, len(source), UTF8)
     arguments = (ctypes.c_wchar_p * len(ARGUMENTS))(*ARGUMENTS)
     result, status = ctypes.c_void_p(), ctypes.c_int32()

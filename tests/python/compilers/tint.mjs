@@ -1,20 +1,20 @@
-// Has Tint, Chromium's compiler of WGSL, read every shader that a browser would get, through Dawn without a device.
+// Compiles the shaders that a browser would get. It uses Tint, Chromium's WGSL compiler, through Dawn without a GPU.
 //
-//     node tint.mjs TEXTS     lines as src/gpu/shader_formats.rs writes them
+//     node tint.mjs TEXTS     TEXTS is a file of JSON lines that src/gpu/engine/shader_formats.rs writes
 //
-// Prints the name of each shader that is refused, and why on the standard error. A message of any kind is a refusal.
-// The last line is 'N passed, N failed': a text with one setting of its constants counts as one.
+// Prints the name of each rejected shader, and the reason on the standard error. A shader with any message is rejected.
+// The last line is 'N passed, N failed', where each setting of a shader's constants counts as one shader.
 import fs from 'node:fs';
 import { create, globals } from 'webgpu';
 
 Object.assign(globalThis, globals);
-// Dawn is gone once nothing holds this.
+// Dawn ends when this value is garbage-collected.
 const gpu = create(['backend=null']);
 const adapter = await gpu.requestAdapter();
 const requiredLimits = {};
 for (const name in adapter.limits) requiredLimits[name] = adapter.limits[name];
 const device = await adapter.requestDevice({ requiredLimits });
-// Refusals are told where they are made; a message of the device besides would be news.
+// Rejected shaders are reported below. Any other message of the device is unexpected.
 let uncaptured = 0;
 device.addEventListener('uncapturederror', (event) => {
   uncaptured += 1;
@@ -50,5 +50,5 @@ for (const text of texts) {
   }
 }
 console.log(`${passed} passed, ${failed + uncaptured} failed`);
-// Dawn's threads would keep the process.
+// Dawn's threads would keep the process alive.
 process.exit(failed + uncaptured === 0 ? 0 : 1);

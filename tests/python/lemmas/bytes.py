@@ -1,4 +1,4 @@
-"""Bytes of words and vectors: loads at any byte, groups of elements, and masks."""
+"""Lemmas on bytes of words: loads of elements from any byte of a buffer, and groups of elements packed into words."""
 
 import z3
 
@@ -10,12 +10,12 @@ def prove_all(lemmas):
 
 
 def joined(parts):
-    """Words or bytes as one long number; the first is the lowest."""
+    """Returns words or bytes as one long number, with the first in the lowest bits."""
     return z3.Concat(*reversed(parts))
 
 
 def from_byte(low, high, at):
-    """Two words or vectors as a number, from a byte of the first on."""
+    """Returns the number in the words `low` and `high` that starts at byte `at` modulo the size of a word."""
     both = z3.Concat(high, low)
     return z3.LShR(both, wide((at & (low.size() // 8 - 1)) * 8, both.size()))
 

@@ -1,7 +1,7 @@
-"""Reads formulas of the shaders' functions, and proves lemmas on them.
+"""Reads formulas of shader functions and proves lemmas on them.
 
-A lemma holds if z3 shows that no values satisfy all that is given but not the goal. A lemma that z3 does not decide
-within its time counts as a failure, as does a formula that no lemma uses.
+A lemma holds if z3 shows that no values satisfy all given facts but not the goal. A lemma fails if z3 does not decide
+it within its limits. A formula that no lemma uses is also a failure.
 """
 
 import os
@@ -10,25 +10,25 @@ from pathlib import Path
 
 import z3
 
-# The most that z3 may spend on a lemma, in its own units, which do not depend on the machine's speed: some seconds.
+# The maximum effort for a lemma, in z3's `rlimit` units, which do not depend on the machine's speed.
 EFFORT = 100_000_000
 TIMEOUT_MS = 300_000
-# The names of lemmas that take longer are printed.
+# The names of lemmas that take more than this number of seconds of processor time are printed.
 SLOW_S = 5
 
 
 def word(name):
-    """An input or an output of a formula."""
+    """Returns an input or an output of a formula, a word of 32 bits."""
     return z3.BitVec(name, 32)
 
 
 def words(name, parts):
-    """Several inputs or outputs: one for each part of `name`."""
+    """Returns the inputs or outputs `name.PART` for each part, such as the components of a vector."""
     return [word(f"{name}.{part}") for part in parts]
 
 
 def memory(name, count=1):
-    """A function of `count` words with a word as its result: a buffer, by the index, or an operation."""
+    """Returns an unknown function from `count` words to a word: a buffer, by index, or an operation."""
     sorts = [z3.BitVecSort(32)] * (count + 1)
     return z3.Function(name, *sorts)
 
@@ -38,17 +38,17 @@ first, second = (z3.Var(number, z3.BitVecSort(32)) for number in (0, 1))
 
 
 def wide(term, bits=64):
-    """A word as a longer unsigned number."""
+    """Returns a word as an unsigned number of `bits` bits."""
     return z3.ZeroExt(bits - term.size(), term)
 
 
 def signed(term, bits=64):
-    """A word as a longer signed number."""
+    """Returns a word as a signed number of `bits` bits."""
     return z3.SignExt(bits - term.size(), term)
 
 
 def solver_of(facts):
-    """A new solver with these facts. A solver that has checked something before continues in another, slower mode."""
+    """Returns a new solver with these facts. Each check needs one, because a solver's later checks are slower."""
     solver = z3.Solver()
     solver.set("rlimit", EFFORT)
     solver.set("timeout", TIMEOUT_MS)
@@ -57,14 +57,14 @@ def solver_of(facts):
 
 
 def shown(model):
-    """The inputs and outputs for which a lemma does not hold."""
+    """Returns the inputs and outputs of a counterexample."""
     names = ("in", "walk", "out")
     values = [entry for entry in model.decls() if entry.name().split(".")[0] in names]
     return ", ".join(f"{entry.name()} = {model[entry]}" for entry in values[:24]) or model
 
 
 class Lemmas:
-    """Proves every `workers`-th lemma, from number `worker` on, and counts those that hold and those that do not."""
+    """Proves every `workers`-th lemma, starting at number `worker`, and counts the lemmas that hold or fail."""
 
     def __init__(self, folder, worker=0, workers=1):
         self.folder = Path(folder)
@@ -77,13 +77,13 @@ class Lemmas:
         self.only = os.environ.get("WGSLICE_LEMMA", "")
 
     def formula(self, name):
-        """The facts that define the outputs of a function by its inputs. Products are numbers about which nothing is
-        known."""
+        """Returns the facts that define the outputs of a shader function by its inputs. A product of two unknown
+        numbers is an unknown function of them."""
         self.used.add(name)
         return list(z3.parse_smt2_file(str(self.folder / f"{name}.smt2")))
 
     def prove(self, name, goal, given=(), formula=None):
-        """Proves that the goal follows from what is given and from the formula."""
+        """Proves that the goal follows from the given facts and from the formula."""
         self.check(name, [*self.formula(formula), *given], goal)
 
     def check(self, name, facts, goal):
@@ -110,6 +110,6 @@ class Lemmas:
         print(f"{name}: {outcome} after {spent:.1f} s: {why}", flush=True)
 
     def unused(self):
-        """The names of the formulas that no lemma uses. Empty if only some lemmas are proved."""
+        """Returns the names of the formulas that no lemma uses, or nothing if only some lemmas are proved."""
         there = {path.stem for path in self.folder.glob("*.smt2")}
         return [] if self.only else sorted(there - self.used)

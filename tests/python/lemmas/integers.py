@@ -1,5 +1,6 @@
-"""Lemmas on quotients: digits of rows, tiles and grids. They are proved for integers, since solvers are too slow if words
-are divided by unknown words, and for the algorithm, not for the text of `locate` and the entry points, which have loops."""
+"""Lemmas on quotients: digits of rows, tiles and grids. They are about integers of any size, because solvers are too
+slow at divisions of words by unknown words. They are about the algorithm and not about the source of the shaders,
+because `locate` and the entry points have loops."""
 
 import z3
 
@@ -12,15 +13,15 @@ def prove_all(lemmas):
 
 
 def divided(number, by):
-    """A name for the quotient, and the facts that define it."""
+    """Returns a variable for the quotient, and the facts that define it."""
     quotient = z3.FreshInt("quotient")
     rest = number - quotient * by
     return quotient, [rest >= 0, rest < by]
 
 
 def digits(lemmas):
-    """Odometers: if a row is less than the product of the sizes, every digit is less than its size. The sum of each digit
-    times the sizes of the dimensions inside of its own is the row, and no other digits have that sum."""
+    """Proves that the digits of a row's number are less than their sizes, that they give back the number, and that no
+    other digits do. The number of the row is less than the product of the sizes."""
     row, outer, middle, inner = z3.Ints("row outer middle inner")
     sizes = [outer > 0, middle > 0, inner > 0]
     rest, of_rest = divided(row, inner)
@@ -30,8 +31,8 @@ def digits(lemmas):
     lemmas.check("the innermost digit is in its size", given, z3.And(0 <= last, last < inner))
     lemmas.check("the middle digit is in its size", given, z3.And(0 <= between, between < middle))
     lemmas.check("digits give back the row", given, (top * middle + between) * inner + last == row)
-    # For all digits this is proved one step at a time: if a number is less than a product, its quotient by one factor
-    # is less than the other.
+    # For more dimensions, the digits follow one step at a time: if a number is less than a product, its quotient by one
+    # factor is less than the other factor.
     lemmas.check(
         "a quotient is less than the other sizes",
         [inner > 0, outer > 0, row >= 0, row < outer * inner, *of_rest],
@@ -46,7 +47,7 @@ def digits(lemmas):
 
 
 def segments(lemmas):
-    """Tiles are segments of rows: each unit of each row is in one tile."""
+    """Proves that each unit of each row is in exactly one tile. A tile is a segment of a row."""
     run, segment, rows, tile, j = z3.Ints("run segment rows tile j")
     count, of_count = divided(run + segment - 1, segment)
     row, of_row = divided(tile, count)
@@ -79,7 +80,7 @@ def segments(lemmas):
 
 
 def grids(lemmas):
-    """Grids: both sides are within the limit, all groups are covered, and fewer groups are idle than the grid is high."""
+    """Proves that a grid is within the limit, covers all groups, and has fewer idle groups than its height."""
     groups, limit = z3.Ints("groups limit")
     height, of_height = divided(groups + limit - 1, limit)
     width, of_width = divided(groups + height - 1, height)
@@ -99,7 +100,8 @@ def grids(lemmas):
 
 
 def offsets(lemmas):
-    """A digit times its stride lies between the products of its least and its greatest value, for any sign of the stride."""
+    """Proves that a digit times its stride is between 0 and the largest digit times the stride, whatever the sign of
+    the stride, and that offsets in a binding are exact if they are computed modulo 2^32."""
     digit, last, stride = z3.Ints("digit last stride")
     given = [0 <= digit, digit <= last]
     reached = last * stride

@@ -1,4 +1,5 @@
-"""Arithmetic of scatters and conversions: f16 and bf16 in integers, and numbers that share a word or take two words."""
+"""Lemmas on the arithmetic of scatters and conversions: f16 and bf16 by integer operations, and numbers that share a
+word or take two words."""
 
 import operator
 
@@ -27,7 +28,7 @@ def halves(lemmas):
     single, out = word("in.single"), word("out")
     number = z3.fpBVToFP(single, SINGLE)
     rounded = bits(z3.fpFPToFP(nearest, number, HALF))
-    # Every NaN becomes the same NaN, but for its sign.
+    # Every NaN becomes the same NaN, except for its sign.
     nan = z3.Concat(z3.Extract(31, 31, single), z3.BitVecVal(0x7E00, 15))
     expected = z3.If(z3.fpIsNaN(number), nan, rounded)
     lemmas.prove(
@@ -140,6 +141,6 @@ def extremes(lemmas):
 
 
 def reports(lemmas):
-    """An atomic maximum of the complements of numbers finds the least number."""
+    """Proves that the maximum of the complements of numbers belongs to the smallest number."""
     a, b = z3.BitVecs("a b", 32)
     lemmas.check("the first tuple has the largest complement", [], z3.ULT(a, b) == z3.UGT(~a, ~b))

@@ -1,4 +1,4 @@
-"""Positions that index tuples point at. Numbers are i32, u32, or i64 as two words; wrapped or clamped."""
+"""Lemmas on positions by index tuples of i32, u32, or i64 as two words. Indices can be wrapped or clamped."""
 
 import z3
 
@@ -17,7 +17,7 @@ def prove_all(lemmas):
 
 
 def pair(name):
-    """A number of two words, with its sign."""
+    """Returns the signed number in the words `name.high` and `name.low`."""
     return signed(z3.Concat(word(f"{name}.high"), word(f"{name}.low")), BITS)
 
 
@@ -32,7 +32,7 @@ def sums(lemmas):
 
 
 def begins(lemmas):
-    """Where a coordinate begins, under any policy. A box that is clamped lies inside, if it can."""
+    """Proves the start index of a coordinate for every out-of-range policy. A clamped box is inside if it fits."""
     tuples = memory("tuples")
     walk = lambda name: word(f"walk.{name}")
     of = lambda name: walk(f"coordinates.0.{name}")
@@ -61,8 +61,8 @@ def begins(lemmas):
 
 
 def cropped_runs(lemmas):
-    """Whether a unit of a cropped run lies inside, in numbers without bounds. The host keeps sizes and reaches below
-    2^30, and the shader moves a begin farther away than that to 2^31."""
+    """Proves that `lies_inside` returns whether a unit of a cropped run is inside the array, as computed without
+    overflow. The host keeps sizes and reaches below 2^30, and the shader replaces a start index beyond 2^30 by 2^31."""
     distance = product(word("in.j"), word("in.row.place_step"))
     place, places, far = word("in.row.place"), word("in.row.places"), 1 << 30
     position = signed(place) + signed(distance)
