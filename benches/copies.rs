@@ -12,18 +12,18 @@ use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 
 /// The maximum number of bytes that are moved. The source can have twice as many, 128 MiB, which is WebGPU's default
 /// limit for a storage binding.
-const MOST: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 fn main() {
     let gpu = match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => gpu,
         Err(error) => return println!("no figures: {error}"),
     };
-    let bench = std::env::args().any(|argument| argument == "--bench");
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
     println!("microseconds on {gpu}");
     println!("   rows   row bytes |  copies  kernel |  copies  kernel, fresh");
     for rows in [1, 2, 4, 16, 64, 256, 1024] {
-        for row in [
+        for row_bytes in [
             64,
             256,
             1 << 10,
@@ -33,28 +33,31 @@ fn main() {
             1 << 20,
             16 << 20,
         ] {
-            let bytes = rows * row;
-            if bytes <= MOST {
-                let times = if bench {
-                    (MOST / bytes).clamp(5, 50)
+            let bytes = rows * row_bytes;
+            if bytes <= MAX_BYTES {
+                let repeats = if is_bench {
+                    (MAX_BYTES / bytes).clamp(5, 50)
                 } else {
                     1
                 };
-                println!("{rows:7} {row:11} | {}", figures(&gpu, rows, row, times));
+                println!(
+                    "{rows:7} {row_bytes:11} | {}",
+                    figures(&gpu, rows, row_bytes, repeats)
+                );
             }
         }
     }
 }
 
-fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
-    let shape = [rows * 2, row / 4];
+fn figures(gpu: &Gpu, rows: usize, row_bytes: usize, repeats: usize) -> String {
+    let shape = [rows * 2, row_bytes / 4];
     let plan = Plan::slice(&shape, &slice![..; 2], DType::F32).expect("a slice");
     let source = buffer(gpu, plan.inputs()[0].bytes());
     let dest = buffer(gpu, plan.outputs()[0].bytes());
     let copies = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
-        let bytes = row as u64;
+        let size = row_bytes as u64;
         for row in 0..rows as u64 {
-            encoder.copy_buffer_to_buffer(&source, row * 2 * bytes, dest, row * bytes, bytes);
+            encoder.copy_buffer_to_buffer(&source, row * 2 * size, dest, row * size, size);
         }
     };
     let kernel = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
@@ -63,20 +66,20 @@ fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
             .expect("it fits");
     };
     let time = |record: &dyn Fn(&mut wgpu::CommandEncoder, &wgpu::Buffer), fresh: bool| {
-        let once = || {
-            let new = fresh.then(|| buffer(gpu, plan.outputs()[0].bytes()));
+        let time_once = || {
+            let new_dest = fresh.then(|| buffer(gpu, plan.outputs()[0].bytes()));
             let start = Instant::now();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            record(&mut encoder, new.as_ref().unwrap_or(&dest));
+            record(&mut encoder, new_dest.as_ref().unwrap_or(&dest));
             gpu.queue().submit([encoder.finish()]);
             let wait = wgpu::PollType::wait_indefinitely();
             gpu.device().poll(wait).expect("the device");
             start.elapsed().as_secs_f64() * 1e6
         };
-        once();
-        let mut taken: Vec<f64> = (0..times).map(|_| once()).collect();
-        taken.sort_by(f64::total_cmp);
-        taken[times / 2]
+        time_once();
+        let mut times: Vec<f64> = (0..repeats).map(|_| time_once()).collect();
+        times.sort_by(f64::total_cmp);
+        times[repeats / 2]
     };
     format!(
         "{:7.0} {:7.0} | {:7.0} {:7.0}",

@@ -8,10 +8,10 @@
 //!
 //! The workloads are W1, W7 to W10 (gathers) and W12 to W15 of `wgslice bench`, and transposes of elements of 1 to
 //! 16 bytes with results of 64 MiB. Each copy moves as many bytes as the result has. A single dispatch would take less
-//! time than its submission. So a time is the time from the submission of many dispatches to their completion, divided
-//! by their number. A workload and both copies are measured alternately, and the table has medians. Every result is
-//! compared with the CPU's. `WGPU_ADAPTER_NAME` chooses an adapter. Without `--bench`, as in tests, everything runs
-//! once on small arrays.
+//! time than its submission. So a figure is the time from the submission of many dispatches to their completion,
+//! divided by their number. A workload and both copies are measured alternately, and the table has medians. Every
+//! result is compared with the CPU's. `WGPU_ADAPTER_NAME` chooses an adapter. Without `--bench`, as in tests,
+//! everything runs once on small arrays.
 
 use std::time::{Duration, Instant};
 use wgpu::{Buffer, CommandEncoder, ComputePipeline};
@@ -22,7 +22,7 @@ use wgslice::{
 };
 
 /// A measurement repeats its work until it takes about this long.
-const LONG: Duration = Duration::from_millis(50);
+const MEASURED_TIME: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 9;
 
 /// One invocation copies 16 bytes, like the library's copy kernels.
@@ -50,7 +50,7 @@ struct Case {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let measured = arguments.iter().any(|argument| argument == "--bench");
+    let is_bench = arguments.iter().any(|argument| argument == "--bench");
     let factor = arguments.iter().find_map(|argument| argument.parse().ok());
     let gpu = match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => gpu,
@@ -70,9 +70,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{:30} {:>8} {:>7} {:>9} {:>12} {:>6}",
         "", "ms", "GB/s", "API copy", "kernel copy", "noise"
     );
-    let copy = copy_kernel(gpu.device());
-    for case in cases(measured, factor.unwrap_or(1))? {
-        match figures(&gpu, &copy, &case, measured) {
+    let copy_pipeline = copy_kernel(gpu.device());
+    for case in cases(is_bench, factor.unwrap_or(1))? {
+        match figures(&gpu, &copy_pipeline, &case, is_bench) {
             Ok(figures) => println!("{:30} {figures}", case.name),
             Err(error @ Error::DeviceLimit { .. }) => println!("{:30} {error}", case.name),
             Err(error) => return Err(error.into()),
@@ -86,9 +86,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn cases(measured: bool, factor: usize) -> Result<Vec<Case>, Error> {
+fn cases(is_bench: bool, factor: usize) -> Result<Vec<Case>, Error> {
     // Returns the first dimension of an array, or the number of index tuples, for this run.
-    let many = |count: usize| match measured {
+    let scaled = |count: usize| match is_bench {
         true => count * factor,
         false => count.div_ceil(64),
     };
@@ -99,75 +99,85 @@ fn cases(measured: bool, factor: usize) -> Result<Vec<Case>, Error> {
         let plan = Plan::gather_nd(shape, &tuples, GatherNdOptions::default(), dtype)?;
         Ok((plan, scattered(tuples[0] * tuples[1], &shape[..tuples[1]])))
     };
-    let crops = many(256);
+    let crops = scaled(256);
     let boxes = Boxes::of_tuples(&[crops, 4], false, true);
     let options = CropOptions {
         sizes: vec![224, 224],
         ..CropOptions::default()
     };
     let crop = Plan::crop(&[crops, 256, 256, 3], boxes, &options, DType::U8)?;
-    // Each box has four numbers: its first row, its first column, and a flip along each. Rows are never flipped; the
-    // columns of some boxes are.
-    let of_crops = scattered(crops * 4, &[33, 33, 1, 2]);
-    let square = |rows, columns, dtype| transposed(&[many(rows), columns], &[1, 0], dtype);
+    // Each box has four numbers: its first row, its first column and the flip flags of its two axes. Rows are never
+    // flipped; the columns of some boxes are.
+    let crop_boxes = scattered(crops * 4, &[33, 33, 1, 2]);
+    let matrix_transpose =
+        |rows, columns, dtype| transposed(&[scaled(rows), columns], &[1, 0], dtype);
     let (f32, u8) = (DType::F32, DType::U8);
-    let images = many(64);
-    let crop_of_all = format!("{}:{}, 32:224, 32:224", images / 8, images - images / 8);
-    let of_views = [
+    let images = scaled(64);
+    let crop_spec = format!("{}:{}, 32:224, 32:224", images / 8, images - images / 8);
+    let view_cases = [
         (
             "W1, crop of four dimensions",
-            Plan::slice(&[images, 256, 256, 16], &crop_of_all.parse()?, f32)?,
+            Plan::slice(&[images, 256, 256, 16], &crop_spec.parse()?, f32)?,
         ),
-        ("W12, transpose, 4 bytes", square(4096, 4096, f32)?),
+        (
+            "W12, transpose, 4 bytes",
+            matrix_transpose(4096, 4096, f32)?,
+        ),
         (
             "W13, pixels to planes, u8",
-            transposed(&[many(64), 512, 512, 3], &[0, 3, 1, 2], u8)?,
+            transposed(&[scaled(64), 512, 512, 3], &[0, 3, 1, 2], u8)?,
         ),
         (
             "W14, heads swapped, 4 bytes",
-            transposed(&[many(16), 64, 512, 64], &[0, 2, 1, 3], f32)?,
+            transposed(&[scaled(16), 64, 512, 64], &[0, 2, 1, 3], f32)?,
         ),
-        ("transpose, 1 byte", square(8192, 8192, u8)?),
-        ("transpose, 2 bytes", square(8192, 4096, DType::F16)?),
-        ("transpose, 8 bytes", square(4096, 2048, DType::F64)?),
+        ("transpose, 1 byte", matrix_transpose(8192, 8192, u8)?),
+        (
+            "transpose, 2 bytes",
+            matrix_transpose(8192, 4096, DType::F16)?,
+        ),
+        (
+            "transpose, 8 bytes",
+            matrix_transpose(4096, 2048, DType::F64)?,
+        ),
         (
             "transpose, 16 bytes",
-            square(2048, 2048, DType::Complex128)?,
+            matrix_transpose(2048, 2048, DType::Complex128)?,
         ),
     ];
-    let of_indices = [
-        ("W15, crops of 224 x 224, u8", (crop, of_crops)),
+    let indexed_cases = [
+        ("W15, crops of 224 x 224, u8", (crop, crop_boxes)),
         (
             "W7, rows of 512 bytes",
-            gathered(&[200_000, 128], [many(100_000), 1], f32)?,
+            gathered(&[200_000, 128], [scaled(100_000), 1], f32)?,
         ),
         (
             "W8, scalars of 4 bytes",
-            gathered(&[2048, 2048], [many(2_000_000), 2], f32)?,
+            gathered(&[2048, 2048], [scaled(2_000_000), 2], f32)?,
         ),
         (
             "W9, blocks of 4 KiB",
-            gathered(&[64, 64, 32, 32], [many(20_000), 2], f32)?,
+            gathered(&[64, 64, 32, 32], [scaled(20_000), 2], f32)?,
         ),
         (
             "W10, rows of 256 bytes",
-            gathered(&[200_000, 128], [many(200_000), 1], DType::F16)?,
+            gathered(&[200_000, 128], [scaled(200_000), 1], DType::F16)?,
         ),
     ];
-    let of_views = of_views.map(|(name, plan)| Case {
+    let view_cases = view_cases.map(|(name, plan)| Case {
         name,
         plan,
         indices: Vec::new(),
     });
-    let of_indices = of_indices.map(|(name, (plan, indices))| Case {
+    let indexed_cases = indexed_cases.map(|(name, (plan, indices))| Case {
         name,
         plan,
         indices,
     });
-    Ok(of_views.into_iter().chain(of_indices).collect())
+    Ok(view_cases.into_iter().chain(indexed_cases).collect())
 }
 
-/// Returns indices that are scattered over dimensions of these sizes. They are the same in every run.
+/// Returns indices that are scattered over dimensions of these sizes. The indices are the same in every run.
 fn scattered(count: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |n: usize| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let sizes = sizes.iter().cycle();
@@ -181,7 +191,7 @@ fn figures(
     gpu: &Gpu,
     pipeline: &ComputePipeline,
     case: &Case,
-    measured: bool,
+    is_bench: bool,
 ) -> Result<String, Error> {
     let (plan, backend) = (&case.plan, Backend::from(gpu.clone()));
     let (inputs, outputs) = (plan.inputs(), plan.outputs());
@@ -204,25 +214,25 @@ fn figures(
     };
     let indices = backend.upload((upload, &[upload.len()]))?;
     let source = Tensor::from_bytes(&backend, bytes, input.dtype, &input.shape)?;
-    let ([from], [to], [of_indices]) = (source.buffers()?, dest.buffers()?, indices.buffers()?)
+    let ([from], [to], [index_buffer]) = (source.buffers()?, dest.buffers()?, indices.buffers()?)
     else {
         return Ok("an array does not fit one buffer of this device".into());
     };
     let plan = &gpu.prepare(plan)?;
     let mut inputs = vec![from.slice(..)];
     if !case.indices.is_empty() {
-        inputs.push(of_indices.slice(..));
+        inputs.push(index_buffer.slice(..));
     }
-    let workload = |encoder: &mut CommandEncoder, times: u32| {
+    let workload = |encoder: &mut CommandEncoder, repeats: u32| {
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for _ in 0..times {
+        for _ in 0..repeats {
             gpu.encode(&mut pass, plan, &inputs, &[to.slice(..)])?;
         }
         Ok(())
     };
     // Copies have their own buffers, because the result of a gather can be larger than its source.
     let size = output.bytes() as u64 / 16 * 16;
-    let [copied, copy] = ["the source of copies", "the dest of copies"].map(|label| {
+    let [copy_source, copy_dest] = ["the source of copies", "the dest of copies"].map(|label| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size,
@@ -230,40 +240,40 @@ fn figures(
             mapped_at_creation: false,
         })
     });
-    let by_api = |encoder: &mut CommandEncoder, times: u32| {
-        for _ in 0..times {
-            encoder.copy_buffer_to_buffer(&copied, 0, &copy, 0, size);
+    let api_copy = |encoder: &mut CommandEncoder, repeats: u32| {
+        for _ in 0..repeats {
+            encoder.copy_buffer_to_buffer(&copy_source, 0, &copy_dest, 0, size);
         }
         Ok(())
     };
-    let group = bind(gpu.device(), pipeline, [&copied, &copy], size);
-    let groups = u32::try_from(size.div_ceil(16 * 256)).expect("a small number");
-    let rows = groups.div_ceil(65_535);
-    let by_kernel = |encoder: &mut CommandEncoder, times: u32| {
+    let bind_group = bind(gpu.device(), pipeline, [&copy_source, &copy_dest], size);
+    let workgroups = u32::try_from(size.div_ceil(16 * 256)).expect("a small number");
+    let workgroup_rows = workgroups.div_ceil(65_535);
+    let kernel_copy = |encoder: &mut CommandEncoder, repeats: u32| {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        for _ in 0..times {
-            pass.dispatch_workgroups(groups.div_ceil(rows), rows, 1);
+        pass.set_bind_group(0, &bind_group, &[]);
+        for _ in 0..repeats {
+            pass.dispatch_workgroups(workgroups.div_ceil(workgroup_rows), workgroup_rows, 1);
         }
         Ok(())
     };
-    let records: [Record<'_>; 3] = [&workload, &by_api, &by_kernel];
+    let records: [Record<'_>; 3] = [&workload, &api_copy, &kernel_copy];
     let mut runs = Vec::new();
     for record in records {
         // The first run compiles the kernel.
         run(gpu, record, 1)?;
-        let fit = LONG.as_nanos() / run(gpu, record, 1)?.as_nanos().max(1);
-        let times = match measured {
-            true => u32::try_from(fit.clamp(1, 2000)).expect("a small number"),
+        let fitting_repeats = MEASURED_TIME.as_nanos() / run(gpu, record, 1)?.as_nanos().max(1);
+        let repeats = match is_bench {
+            true => u32::try_from(fitting_repeats.clamp(1, 2000)).expect("a small number"),
             false => 1,
         };
-        runs.push((record, times, Vec::new()));
+        runs.push((record, repeats, Vec::new()));
     }
-    for _ in 0..if measured { ROUNDS } else { 1 } {
-        for (record, times, taken) in &mut runs {
-            let time = run(gpu, *record, *times)? / *times;
-            taken.push(time.as_secs_f64());
+    for _ in 0..if is_bench { ROUNDS } else { 1 } {
+        for (record, repeats, times) in &mut runs {
+            let time = run(gpu, *record, *repeats)? / *repeats;
+            times.push(time.as_secs_f64());
         }
     }
     assert!(
@@ -272,27 +282,27 @@ fn figures(
         case.name
     );
     gpu.trim();
-    let mut sorted = runs.into_iter().map(|(.., mut taken)| {
-        taken.sort_by(f64::total_cmp);
-        taken
+    let mut sorted_times = runs.into_iter().map(|(.., mut times)| {
+        times.sort_by(f64::total_cmp);
+        times
     });
-    let [taken, by_api, by_kernel] = [(); 3].map(|()| sorted.next().expect("three"));
-    let (middle, slower) = (taken.len() / 2, taken.len() * 3 / 4);
-    let time = taken[middle];
+    let [times, api_times, kernel_times] = [(); 3].map(|()| sorted_times.next().expect("three"));
+    let (middle, upper_quartile) = (times.len() / 2, times.len() * 3 / 4);
+    let time = times[middle];
     Ok(format!(
         "{:8.3} {:7.1} {:7.0} % {:10.0} % {:4.0} %",
         time * 1e3,
         2e-9 * output.bytes() as f64 / time,
-        100.0 * by_api[middle] / time,
-        100.0 * by_kernel[middle] / time,
-        100.0 * (taken[slower] / time - 1.0),
+        100.0 * api_times[middle] / time,
+        100.0 * kernel_times[middle] / time,
+        100.0 * (times[upper_quartile] / time - 1.0),
     ))
 }
 
 /// Returns the time from the submission of commands to their completion.
-fn run(gpu: &Gpu, record: Record<'_>, times: u32) -> Result<Duration, Error> {
+fn run(gpu: &Gpu, record: Record<'_>, repeats: u32) -> Result<Duration, Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    record(&mut encoder, times)?;
+    record(&mut encoder, repeats)?;
     let commands = encoder.finish();
     let begin = Instant::now();
     gpu.queue().submit([commands]);

@@ -5,7 +5,7 @@
 //!     cargo bench --bench threads --features rayon
 //!
 //! `crop` copies rows of 750 bytes, and `gather` copies rows of 256 bytes, both into memory that is reused. `jobs` runs
-//! 16 crops as jobs of a rayon pool with one thread for each core. A name ends in `1` if an operation can use one
+//! 16 crops as jobs of a rayon pool with one thread for each core. A name ends in `1` if an operation can use only one
 //! thread, and in `all` if it can use any number of threads. Without `--bench`, as in tests, only the smallest size
 //! runs, and nothing is timed.
 
@@ -26,18 +26,18 @@ const SIZES: [usize; 7] = [
     64 << 20,
 ];
 /// The number of bytes in a row of an image. A crop copies three quarters of each row.
-const ROW: usize = 1000;
+const ROW_BYTES: usize = 1000;
 
 fn threads(c: &mut Criterion) {
-    let of = if cfg!(feature = "rayon") {
+    let pool_name = if cfg!(feature = "rayon") {
         "rayon"
     } else {
         "own"
     };
-    let timed = env::args().any(|argument| argument == "--bench");
-    let sizes = if timed { &SIZES[..] } else { &SIZES[..1] };
+    let is_bench = env::args().any(|argument| argument == "--bench");
+    let sizes = if is_bench { &SIZES[..] } else { &SIZES[..1] };
     for &size in sizes {
-        let mut group = c.benchmark_group(format!("{of}/{} KiB", size >> 10));
+        let mut group = c.benchmark_group(format!("{pool_name}/{} KiB", size >> 10));
         group.throughput(Throughput::Bytes(size as u64));
         for (name, threads) in [("1", 1), ("all", 0)] {
             let cpu = Backend::cpu().with_threads(threads);
@@ -50,9 +50,12 @@ fn threads(c: &mut Criterion) {
 }
 
 fn image(cpu: &Backend, size: usize) -> (Tensor, Tensor) {
-    let rows = size / (ROW * 3 / 4);
-    let image = cpu.upload((&vec![1u8; rows * ROW], &[rows, ROW]));
-    let result = cpu.upload((&vec![0u8; rows * ROW * 3 / 4], &[rows, ROW * 3 / 4]));
+    let rows = size / (ROW_BYTES * 3 / 4);
+    let image = cpu.upload((&vec![1u8; rows * ROW_BYTES], &[rows, ROW_BYTES]));
+    let result = cpu.upload((
+        &vec![0u8; rows * ROW_BYTES * 3 / 4],
+        &[rows, ROW_BYTES * 3 / 4],
+    ));
     (image.expect("an image"), result.expect("a result"))
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu`,
 //! which writes to the same buffer each time. A GPU figure is the time to record one plan, submit it and wait for it.
-//! An update reads the value and writes as many bytes. A gradient reads the value and writes the whole result. A
-//! scatter reads the updates and writes as many bytes, and if it adds, it also reads as many from the destination.
-//! Indices are not counted. `copy` shows the upper limit: it reads and writes the same number of bytes in all, by
-//! memcpy on one thread or two, or by the device's own buffer copy.
+//! These bytes are counted: an update reads the value and writes as many bytes; a gradient reads the value and writes
+//! the whole result; a scatter reads the updates and writes as many bytes, and if it adds, it also reads as many from
+//! the destination. Indices are not counted. `copy` shows the upper limit: it reads and writes the same total of bytes,
+//! by memcpy on one thread or two, or by the device's own buffer copy.
 //!
-//! `cpu_other` and `gpu_other` time cases with other steps, element sizes and row lengths. The result of every case is
+//! `cpu_other` and `gpu_other` time cases with further steps, element sizes and row lengths. Every case's result is
 //! checked before the case is timed. Without `--bench`, as in tests, everything is smaller and runs without timing.
 
 mod common;
@@ -33,8 +33,8 @@ enum What {
     /// Writes a scalar into the slice.
     Fill(&'static str),
     Grad(&'static str),
-    /// Writes this many rows to scattered positions along the first dimension, and combines them with the destination
-    /// in this way.
+    /// Writes this many rows to scattered positions along the first dimension. Each row is combined with the row of the
+    /// destination at its position.
     Scatter(usize, Combine),
 }
 
@@ -80,7 +80,7 @@ const CASES: [Case; 11] = [
     ),
 ];
 
-const OTHERS: [Case; 23] = [
+const OTHER_CASES: [Case; 23] = [
     case("update_f32_step_-2", DType::F32, F32, Update(":, ::-2")),
     case("update_f32_step_3", DType::F32, F32, Update(":, 1::3")),
     case("update_f32_step_5", DType::F32, F32, Update(":, ::5")),
@@ -206,17 +206,17 @@ impl Case {
 
     /// Returns the total number of bytes that the case reads and writes. Indices are not counted.
     fn bytes(&self, plan: &Plan) -> u64 {
-        let read = plan.inputs()[0].bytes();
+        let input_bytes = plan.inputs()[0].bytes();
         let bytes = match self.what {
-            Update(_) | Rows(_, Combine::Update) => 2 * read,
+            Update(_) | Rows(_, Combine::Update) => 2 * input_bytes,
             Fill(_) => self.slice().outputs()[0].bytes(),
-            Grad(_) => read + plan.outputs()[0].bytes(),
-            Rows(..) => 3 * read,
+            Grad(_) => input_bytes + plan.outputs()[0].bytes(),
+            Rows(..) => 3 * input_bytes,
         };
         bytes as u64
     }
 
-    /// Panics unless `result` is the case's result on a destination of zeros.
+    /// Panics if `result` is not the case's result on a destination of zeros.
     fn check(&self, plan: &Plan, result: &[u8]) {
         let source = self.source(plan);
         let name = self.name;
@@ -232,12 +232,12 @@ impl Case {
                 assert_eq!(written, values.len(), "{name}: bytes that are not zeros");
             }
             Rows(_, combine) => {
-                let row = source.len() / self.indices().len() / 4;
+                let row_len = source.len() / self.indices().len() / 4;
                 let (updates, _) = source.as_chunks::<4>();
                 let mut expected = vec![0u32; result.len() / 4];
-                for (at, update) in self.indices().into_iter().zip(updates.chunks(row)) {
-                    let at = usize::try_from(at).expect("an index") * row;
-                    for (to, &update) in expected[at..][..row].iter_mut().zip(update) {
+                for (at, update) in self.indices().into_iter().zip(updates.chunks(row_len)) {
+                    let at = usize::try_from(at).expect("an index") * row_len;
+                    for (to, &update) in expected[at..][..row_len].iter_mut().zip(update) {
                         let update = u32::from_ne_bytes(update);
                         *to = match (combine, self.dtype) {
                             (Combine::Update, _) => update,
@@ -265,7 +265,7 @@ fn cpu(c: &mut Criterion) {
 
 fn cpu_other(c: &mut Criterion) {
     let mut group = c.benchmark_group("writes/cpu_other");
-    for case in &OTHERS {
+    for case in &OTHER_CASES {
         on_cpu(&mut group, case);
     }
 }
@@ -295,10 +295,13 @@ fn run_bytes(plan: &Plan, source: &[u8], indices: &[i32], dest: &mut [u8]) {
 
 /// The size in bytes of one memcpy. A larger memcpy can bypass the caches, which is several times slower on some
 /// machines.
-const COPIED: usize = 1 << 20;
+const MEMCPY_BYTES: usize = 1 << 20;
 
 fn copy(dest: &mut [u8], source: &[u8]) {
-    for (dest, source) in dest.chunks_mut(COPIED).zip(source.chunks(COPIED)) {
+    for (dest, source) in dest
+        .chunks_mut(MEMCPY_BYTES)
+        .zip(source.chunks(MEMCPY_BYTES))
+    {
         dest.copy_from_slice(source);
     }
 }
@@ -308,10 +311,14 @@ fn gpu(c: &mut Criterion) {
 }
 
 fn gpu_other(c: &mut Criterion) {
-    on_gpu(&mut c.benchmark_group("writes/gpu_other"), &OTHERS, false);
+    on_gpu(
+        &mut c.benchmark_group("writes/gpu_other"),
+        &OTHER_CASES,
+        false,
+    );
 }
 
-fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool) {
+fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], with_copies: bool) {
     let Some(gpu) = common::gpu() else { return };
     let buffer = |bytes| common::buffer(&gpu, bytes);
     let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| common::run(&gpu, record);
@@ -324,15 +331,15 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
         let indices = case.indices();
         let tuples = buffer(indices.len() * 4);
         let values = case.source(&plan);
-        let padded = values.len().next_multiple_of(4);
-        let padded: Vec<u8> = values.into_iter().chain([0; 3]).take(padded).collect();
+        let length = values.len().next_multiple_of(4);
+        let padded: Vec<u8> = values.into_iter().chain([0; 3]).take(length).collect();
         gpu.queue().write_buffer(&source, 0, &padded);
         gpu.queue()
             .write_buffer(&tuples, 0, bytemuck::cast_slice(&indices));
         let record = |encoder: &mut wgpu::CommandEncoder| {
             let tuples = tuples.slice(..);
-            let all = [source.slice(..), tuples];
-            let inputs = &all[..1 + usize::from(matches!(case.what, Rows(..)))];
+            let all_inputs = [source.slice(..), tuples];
+            let inputs = &all_inputs[..1 + usize::from(matches!(case.what, Rows(..)))];
             gpu.encode(encoder, &plan, inputs, &[dest.slice(..)])
                 .map(drop)
         };
@@ -340,16 +347,16 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
             eprintln!("gpu/{}: {error}", case.name);
             continue;
         }
-        let once = || run(&|encoder| record(encoder).expect("it was recorded before"));
-        once();
+        let run_once = || run(&|encoder| record(encoder).expect("it was recorded before"));
+        run_once();
         case.check(
             &plan,
             &read_buffer(&gpu, &dest)[..plan.outputs()[0].bytes()],
         );
         let bytes = case.bytes(&plan);
         throughput(group, bytes);
-        group.bench_function(case.name, |b| b.iter(once));
-        if copies {
+        group.bench_function(case.name, |b| b.iter(run_once));
+        if with_copies {
             let bytes = bytes / 8 * 4;
             let size = usize::try_from(bytes).expect("a size");
             let (from, to) = (buffer(size), buffer(size));

@@ -21,7 +21,7 @@ const TOKENS: usize = 16;
 const STEPS: usize = 20;
 
 /// The position of the only id outside the vocabulary: the step, the sentence, and the position in the sentence.
-const BAD: (usize, usize, usize) = (5, 7, 3);
+const BAD_POSITION: (usize, usize, usize) = (5, 7, 3);
 const BAD_ID: i32 = 70_000;
 
 /// The program's own shader: the mean of each sentence's rows.
@@ -50,7 +50,7 @@ fn embedding(id: usize, column: usize) -> f32 {
 
 /// Returns the id at a position of a sentence. A real program would call a tokenizer here.
 fn token(step: usize, sentence: usize, position: usize) -> i32 {
-    if (step, sentence, position) == BAD {
+    if (step, sentence, position) == BAD_POSITION {
         return BAD_ID;
     }
     let id = (step * 7919 + sentence * 613 + position * position * 101) % VOCABULARY;
@@ -77,7 +77,7 @@ fn expected(step: usize) -> Vec<f32> {
 }
 
 fn check(step: usize, report: &Report) {
-    let (bad_step, sentence, position) = BAD;
+    let (bad_step, sentence, position) = BAD_POSITION;
     match &report.first {
         None => assert_ne!(step, bad_step),
         Some(first) => {
@@ -183,7 +183,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{polled} of {STEPS} reports came while there was other work to do");
-    // Nothing else is left to do, so the rest of the reports is awaited.
+    // The program has no other work, so it waits for the remaining reports.
     for (step, report) in pending {
         check(step, &report.wait()?);
     }

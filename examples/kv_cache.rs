@@ -25,7 +25,7 @@ const TABLE: [usize; 2] = [3, 5];
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (device, queue) = common::open()?;
     let gpu = Gpu::new(&device, &queue);
-    let ([blocks, tokens, width], [sequences, most]) = (BLOCKS, TABLE);
+    let ([blocks, tokens, width], [sequences, columns]) = (BLOCKS, TABLE);
     let (cache, slots, rows) = ([blocks * tokens, width], [sequences, 1], [sequences, width]);
     let options = ScatterOptions::default();
     let append = Plan::tensor_scatter_nd(&cache, &slots, &rows, options, DType::F16)?;
@@ -33,12 +33,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (append, gather) = (gpu.prepare(&append)?, gpu.prepare(&gather)?);
     let buffer = |bytes| common::buffer(&device, &vec![0; bytes]);
     let [cache, gathered] = [&append, &gather].map(|plan| buffer(plan.outputs()[0].bytes()));
-    let [rows, slots, table] = [width * 2, 4, most * 4].map(|bytes| buffer(sequences * bytes));
+    let [rows, slots, table] = [width * 2, 4, columns * 4].map(|bytes| buffer(sequences * bytes));
 
     let mut tables = [[-1i32; TABLE[1]]; TABLE[0]];
-    let mut free = (0..16i32).rev();
-    let mut expected = vec![0u16; sequences * most * tokens * width];
-    for step in 0..most * tokens {
+    let mut free_blocks = (0..16i32).rev();
+    let mut expected = vec![0u16; sequences * columns * tokens * width];
+    for step in 0..columns * tokens {
         // The program makes new tokens and chooses their slots.
         let (block, token) = (step / tokens, step % tokens);
         let first = u16::try_from(step * 100)?;
@@ -46,11 +46,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut new_slots = Vec::new();
         for (sequence, row) in new_rows.chunks(width).enumerate() {
             if token == 0 {
-                tables[sequence][block] = free.next().ok_or("all blocks are used")?;
+                tables[sequence][block] = free_blocks.next().ok_or("all blocks are used")?;
             }
             let slot = usize::try_from(tables[sequence][block])? * tokens + token;
             new_slots.push(i32::try_from(slot)?);
-            let place = (sequence * most + block) * tokens + token;
+            let place = (sequence * columns + block) * tokens + token;
             expected[place * width..][..width].copy_from_slice(row);
         }
         queue.write_buffer(&rows, 0, bytemuck::cast_slice(&new_rows));

@@ -42,30 +42,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let frame = common::texture(&device, TextureFormat::NV12, [WIDTH, HEIGHT]);
     let bytes: Vec<u8> = (0..=250).cycle().take((WIDTH * HEIGHT) as usize).collect();
 
-    let plane = |aspect, format, size| {
+    let copy_plane = |aspect, format, size| {
         let plane = common::texture(&device, format, size);
-        let mut of_frame = frame.as_image_copy();
-        of_frame.aspect = aspect;
+        let mut frame_plane = frame.as_image_copy();
+        frame_plane.aspect = aspect;
         let layout = wgpu::TexelCopyBufferLayout {
             bytes_per_row: Some(WIDTH),
             ..Default::default()
         };
-        queue.write_texture(of_frame, &bytes, layout, plane.size());
+        queue.write_texture(frame_plane, &bytes, layout, plane.size());
         let mut encoder = device.create_command_encoder(&Default::default());
-        encoder.copy_texture_to_texture(of_frame, plane.as_image_copy(), plane.size());
+        encoder.copy_texture_to_texture(frame_plane, plane.as_image_copy(), plane.size());
         queue.submit([encoder.finish()]);
         plane
     };
-    let (whole, half) = ([WIDTH, HEIGHT], [WIDTH / 2, HEIGHT / 2]);
-    let y = plane(TextureAspect::Plane0, TextureFormat::R8Unorm, whole);
-    let uv = plane(TextureAspect::Plane1, TextureFormat::Rg8Unorm, half);
+    let (luma_size, chroma_size) = ([WIDTH, HEIGHT], [WIDTH / 2, HEIGHT / 2]);
+    let y = copy_plane(TextureAspect::Plane0, TextureFormat::R8Unorm, luma_size);
+    let uv = copy_plane(TextureAspect::Plane1, TextureFormat::Rg8Unorm, chroma_size);
     let y = Texels::new(&y)?.slice(&slice![0, .., .., 0])?;
     let uv = Texels::new(&uv)?.slice(&slice![0])?.transpose(&[2, 0, 1])?;
     let [luma, chroma] = [y, uv].map(|texels| Tensor::from_texture(&backend, &texels));
     let (luma, chroma) = (luma?, chroma?);
 
     assert_eq!(luma.to_vec::<u8>()?, bytes);
-    let pairs = bytes.chunks(2).take((half[0] * half[1]) as usize);
+    let pairs = bytes
+        .chunks(2)
+        .take((chroma_size[0] * chroma_size[1]) as usize);
     let [u, v] = [0, 1].map(|channel| pairs.clone().map(move |pair| pair[channel]));
     assert_eq!(chroma.to_vec::<u8>()?, u.chain(v).collect::<Vec<_>>());
     println!("a frame of {WIDTH} x {HEIGHT} became planes of luma and chroma");

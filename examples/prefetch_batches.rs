@@ -151,7 +151,7 @@ fn train(
     let mut ring: Vec<Slot> = (0..slots).map(|_| slot()).collect();
 
     let start = Instant::now();
-    let mut waited = Duration::ZERO;
+    let mut wait_time = Duration::ZERO;
     for batch in 0..BATCHES {
         let slot = &mut ring[batch % slots];
 
@@ -164,7 +164,7 @@ fn train(
                 timeout: None,
             })?;
         }
-        waited += before.elapsed();
+        wait_time += before.elapsed();
 
         // While the host decodes, the device works on the batches of the other slots.
         let mut mapped = slot.upload.get_mapped_range_mut(..)?;
@@ -198,7 +198,7 @@ fn train(
         });
     }
     device.poll(wgpu::PollType::wait_indefinitely())?;
-    let took = start.elapsed();
+    let total_time = start.elapsed();
 
     let staging = buffer(
         "staging",
@@ -214,7 +214,7 @@ fn train(
     });
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let states = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..)?);
-    Ok((states, took, waited))
+    Ok((states, total_time, wait_time))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -230,13 +230,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let expected = expected();
     // The first run also compiles wgslice's pipelines.
     for slots in [3, 1, 3] {
-        let (states, took, waited) = train(&gpu, &pipeline, slots)?;
+        let (states, total_time, wait_time) = train(&gpu, &pipeline, slots)?;
         println!(
             "a ring of {slots}: {:.0} batches of {IMAGES} images a second, the host waited {:.0} of \
              {:.0} ms",
-            BATCHES as f64 / took.as_secs_f64(),
-            waited.as_secs_f64() * 1e3,
-            took.as_secs_f64() * 1e3,
+            BATCHES as f64 / total_time.as_secs_f64(),
+            wait_time.as_secs_f64() * 1e3,
+            total_time.as_secs_f64() * 1e3,
         );
         assert_eq!(states, expected, "a ring of {slots}");
     }

@@ -40,10 +40,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // All work is submitted, and nothing has waited for it. The number of rows arrives later.
     let found = report.wait()?.found.ok_or("a search has a number")?;
 
-    let kept = (0..POINTS).filter(|&point| is_kept[usize::from(point)]);
-    assert_eq!(kept.clone().count(), found);
+    let kept_points = (0..POINTS).filter(|&point| is_kept[usize::from(point)]);
+    assert_eq!(kept_points.clone().count(), found);
     for (array, width) in pruned.iter().zip(WIDTHS) {
-        let mut expected: Vec<f32> = kept.clone().flat_map(|point| row(point, width)).collect();
+        let mut expected: Vec<f32> = kept_points
+            .clone()
+            .flat_map(|point| row(point, width))
+            .collect();
         expected.resize(points * width, 0.0);
         assert_eq!(array.to_vec::<f32>()?, expected);
     }

@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
 
     let mut state = 1;
-    let mut mirrored = 0;
+    let mut mirrored_crops = 0;
     for _ in 0..STEPS {
         let mut begins = Vec::new();
         let mut flips = Vec::new();
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             // Crops are mirrored from left to right, never upside down.
             flips.extend([false, random(&mut state, 2) == 1]);
         }
-        mirrored += flips.iter().filter(|&&flip| flip).count();
+        mirrored_crops += flips.iter().filter(|&&flip| flip).count();
         let boxes = backend.upload((&begins, &[count, 2]))?;
         let mirrors = backend.upload((&flips, &[count, 2]))?;
         let (crops, report) = images.crop(Boxes::new(&boxes).flipped(&mirrors), &options)?;
@@ -93,6 +93,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
-    println!("{STEPS} × {count} crops are right; {mirrored} of them are mirrored");
+    println!("{STEPS} × {count} crops are right; {mirrored_crops} of them are mirrored");
     Ok(())
 }

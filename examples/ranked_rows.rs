@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut sorted: Vec<usize> = (0..COLUMNS).collect();
         sorted.sort_by_key(|&column| std::cmp::Reverse(score(row, column)));
         for &column in &sorted[..BEST] {
-            let last = column == COLUMNS - 1;
-            columns.push(if last { -1 } else { i64::try_from(column)? });
+            let is_last = column == COLUMNS - 1;
+            columns.push(if is_last { -1 } else { i64::try_from(column)? });
         }
     }
 

@@ -3,8 +3,8 @@
 //! Instead of this: each time a slider moves, permute and index the array on the CPU, copy its elements individually,
 //! pad the rows and upload them.
 //!
-//! Write this: upload the tensor once. A slider then selects a slice of it on the device, which `write_texture` copies to
-//! the texture without the CPU.
+//! Write this: upload the tensor once. A slider then selects a slice of the tensor on the device, and `write_texture`
+//! copies this slice to the texture without the CPU.
 //!
 //! ```sh
 //! cargo run --example tensor_slider

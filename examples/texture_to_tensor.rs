@@ -1,9 +1,9 @@
 //! Converts a rendered frame to a tensor, and a mask back to a texture, without the CPU in between.
 //!
-//! The program renders a triangle to a BGRA texture. wgslice turns it into a cropped tensor of half the width and
-//! height, with the channels first, as neural networks expect: RGB without alpha, in one dispatch. One plane of that
-//! tensor is then written as a mask to another texture. At the end, plain loops compare the tensor and the mask with
-//! what was rendered.
+//! The program renders a triangle to a BGRA texture. In one dispatch, wgslice turns this frame into a cropped RGB
+//! tensor of half the width and height, with the channels first, as neural networks expect. One plane of that tensor is
+//! then written as a mask to another texture. At the end, plain loops compare the tensor and the mask with the rendered
+//! frame.
 //!
 //! ```sh
 //! cargo run --example texture_to_tensor
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{tensor:?}");
     assert_eq!(tensor.shape(), [3, 150, 230]);
 
-    // A neural network would make a mask here. In this example, the green plane is the mask.
+    // In a real program, a neural network makes the mask. In this example, the green plane is the mask.
     let mask = tensor.slice(&slice![1])?;
 
     // The mask goes into the upper left corner of a texture with one channel.
@@ -62,13 +62,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
         ..texture_of(wgpu::TextureFormat::R8Unorm)
     });
-    let left = Texels::new(&overlay)?.slice(&slice![0, ..150, ..230, 0])?;
-    mask.write_texture(&left)?;
+    let corner_texels = Texels::new(&overlay)?.slice(&slice![0, ..150, ..230, 0])?;
+    mask.write_texture(&corner_texels)?;
 
     let rendered = common::read_texture(&device, &queue, &frame)?;
     let masked = common::read_texture(&device, &queue, &overlay)?;
     let values = tensor.to_vec::<u8>()?;
-    let mut lit = 0;
+    let mut lit_texels = 0;
     for row in 0..150 {
         for column in 0..230 {
             let texel = (1 + row * 2) * WIDTH as usize + 20 + column * 2;
@@ -77,11 +77,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let got = [0, 1, 2].map(|plane| values[plane * 150 * 230 + place]);
             assert_eq!(got, [red, green, blue], "row {row}, column {column}");
             assert_eq!(masked[row * WIDTH as usize + column], green);
-            lit += usize::from(green > 0);
+            lit_texels += usize::from(green > 0);
         }
     }
-    assert!(lit > 5000, "the triangle is in the picture");
-    println!("as in the frame; the mask covers {lit} texels");
+    assert!(lit_texels > 5000, "the triangle is in the picture");
+    println!("as in the frame; the mask covers {lit_texels} texels");
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-// Finds the rows of each slice, in the order in which they are combined, in linked lists that `link.wgsl` and
-// `order.wgsl` write.
+// Finds the rows of each slice, in the order in which a scatter combines them. The rows are in linked lists that
+// `link.wgsl` and `order.wgsl` write.
 //
 // `lists` has three parts, in this order:
 //
@@ -7,10 +7,10 @@
 //   Rows r of a slice with the same r >> list_shift share a list. If there are few slices, each slice has several
 //   lists, which keeps the lists short.
 // - Slices: for each of the `walk.rows` rows, its slice or NONE. If `walk.lists` is 0, only the first row of each slice
-//   has its slice here (in updates the last row: see LASTS in `link.wgsl`), and the others have NONE.
+//   (in updates the last row: see LASTS in `link.wgsl`) has the number of the slice, and all other rows have NONE.
 // - Links: two for each row, to the next row of its list (0 if the row is not in a list) and to the next row of its
-//   slice. If `walk.lists` is 1, the two links of a row are neighbours: both are then in one memory sector. Otherwise
-//   all links to the next row of a list come before all links to the next row of a slice.
+//   slice. If `walk.lists` is 1, the two links of a row are neighbours, usually in one memory sector. Otherwise all
+//   links to the next row of a list come before all links to the next row of a slice.
 //
 // Row numbers start at `first_row` + 1. Lower numbers are from earlier dispatches and mean that there is no row.
 // Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of
@@ -28,8 +28,8 @@ fn slice_at(row: u32) -> u32 {
     return word_at(walk.slices * walk.lists + row);
 }
 
-// Returns the slice that has `row` as its first row, or NONE. `speaks` is true for one invocation of each row. This
-// invocation reports the row's tuple if the tuple is out of range.
+// Returns the slice that has `row` as its first row, or NONE if there is no such slice. `speaks` is true for one
+// invocation of each row. This invocation reports the row's tuple if the tuple is out of range.
 fn led_by(row: u32, speaks: bool) -> u32 {
     if UNIQUE { return slice_of(row, speaks); }
     let slice = slice_at(row);

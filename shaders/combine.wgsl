@@ -1,8 +1,8 @@
 // The last step of a scatter that combines numbers of one or two words, or smaller numbers in rows of whole words. An
-// invocation takes `segment` units of a slice of the destination. It combines each unit with the same unit of every row
-// of the slice, in order. If there are few rows (BY_ROWS), invocations go through all rows instead of all slices; then
-// only the invocation of a slice's first row combines the rows of the slice. Needs: `Unit`; `words`, which converts a
-// unit to four words; and `unit`, which converts four words to a unit.
+// invocation takes `segment` units of a slice of the destination. It combines each unit with the unit at the same
+// position of every row of the slice, in order. If there are few rows (BY_ROWS), invocations go through all rows
+// instead of all slices; then only the invocation of a slice's first row combines the rows of the slice. Needs: `Unit`;
+// `words`, which converts a unit to four words; and `unit`, which converts four words to a unit.
 #import chain.wgsl
 #import parts.wgsl
 
@@ -40,9 +40,9 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// Compares each number of `a`, the slice, with the number of `b`, a row, at the same place. Returns the smaller number
-// if COMBINE is MIN, otherwise the larger. If either is a NaN, returns the number of `a`. Floats are compared as
-// integers, because some devices treat subnormal floats as zeros or ignore NaNs.
+// Compares each number of `a`, from a slice, with the number at the same position of `b`, from a row. Returns the
+// smaller number if COMBINE is MIN, otherwise the larger. If either is a NaN, returns the number of `a`. Floats are
+// compared as integers, because some devices treat subnormal floats as zeros or ignore NaNs.
 fn lesser_or_greater(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let is_less = order_keys(b) < order_keys(a);
     let replaces = select(order_keys(b) > order_keys(a), is_less, COMBINE == MIN);
@@ -79,7 +79,7 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return result;
 }
 
-// Returns word `at` of the lists. They are in the binding of the tuples, unless rows are UNIQUE.
+// Returns word `at` of the lists. The lists are in the binding of the tuples, unless rows are UNIQUE.
 fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)

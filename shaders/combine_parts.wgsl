@@ -1,8 +1,8 @@
 // The last step of a scatter that combines numbers of 1 or 2 bytes. An invocation takes a word of the destination. It
 // combines the numbers of each slice in this word with the numbers at the same positions in every row of the slice, in
 // order. If there are few rows (BY_ROWS), invocations go through the words of each row instead of all words; then only
-// the invocations of a slice's first row combine the rows of the slice. Slices can share words: if an invocation does
-// not write a whole word, it uses atomics. Needs: no other names.
+// the invocations of a slice's first row combine the rows of the slice. Slices can share words: an invocation that
+// changes only a part of a word does this by atomic AND and OR. Needs: no other names.
 #import chain.wgsl
 #import parts.wgsl
 
@@ -16,7 +16,7 @@ fn load(byte: u32, bytes: u32) -> u32 {
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }
 
-// Returns word `at` of the lists. They are in the binding of the tuples, unless rows are UNIQUE.
+// Returns word `at` of the lists. The lists are in the binding of the tuples, unless rows are UNIQUE.
 fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)

@@ -41,7 +41,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let unit = (number - block * walk.segments) * lanes + lane;
         let rows_exist = rows < vec4(walk.rows);
         if !rows_exist.x { return; }
-        // Invocations beyond the last row load the last row and write nothing.
+        // The last row replaces rows beyond it. Nothing is reported or written for them.
         let existing_rows = min(rows, vec4(walk.rows - 1u));
         let a = locate(existing_rows.x);
         let b = locate(existing_rows.y);

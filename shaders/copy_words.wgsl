@@ -38,7 +38,7 @@ fn fetch_word(at: u32, last: u32) -> u32 {
     return word;
 }
 
-// Loads the element at byte `at`, with zeros above it.
+// Loads the element at byte `at`. The higher bytes of the result are zeros.
 fn fetch(at: u32) -> u32 {
     return fetch_word(at, ELEMENT - 1u) & (NONE >> (32u - 8u * ELEMENT));
 }
@@ -102,7 +102,7 @@ fn make_short(group: u32) {
 }
 
 // Makes the group at the end of a row of at least four elements. The group can also contain the beginning of the next
-// row. Reports no row.
+// row. Does not report tuples.
 fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
@@ -168,8 +168,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
 }
 
-// Makes a group of each row of a quad. A group is a word here, rows have only whole groups, and all rows have the same
-// state.
+// Makes a group of each row of a quad if BYTES is SQUARE. Then a group is a word, rows have only whole groups, and the
+// rows of the quad have the same state.
 fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let j = group * 4u;
     if j >= walk.run || row.state == ELSEWHERE { return; }
@@ -193,9 +193,9 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     if exists.w { dest[to + 3u * row_words] = select(0u, (high.x >> 16u) | (high.y & 0xffff0000u), is_found); }
 }
 
-// Makes four groups: of one row or, if ROWS is 4, of four rows that differ only in their bases. `numbers` counts a
-// row's groups from the first group that the row owns. For a single row, returns the range `edges`, extended to include
-// the groups that the row fills only in part.
+// Makes four groups of one row or, if ROWS is 4, one group of each of four rows that differ only in their bases.
+// `numbers` counts a row's groups from the first group that the row owns. For a single row, returns the range `edges`,
+// extended to include the groups that the row fills only in part.
 fn make_four(
     row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
 ) -> vec2<u32> {
@@ -208,8 +208,8 @@ fn make_four(
     }
     let groups = numbers + begin;
     let j = groups * 4u - first;
-    // True if the row has all elements of the group, and in a crop all of them have a source. `j` wraps to a large
-    // number if the group begins before the row. The crop's positions are in order: if the first and the last are
+    // True if the row has all elements of the group and, in a crop, all of them are inside the array. `j` wraps to a
+    // large number if the group begins before the row. The crop's positions are in order: if the first and the last are
     // inside the array, all are.
     var whole = exists & (j < vec4(walk.run - 3u));
     if CROPS { whole &= are_inside(row, j) & are_inside(row, j + 3u); }

@@ -2,7 +2,7 @@
 //
 // If the order of rows matters (ORDERED), a workgroup takes a chunk of CHUNK rows. The rows of a chunk that belong to
 // the same slice form a run, in which each row links to the next. To find the next row of a run, an invocation searches
-// all rows of the chunk with the same hash of their slice. The first rows of a slice's runs form linked lists, in any
+// all rows of the chunk whose slices have the same hash. The first rows of a slice's runs form linked lists, in any
 // order: the head of a list links to one of these rows, and this row links to the next. `order.wgsl` then links the
 // runs of a slice.
 //

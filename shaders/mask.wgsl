@@ -1,8 +1,8 @@
 // Common code of the kernels that search a mask. A search has three steps. `mask_count` counts the true elements of
 // each chunk. `mask_scan` computes from the counts where each chunk begins in the result. `mask_rows` writes the
-// positions there.
+// positions of the true elements to the result.
 //
-// A mask has a byte for each element, which is true unless it is 0. A chunk is the part of the mask that a workgroup
+// A mask has a byte for each element: 0 if the element is false. A chunk is the part of the mask that a workgroup
 // takes: four words for each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two
 // structs.
 // Defines: search, mask, true_flags, sum_before. Needs: nothing.
@@ -10,7 +10,7 @@
 
 // A dimension of the mask.
 struct MaskDim {
-    // The number of positions, or 0 if all elements of the dispatch are in one row of this dimension.
+    // The number of positions, or 0 if all elements of the dispatch have the same position along each outer dimension.
     size: u32,
     // The position of the first element of the dispatch, in two words.
     first: u32,

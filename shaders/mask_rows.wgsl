@@ -1,7 +1,7 @@
 // Step 3 of a search in a mask: writes the position of each true element to its row of the result. See `mask.wgsl`.
 //
 // A position has an integer for each dimension. If the size of a dimension is given as 0, all elements of the dispatch
-// are in one row of this dimension. Their positions along all outer dimensions are then the same.
+// have the same position along each outer dimension.
 //
 // A dispatch writes only the bound rows. All other rows exceed the capacity or are written by other dispatches.
 //

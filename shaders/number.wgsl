@@ -17,7 +17,7 @@ fn f32_of_f16(half: u32) -> f32 {
     return bitcast<f32>(sign | bits);
 }
 
-// Returns `bits` divided by 2^count, rounded to nearest, ties to even. `count` is 1 to 24.
+// Returns `bits` divided by 2^count, rounded to the nearest integer, ties to even. `count` is 1 to 24.
 fn rounded(bits: u32, count: u32) -> u32 {
     return (bits + (1u << (count - 1u)) - 1u + ((bits >> count) & 1u)) >> count;
 }
@@ -57,10 +57,10 @@ fn integer_of_f32(single: f32, most: u32, least: u32) -> u32 {
     let magnitude = bits & 0x7fffffffu;
     var size = 0u;
     if magnitude >= 0x47800000u {
-        // The number is at least 2^16, or a NaN.
+        // The magnitude is at least 2^16, or the number is a NaN.
         size = select(0x10000u, 0u, magnitude > 0x7f800000u);
     } else if magnitude >= 0x3f000000u {
-        // The number is at least 1/2. Smaller numbers are nearest to 0.
+        // The magnitude is at least 1/2. Numbers of smaller magnitude become 0.
         size = rounded((magnitude & 0x007fffffu) | 0x00800000u, 150u - (magnitude >> 23u));
     }
     return select(min(size, most), 0u - min(size, least), bits >= 0x80000000u);

@@ -19,7 +19,7 @@ fn add_bf16(a: u32, b: u32) -> u32 {
     return bf16_of_f32(bitcast<f32>(a << 16u) + bitcast<f32>(b << 16u));
 }
 
-// Combines each element of word `a` with the element at the same place in word `b`.
+// Combines each element of word `a` with the element at the same position in word `b`.
 fn combined_parts(a: u32, b: u32) -> u32 {
     if RULE == OR { return a | b; }
     if RULE == AND { return a & b; }

@@ -38,8 +38,8 @@ fn number_at(tuple: u32, column: u32) -> Number {
     return Number(low, select(0u, NONE, flag(SIGNED_INDICES) && low >= SIGN_BIT));
 }
 
-// Returns the integer of `number_at` in one word. Tuples must be PLAIN, so integers that are negative or longer than a
-// word only have to become at least 2^31.
+// Returns the integer of `number_at` in one word. Tuples must be PLAIN, so an integer that is negative or longer than a
+// word can become any number of at least 2^31.
 fn plain_number_at(tuple: u32, column: u32) -> u32 {
     if MASKED { return mask_at(tuple); }
     let at = tuple + column * walk.index_words;
@@ -57,7 +57,7 @@ fn size_of(c: u32) -> Number {
     return Number(walk.coordinates[c].size, select(0u, walk.coordinates[c].high & 0xffffu, LONG));
 }
 
-// Returns whether `number` is not negative and less than `limit`, which is not negative.
+// Returns whether `number` is at least 0 and less than `limit`. `limit` must not be negative.
 fn is_below(number: Number, limit: Number) -> bool {
     return number.high < limit.high || (number.high == limit.high && number.low < limit.low);
 }
@@ -88,7 +88,7 @@ fn remainder(number: Number, size: u32) -> Number {
 }
 
 // Returns the start index of coordinate `c`: its integer in the tuple, or `begin` of the uniforms if it has no column.
-// If the flags say so, negative integers are wrapped and out-of-range integers are clamped. `reach` is the signed
+// Depending on the flags, negative integers are wrapped and out-of-range integers are clamped. `reach` is the signed
 // distance from a box's first to its last position.
 fn begin_of(c: u32, tuple: u32, reach: u32) -> Number {
     let column = walk.coordinates[c].column;

@@ -1,5 +1,5 @@
 // The uniforms of a dispatch with a walk, and the report that it writes. The host's structs are in
-// src/gpu/engine/uniforms.rs; a test compares them with these.
+// src/gpu/engine/uniforms.rs; a test compares them with the structs below.
 // Defines: walk, report, dims, coordinates, flag. Needs: no other names.
 #import grid.wgsl
 
@@ -36,7 +36,7 @@ struct Coordinate {
     column: u32,
     // The position, a signed integer, if there is no column.
     begin: u32,
-    // The dimension along which boxes extend, or RUN, or NONE.
+    // The dimension along which boxes extend, RUN if they extend along the run, or NONE if there are no boxes.
     along: u32,
     // The distance between neighbouring elements of a box, in positions.
     step: u32,
@@ -70,7 +70,7 @@ struct Walk {
     tuple_words: u32,
     // The number of words in an integer of a tuple (2 for i64).
     index_words: u32,
-    // A group of 2^lanes_log2 neighbouring invocations takes a segment of a row. See each kernel.
+    // The lanes, which are 2^lanes_log2 neighbouring invocations, take a segment of a row. See each kernel.
     lanes_log2: u32,
     // The number of segments of a row.
     segments: u32,
@@ -89,7 +89,7 @@ struct Walk {
     first_slice: u32,
     // The number of lists of a slice, or 0 if one workgroup links all rows: see `chain.wgsl`.
     lists: u32,
-    // Rows r with the same r >> list_shift share a list.
+    // Rows r of a slice with the same r >> list_shift share a list.
     list_shift: u32,
     // The distance in units between neighbouring rows in the updates, and between neighbouring slices.
     pitch: u32,

@@ -1,6 +1,6 @@
 // Copies elements of 1 to 3 bytes to a destination and keeps the other bytes of the destination. Distances are in
 // bytes. An invocation makes four words of one row of the destination, `lanes` apart; a tile is `segment` words. Two
-// rows can share a word: if an invocation does not write a whole word, it uses atomics.
+// rows can share a word: an invocation that changes only a part of a word does this by atomic AND and OR.
 // Needs: no other names.
 #import walk.wgsl
 
@@ -77,8 +77,8 @@ fn make_four(row: Row, words: vec4<u32>) {
     store(words.w, bits.w, mask.w);
 }
 
-// Returns elements shifted to their places in words: an element begins `place` bits after its word, or before it if
-// `place` is negative.
+// Returns elements shifted to their places in words: an element begins `place` bits after the start of its word, or
+// before the start if `place` is negative.
 fn shift_to_place(elements: vec4<u32>, place: vec4<i32>) -> vec4<u32> {
     let shifted = elements << vec4<u32>(place);
     if ELEMENT == 1u { return shifted; }

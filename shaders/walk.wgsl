@@ -9,8 +9,9 @@
 //     to   = to_base   + sum(digit[d] * dims[d].to_stride)   + j * run_to
 //
 // where position[c] is an integer of the row's index tuple. In a crop, it is that integer plus a multiple of the row's
-// digit along one dimension. If tuples select places in the destination (SCATTERS), the sum over coordinates is added
-// to `to` instead. In the other steps of a scatter, `slice_of` uses `from` as the number of a slice of the destination.
+// digit along one dimension. If tuples select positions in the destination (SCATTERS), the sum over coordinates is
+// added to `to` instead. `slice_of`, which several steps of a scatter call, uses `from` as the number of a slice of the
+// destination.
 //
 // Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and
 // negative distances are in two's complement.
@@ -18,7 +19,7 @@
 // other names.
 #import tuples.wgsl
 
-// True if index tuples select places in the destination.
+// True if index tuples select positions in the destination.
 override SCATTERS: bool = false;
 
 // The states of a row. FOUND: it has a source. MISSING: it has no source and becomes zeros. ELSEWHERE: this dispatch
@@ -52,7 +53,7 @@ fn locate(number: u32) -> Row {
     return locate_along(number, false, 0u);
 }
 
-// Locates the row like `locate`. If `known`, the innermost digit is `innermost`, and `number` counts only the other
+// Locates a row like `locate`. If `known`, the row's innermost digit is `innermost`, and `number` has only its outer
 // digits.
 fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
@@ -106,7 +107,7 @@ fn add(c: u32, position: Number, row: ptr<function, Row>) {
     move_along(c, position.low, row);
 }
 
-// Returns whether this dispatch takes a position that is in range for coordinate `c`.
+// Returns whether this dispatch takes `position` of coordinate `c`. The position must be in range.
 fn is_taken(c: u32, position: Number) -> bool {
     let distance = position.low - walk.coordinates[c].first;
     let carry = select(0u, 1u, distance > position.low);
@@ -166,8 +167,8 @@ fn are_inside(row: Row, j: vec4<u32>) -> vec4<bool> {
     return vec4(lies_inside(row, j.x), lies_inside(row, j.y), lies_inside(row, j.z), lies_inside(row, j.w));
 }
 
-// Returns whether the row has to check its tuple for the report. Only the first row with a tuple does this, and without
-// crops only if it was not found.
+// Returns whether the row's tuple must be checked for the report. This is done only for the first row with the tuple
+// and, without crops, only if the row is not FOUND.
 fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
@@ -182,9 +183,9 @@ fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
     }
 }
 
-// Returns the slice to which a scatter writes row `number`, counted from the first bound slice, or NONE if this slice
-// is not bound. `speaks` is true for one invocation of each row. This invocation reports the row's tuple if the tuple
-// is out of range.
+// Returns the slice of row `number`, counted from the first bound slice, or NONE if this slice is not bound or the row
+// must not be written. `speaks` is true for one invocation of each row. This invocation reports the row's tuple if the
+// tuple is out of range.
 fn slice_of(number: u32, speaks: bool) -> u32 {
     let row = locate(number);
     if speaks && may_report(row) { report_tuple(row.tuple); }

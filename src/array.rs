@@ -107,7 +107,7 @@ impl<'a, T> ArrayRef<'a, T> {
 }
 
 /// Values in row-major order, and their shape.
-type Borrowed<'a, T> = (&'a [T], &'a [usize]);
+type RowMajorRef<'a, T> = (&'a [T], &'a [usize]);
 type RowMajor<'a, T> = (Cow<'a, [T]>, Cow<'a, [usize]>);
 
 impl<'a, T: Element> ArrayRef<'a, T> {
@@ -116,7 +116,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     pub(crate) fn as_row_major(
         &self,
         argument: &'static str,
-    ) -> Result<Option<Borrowed<'a, T>>, Error> {
+    ) -> Result<Option<RowMajorRef<'a, T>>, Error> {
         match self.0 {
             ArrayLayout::RowMajor { values, shape } => {
                 check_elements(argument, shape, values.len())?;
@@ -128,7 +128,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     }
 
     /// Returns the memory of the values, and the array as a view of this memory. If there are gaps between the values,
-    /// copies them and returns the memory of the copy. `argument` is the name in an [`Error::Length`].
+    /// copies the values and returns the memory of the copy. `argument` is the name in an [`Error::Length`].
     pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
         match self.0 {
             ArrayLayout::RowMajor { values, shape } => {

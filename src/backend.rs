@@ -179,10 +179,10 @@ impl Backend {
     /// for [`Backend::last_fallback`].
     #[cfg(feature = "gpu")]
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
-        let Some(why) = self.fallback.as_ref().filter(|_| error.is_device_error()) else {
+        let Some(kept_error) = self.fallback.as_ref().filter(|_| error.is_device_error()) else {
             return false;
         };
-        why.put(error.clone());
+        kept_error.put(error.clone());
         true
     }
 

@@ -25,7 +25,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// [`Error::Length`] unless `source` has the size of the view's source and `dest` has the size of the view;
+/// [`Error::Length`] if `source` has another size than the view's source, or `dest` another size than the view;
 /// [`Error::Argument`] (`DtypeMismatch`) if `source` and `dest` have different types.
 #[doc(alias = "ascontiguousarray")]
 pub fn copy<'s, 'd>(

@@ -1,8 +1,8 @@
 //! Estimates the time of a plan on the CPU and on a device. The estimates decide where host values are processed.
 //!
 //! Operations move bytes. A row that begins in another cache line than the previous row takes a little longer. A
-//! transpose is slower too: in squares of pieces it moves fewer bytes per second, and in tiles of many short axes it
-//! copies each piece separately. An estimate is the sum of four times:
+//! transpose is slower too: if it moves squares of pieces, it moves fewer bytes per second; if it moves tiles with many
+//! short axes, it copies each piece separately. An estimate is the sum of four times:
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
@@ -172,7 +172,7 @@ impl CostModel {
     /// number of true elements equals the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
-        let of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
+        let seconds_of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
             let seconds_of_move = |step_move: &Move| {
                 let row = if step_move.is_far() {
                     costs.far_row
@@ -189,8 +189,8 @@ impl CostModel {
                 .map(|(step_move, _)| seconds_of_move(step_move))
                 .sum()
         };
-        let mut cpu = of_steps(self.cpu, Move::starts_on_cpu) + self.call;
-        let mut device = of_steps(self.device, Move::starts) + self.submission;
+        let mut cpu = seconds_of_steps(self.cpu, Move::starts_on_cpu) + self.call;
+        let mut device = seconds_of_steps(self.device, Move::starts) + self.submission;
         device += plan.uploaded_bytes() / self.upload + result / self.readback;
         if plan.is_in_place() {
             // The CPU copies the array and changes the copy.
@@ -244,7 +244,7 @@ mod tests {
     };
 
     /// Rates for which the expected times are round numbers.
-    const ROUND: CostModel = CostModel {
+    const ROUND_RATES: CostModel = CostModel {
         cpu: Throughput {
             bytes: 1e9,
             transposed: 0.5e9,
@@ -272,7 +272,7 @@ mod tests {
         // 1000 rows of 1000 bytes.
         let crop = plan(&[1000, 2000], ":, 500:1500");
         let (cpu, device) = (2e-3 + 1e-6 + 1e-6, 0.2e-3 + 1e-3);
-        let estimate = ROUND.estimate(&crop);
+        let estimate = ROUND_RATES.estimate(&crop);
         let is_close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         assert!(is_close(estimate.cpu, cpu), "{estimate:?}");
         let transferred = 0.5e-3 + 2e-3;
@@ -288,14 +288,14 @@ mod tests {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
             let plan = Plan::contiguous(view, DType::F32).unwrap();
             let moved = 2.0 * plan.result_bytes() as f64;
-            let Estimate { cpu, device } = ROUND.estimate(&plan);
+            let Estimate { cpu, device } = ROUND_RATES.estimate(&plan);
             // The times without transfers and rows.
             let rows = plan.only_move().starts() * 1e-9;
             let transferred = moved / 2.0 / 2e9 + moved / 2.0 / 0.5e9;
             let cpu = cpu - rows - 1e-6;
             [cpu, device - transferred - 1e-3].map(|seconds| seconds / moved * 1e9)
         };
-        let is_close = |found: [f64; 2], expected: [f64; 2]| {
+        let assert_close = |found: [f64; 2], expected: [f64; 2]| {
             let pairs = found.into_iter().zip(expected);
             assert!(
                 pairs
@@ -304,14 +304,14 @@ mod tests {
                 "{found:?} {expected:?}"
             );
         };
-        is_close(estimate_seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
+        assert_close(estimate_seconds(&[1000, 1000], &[1, 0]), [2.0, 0.2]);
         // The order of rows of 512 bytes changes.
-        is_close(estimate_seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
+        assert_close(estimate_seconds(&[50, 70, 128], &[1, 0, 2]), [1.0, 0.1]);
         // The pieces of a pixel are near each other.
-        is_close(estimate_seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
+        assert_close(estimate_seconds(&[100, 1000, 2], &[2, 0, 1]), [1.0, 0.1]);
         // Each piece of 4 bytes takes 2 ns, and 8 bytes are moved for it.
         let reversed: Vec<usize> = (0..18).rev().collect();
-        is_close(
+        assert_close(
             estimate_seconds(&[2; 18], &reversed),
             [2.0 + 2.0 / 8.0, 0.2],
         );
@@ -324,7 +324,7 @@ mod tests {
             let [near, far] = rows.map(|rows| {
                 let options = GatherNdOptions::default();
                 let gather = Plan::gather_nd(&[rows], &[1000, 1], options, DType::U8).unwrap();
-                ROUND.estimate(&gather).cpu
+                ROUND_RATES.estimate(&gather).cpu
             });
             far - near
         };
@@ -338,19 +338,19 @@ mod tests {
         };
         let crop = Plan::crop(&[5, 100, 100], boxes, &options, DType::U8).unwrap();
         let [lines, pixels] = [1.0, 0.0].map(|row| {
-            let mut costs = ROUND;
+            let mut costs = ROUND_RATES;
             (costs.cpu.row, costs.device.row) = (row, 1.0 - row);
             costs.estimate(&crop)
         });
-        let without = ROUND.estimate(&crop);
-        assert!((lines.cpu - without.cpu - 5.0 * 20.0).abs() < 1e-3);
-        assert!((pixels.device - without.device - 5.0 * 20.0 * 30.0).abs() < 1e-3);
+        let base_estimate = ROUND_RATES.estimate(&crop);
+        assert!((lines.cpu - base_estimate.cpu - 5.0 * 20.0).abs() < 1e-3);
+        assert!((pixels.device - base_estimate.device - 5.0 * 20.0 * 30.0).abs() < 1e-3);
     }
 
     #[test]
     fn a_search_reads_its_mask_twice() {
         let nonzero = Plan::nonzero(&[1000], Some(100), DType::I64).unwrap();
-        let estimate = ROUND.estimate(&nonzero);
+        let estimate = ROUND_RATES.estimate(&nonzero);
         // The CPU reads 2000 bytes, writes 800 bytes, and handles 100 positions.
         let cpu = 2.8e-6 + 0.1e-6 + 1e-6;
         assert!((estimate.cpu / cpu - 1.0).abs() < 1e-9, "{estimate:?}");
@@ -364,15 +364,15 @@ mod tests {
 
     #[test]
     fn only_large_results_on_the_host_are_new_memory() {
-        for (bytes, new) in [((32 << 20) - 1, false), (32 << 20, true)] {
+        for (bytes, is_new) in [((32 << 20) - 1, false), (32 << 20, true)] {
             let plan = plan(&[bytes], "::-1");
             let costs = CostModel {
-                new_memory: ROUND.new_memory / 2.0,
-                ..ROUND
+                new_memory: ROUND_RATES.new_memory / 2.0,
+                ..ROUND_RATES
             };
-            let [slow, fast] = [costs, ROUND].map(|costs| costs.estimate(&plan));
-            let memory_seconds = if new {
-                bytes as f64 / ROUND.new_memory
+            let [slow, fast] = [costs, ROUND_RATES].map(|costs| costs.estimate(&plan));
+            let memory_seconds = if is_new {
+                bytes as f64 / ROUND_RATES.new_memory
             } else {
                 0.0
             };
@@ -422,7 +422,10 @@ mod tests {
     #[test]
     fn invalid_rates_choose_the_cpu() {
         for upload in [0.0, -0.0, f64::NAN] {
-            let costs = CostModel { upload, ..ROUND };
+            let costs = CostModel {
+                upload,
+                ..ROUND_RATES
+            };
             for shape in [[1000, 1000], [0, 0]] {
                 let estimate = costs.estimate(&plan(&shape, "::-1"));
                 assert!(estimate.prefers_cpu(), "{estimate}");

@@ -7,12 +7,12 @@
 use core::fmt;
 
 macro_rules! dtypes {
-    ($($dtype:ident, $rust:literal, $name:literal, $bytes:literal, $what:literal;)*) => {
+    ($($dtype:ident, $rust:literal, $name:literal, $bytes:literal, $description:literal;)*) => {
         /// The fixed-size element types that the crate works on.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum DType {
-            $(#[doc = $what] $dtype,)*
+            $(#[doc = $description] $dtype,)*
         }
 
         impl DType {
@@ -57,8 +57,8 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    Bool, "bool", "bool", 1, "One byte, 0 or 1. Other values are moved unchanged, and become `true` in Rust; what a scatter makes \
-        of them when it combines elements is unspecified.";
+    Bool, "bool", "bool", 1, "One byte, 0 or 1. Other values are moved unchanged, and become `true` in Rust; the \
+        result of a scatter that combines them is unspecified.";
     I8, "i8", "int8", 1, "Signed 8-bit integer.";
     U8, "u8", "uint8", 1, "Unsigned 8-bit integer.";
     I16, "i16", "int16", 2, "Signed 16-bit integer.";

@@ -35,7 +35,7 @@ impl Plan {
         self.each_step(Move::explain)
     }
 
-    /// Explains each step. If there are several, numbers them.
+    /// Returns the explanations of all steps. If there are several steps, numbers them.
     pub(crate) fn each_step(&self, explain: impl Fn(&Move) -> String) -> String {
         if let Some(step_move) = self.single_move() {
             return explain(step_move);
@@ -84,17 +84,17 @@ impl Backend {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain(&self, plan: &Plan) -> String {
-        if let (Device::Cpu, Some(how)) = (&self.device, plan.explain_shortcut(self.threads)) {
+        if let (Device::Cpu, Some(shortcut)) = (&self.device, plan.explain_shortcut(self.threads)) {
             let steps = plan.explain();
-            return format!("{steps}\ninstead of the steps\n  on     {self}: {how}");
+            return format!("{steps}\ninstead of the steps\n  on     {self}: {shortcut}");
         }
-        plan.each_step(|work| {
+        plan.each_step(|step_move| {
             let description = match &self.device {
-                Device::Cpu => work.explain_on_threads(self.threads),
+                Device::Cpu => step_move.explain_on_threads(self.threads),
                 #[cfg(feature = "gpu")]
-                Device::Gpu(gpu) => gpu.explain_move(work),
+                Device::Gpu(gpu) => gpu.explain_move(step_move),
             };
-            format!("{}\n  on     {self}: {description}", work.explain())
+            format!("{}\n  on     {self}: {description}", step_move.explain())
         })
     }
 }

@@ -31,7 +31,7 @@ impl<T> KeptValue<T> {
         *lock(&self.value) = Some(value);
     }
 
-    /// Takes the value out if it `fits`.
+    /// Takes the value out if `fits` accepts it. Returns `None` if there is no such value.
     pub(crate) fn take_if(&self, fits: impl FnOnce(&T) -> bool) -> Option<T> {
         lock(&self.value).take_if(|value| fits(value))
     }

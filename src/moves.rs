@@ -261,15 +261,15 @@ impl Move {
         })
     }
 
-    /// Returns this move for indices of this element type on a GPU.
-    pub(crate) fn for_indices(mut self, index: DType) -> Result<Self, Error> {
-        self.set_index_type(self.index_type_of(index, "indices")?);
+    /// Returns this move for indices of this element type on a GPU. Fails if indices cannot have this type.
+    pub(crate) fn for_indices(mut self, dtype: DType) -> Result<Self, Error> {
+        self.set_index_type(self.index_type_of(dtype, "indices")?);
         Ok(self)
     }
 
-    pub(crate) fn set_index_type(&mut self, index: IndexType) {
+    pub(crate) fn set_index_type(&mut self, index_type: IndexType) {
         if let Some(indices) = &mut self.indices {
-            indices.index = index;
+            indices.index = index_type;
         }
     }
 
@@ -298,11 +298,11 @@ impl Move {
 
     /// Returns the move for indices of this type: this move, or a changed copy if its indices have another type.
     #[cfg(feature = "gpu")]
-    pub(crate) fn with_indices_of(&self, index: IndexType) -> Cow<'_, Self> {
+    pub(crate) fn with_indices_of(&self, index_type: IndexType) -> Cow<'_, Self> {
         match &self.indices {
-            Some(indices) if indices.index != index => {
+            Some(indices) if indices.index != index_type => {
                 let mut copy = self.clone();
-                copy.set_index_type(index);
+                copy.set_index_type(index_type);
                 Cow::Owned(copy)
             }
             _ => Cow::Borrowed(self),

@@ -148,19 +148,22 @@ pub(crate) fn memory_and_slice<'a, T: Element>(
 /// Returns the memory of an array, and the array as a view of this memory. Returns `None` if there are gaps
 /// between elements.
 fn dense_memory<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
-    let mut once = array.clone();
+    let mut without_repeats = array.clone();
     for axis in 0..array.ndim() {
         if array.stride_of(Axis(axis)) == 0 && array.len_of(Axis(axis)) > 1 {
-            once.collapse_axis(Axis(axis), 0);
+            without_repeats.collapse_axis(Axis(axis), 0);
         }
     }
-    let Some(memory) = once.to_slice_memory_order() else {
+    let Some(memory) = without_repeats.to_slice_memory_order() else {
         return Ok(None);
     };
-    let strides = once.strides();
-    let mut outermost_first: Vec<usize> = (0..once.ndim()).collect();
+    let strides = without_repeats.strides();
+    let mut outermost_first: Vec<usize> = (0..without_repeats.ndim()).collect();
     outermost_first.sort_by_key(|&axis| Reverse(strides[axis].unsigned_abs()));
-    let sizes: Vec<usize> = outermost_first.iter().map(|&a| once.shape()[a]).collect();
+    let sizes: Vec<usize> = outermost_first
+        .iter()
+        .map(|&a| without_repeats.shape()[a])
+        .collect();
     let mut places = vec![0; sizes.len()];
     for (place, &axis) in outermost_first.iter().enumerate() {
         places[axis] = place;
@@ -181,12 +184,12 @@ fn copy_selection<T: Element>(
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();
     let indexed_dims = items.iter().filter(|item| item.takes_dimension()).count();
-    let unnamed = array.ndim() - indexed_dims;
+    let unnamed_dims = array.ndim() - indexed_dims;
     let mut axis = 0;
     for &item in items {
         match item {
             SliceItem::NewAxis => {}
-            SliceItem::Ellipsis => axis += unnamed,
+            SliceItem::Ellipsis => axis += unnamed_dims,
             SliceItem::Index { .. } | SliceItem::Range { .. } => {
                 let positions = SliceSpec::new([item]).view(&[array.len_of(Axis(axis))])?;
                 array.slice_axis_inplace(Axis(axis), ndarray_range(&positions));

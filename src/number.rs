@@ -63,9 +63,9 @@ pub(crate) fn bits_of(dtype: DType, value: f32) -> u32 {
 #[inline(always)]
 fn round_ties_even(value: f32) -> f32 {
     const MIN_WHOLE_NUMBER: f32 = 8_388_608.0;
-    let size = value.abs();
-    match size < MIN_WHOLE_NUMBER {
-        true => (size + MIN_WHOLE_NUMBER - MIN_WHOLE_NUMBER).copysign(value),
+    let magnitude = value.abs();
+    match magnitude < MIN_WHOLE_NUMBER {
+        true => (magnitude + MIN_WHOLE_NUMBER - MIN_WHOLE_NUMBER).copysign(value),
         false => value,
     }
 }

@@ -53,7 +53,7 @@ enum Source<T> {
     /// A value that was known from the start.
     Known(T),
     #[cfg(feature = "gpu")]
-    Made {
+    Awaited {
         /// The device that the value comes from. `None` if it comes from a thread.
         device: Option<OpenDevice>,
         state: Arc<Mutex<PendingState<T>>>,
@@ -86,7 +86,7 @@ impl<T: Clone> Pending<T> {
         start: impl FnOnce() -> F + Send + 'static,
     ) -> Self {
         let start = Box::new(move || -> ReadFuture<T> { Box::pin(start()) });
-        Self(Source::Made {
+        Self(Source::Awaited {
             device: Some(device.clone()),
             state: Arc::new(Mutex::new(PendingState::Recorded(Some(start)))),
         })
@@ -135,7 +135,7 @@ impl<T: Clone> Pending<T> {
                 }
             })))
         };
-        Self(Source::Made {
+        Self(Source::Awaited {
             device: None,
             state: Arc::new(Mutex::new(state)),
         })
@@ -152,7 +152,7 @@ impl<T: Clone> Pending<T> {
         // The first `poll_now` submits the copy that reads the value back. `OpenDevice::poll_callbacks` runs the
         // callback of a copy that is done.
         #[cfg(feature = "gpu")]
-        if let Source::Made {
+        if let Source::Awaited {
             device: Some(device),
             ..
         } = &self.0
@@ -175,7 +175,7 @@ impl<T: Clone> Pending<T> {
     /// The errors of [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(feature = "gpu")]
-        if let Source::Made { device, .. } = &self.0 {
+        if let Source::Awaited { device, .. } = &self.0 {
             match device {
                 Some(device) if device.may_block => {
                     return device.wait_until(|context| self.advance(context));
@@ -198,7 +198,7 @@ impl<T: Clone> Pending<T> {
         match &self.0 {
             Source::Known(value) => Poll::Ready(Ok(value.clone())),
             #[cfg(feature = "gpu")]
-            Source::Made { state, .. } => lock(state).advance(context),
+            Source::Awaited { state, .. } => lock(state).advance(context),
         }
     }
 }
@@ -259,7 +259,7 @@ impl<T> fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Pending");
         #[cfg(feature = "gpu")]
-        if let Source::Made { device, .. } = &self.0 {
+        if let Source::Awaited { device, .. } = &self.0 {
             debug.field("device", device);
         }
         debug.finish_non_exhaustive()

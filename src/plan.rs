@@ -68,7 +68,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Form {
     /// One step from the first input to the only output, with index tuples, if any, as the second input. This form has
-    /// no lists of steps and arrays, so planning a slice allocates little more memory than its move.
+    /// no lists of steps and arrays, so planning a slice allocates little more memory than the move needs.
     One {
         step_move: Move,
         /// The layout of the first input. `None` if the input is all of its memory in row-major order.
@@ -193,14 +193,14 @@ pub(crate) struct Operands {
     pub(crate) reports: bool,
 }
 
-static ONE: Operands = Operands {
+static SINGLE_STEP: Operands = Operands {
     from: Operand::Input(0),
     by: None,
     to: Operand::Output(0),
     reports: false,
 };
 
-static ONE_BY_TUPLES: Operands = Operands {
+static SINGLE_STEP_WITH_TUPLES: Operands = Operands {
     from: Operand::Input(0),
     by: Some(Operand::Input(1)),
     to: Operand::Output(0),
@@ -313,7 +313,7 @@ impl Temp {
 }
 
 impl Move {
-    /// Returns the name of the index tuples, and the types that they can have.
+    /// Returns the argument name of the index tuples, and the element types that they can have.
     fn index_kind(&self) -> (&'static str, Kind) {
         match self.operation {
             Operation::Crop | Operation::Paste => ("begins", Kind::Indices),
@@ -322,7 +322,7 @@ impl Move {
         }
     }
 
-    /// Returns the parameters of the search if the move searches a mask.
+    /// Returns the parameters of the search, or `None` if the move does not search a mask.
     pub(crate) fn find(&self) -> Option<Find> {
         match self.effect {
             Effect::Find(find) => Some(find),
@@ -413,7 +413,7 @@ impl Steps {
         Operand::Temp(self.temps.len() - 1)
     }
 
-    /// Adds the loop that the CPU runs instead of all steps.
+    /// Sets the loop that the CPU runs instead of all steps, or `None` if there is no such loop.
     pub(crate) fn with_shortcut(mut self, shortcut: Option<Shortcut>) -> Self {
         self.shortcut = shortcut;
         self
@@ -475,8 +475,8 @@ impl Plan {
         let (one, many) = match &self.form {
             Form::One { step_move, .. } => {
                 let operands = match step_move.indices {
-                    Some(_) => &ONE_BY_TUPLES,
-                    None => &ONE,
+                    Some(_) => &SINGLE_STEP_WITH_TUPLES,
+                    None => &SINGLE_STEP,
                 };
                 (Some((step_move, operands)), &[][..])
             }
@@ -499,7 +499,7 @@ impl Plan {
         }
     }
 
-    /// Returns the step of a plan that was made from a single move.
+    /// Returns the move of a plan that was made from a single move, or `None` for other plans.
     pub(crate) fn single_move(&self) -> Option<&Move> {
         match &self.form {
             Form::One { step_move, .. } => Some(step_move),
@@ -520,7 +520,7 @@ impl Plan {
     }
 
     /// Returns the same plan with a change to the only step that writes the first output: a conversion, or a view as
-    /// destination. Fails if several steps write the first output.
+    /// destination. Fails if `change` fails, or if several steps write the first output.
     pub(crate) fn map(
         &self,
         done: &'static str,
@@ -530,11 +530,12 @@ impl Plan {
         match &mut plan.form {
             Form::One { step_move, .. } => *step_move = change(step_move)?,
             Form::Many(plan) => {
-                let mut last_step = plan.steps.iter_mut();
-                let mut last_step = last_step
+                let mut steps = plan.steps.iter_mut();
+                let mut writing_steps = steps
                     .by_ref()
                     .filter(|step| step.1.to == Operand::Output(0));
-                let (Some((step_move, _)), None) = (last_step.next(), last_step.next()) else {
+                let (Some((step_move, _)), None) = (writing_steps.next(), writing_steps.next())
+                else {
                     return Err(error::value::steps(done, self.name()));
                 };
                 let renamed_move = || Move {
@@ -650,7 +651,7 @@ impl Plan {
         self.single_move().is_some_and(Move::is_slice)
     }
 
-    /// Returns the policy of the caller's tuples.
+    /// Returns the policy of the caller's tuples, or the default policy if no step reports.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> crate::ops::index::Policy {
         let mut reporting = self.steps().filter(|(_, operands)| operands.reports);
@@ -660,30 +661,30 @@ impl Plan {
             .unwrap_or_default()
     }
 
-    /// Returns this plan for indices of another type.
-    fn for_indices(mut self, index: DType) -> Result<Self, Error> {
+    /// Returns this plan for indices of this element type. Fails if the indices cannot have this type.
+    fn for_indices(mut self, dtype: DType) -> Result<Self, Error> {
         match &mut self.form {
             Form::One { step_move, .. } => {
-                let kind = step_move.index_type_of(index, "indices")?;
-                step_move.set_index_type(kind);
+                let index_type = step_move.index_type_of(dtype, "indices")?;
+                step_move.set_index_type(index_type);
             }
             Form::Many(steps) => {
                 for (number, input) in steps.inputs.iter_mut().enumerate() {
                     match input.kind {
                         Kind::Elements => {}
-                        Kind::Mask => input.check_dtype(index)?,
+                        Kind::Mask => input.check_dtype(dtype)?,
                         Kind::Indices => {
-                            input.check_dtype(index)?;
-                            input.dtype = index;
+                            input.check_dtype(dtype)?;
+                            input.dtype = dtype;
                             // The memory to which a first step, if there is one, copies the tuples in row-major order.
                             let mut ordered_indices = None;
                             for (step_move, operands) in &mut steps.steps {
                                 if operands.from == Operand::Input(number) {
                                     if let Some(view) = &input.layout {
-                                        *step_move = Move::from_view(View::clone(view), index);
+                                        *step_move = Move::from_view(View::clone(view), dtype);
                                     }
                                     if let Operand::Temp(temp) = operands.to {
-                                        steps.temps[temp].dtype = index;
+                                        steps.temps[temp].dtype = dtype;
                                     }
                                     ordered_indices = Some(operands.to.clone());
                                 }
@@ -692,7 +693,7 @@ impl Plan {
                                     || by.is_some() && by == ordered_indices.as_ref()
                                 {
                                     step_move
-                                        .set_index_type(step_move.index_type_of(index, "indices")?);
+                                        .set_index_type(step_move.index_type_of(dtype, "indices")?);
                                 }
                             }
                         }
@@ -782,7 +783,7 @@ impl Plan {
     /// Runs the plan on the CPU. `inputs` and `outputs` are in the order of [`Plan::inputs`] and [`Plan::outputs`].
     ///
     /// For small arrays, keep the plan and the memory of the result: planning a slice of a few hundred bytes and
-    /// allocating its result take several times as long as moving it.
+    /// allocating its result take several times as long as moving the bytes.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, slice, DType, Plan};
@@ -820,9 +821,9 @@ impl Plan {
         }
         let needed_outputs = self.outputs();
         check_number("outputs", outputs.len(), needed_outputs.len())?;
-        for (needed_outputs, found) in needed_outputs.iter().zip(&*outputs) {
-            check_output_dtype(found.dtype, needed_outputs.dtype)?;
-            check_elements(needed_outputs.name, &needed_outputs.shape, found.len())?;
+        for (needed, found) in needed_outputs.iter().zip(&*outputs) {
+            check_output_dtype(found.dtype, needed.dtype)?;
+            check_elements(needed.name, &needed.shape, found.len())?;
         }
         self.check_inputs(inputs)?;
         values::with_all_bytes(outputs, |bytes| {
@@ -831,7 +832,7 @@ impl Plan {
         })
     }
 
-    /// Fails unless these are the plan's inputs.
+    /// Fails if the number of `inputs`, or the type or the length of one of them, does not fit the plan.
     pub(crate) fn check_inputs(&self, inputs: &[Values<'_>]) -> Result<(), Error> {
         let check = |found: &Values<'_>, name, shape: &[usize], dtype, kind: Kind| {
             kind.check(name, found.dtype, dtype)?;
@@ -910,11 +911,11 @@ impl Plan {
                     let capacity = steps.shape()[0];
                     let (x, mask) = (inputs[0].bytes, inputs[1].bytes);
                     let count = cpu::keep::run(piece, x, mask, dest, threads);
-                    let words = Found { count, capacity };
+                    let found = Found { count, capacity };
                     if let Some(output) = outputs.get_mut(1) {
-                        mem::take(output).copy_from(bytemuck::cast_slice(&words.words()), threads);
+                        mem::take(output).copy_from(bytemuck::cast_slice(&found.words()), threads);
                     }
-                    search_result = Some(words);
+                    search_result = Some(found);
                 }
             }
             return Ok(self.report(None, search_result));
@@ -927,7 +928,8 @@ impl Plan {
         }
         let (mut tuples_report, mut found) = (None, None);
         for (number, (step_move, operands)) in steps.steps.iter().enumerate() {
-            // While the step reads other memory, the memory that it writes is moved out of its list.
+            // While the step runs, the memory that it writes is moved out of `temps` or `outputs`, so that the step can
+            // read other memory in these lists.
             let mut temp = Vec::new();
             let mut old_dest: &mut [u8] = &mut [];
             let dest = match operands.to {
@@ -940,7 +942,7 @@ impl Plan {
                     let later_steps = &steps.steps[number + 1..];
                     let is_last = !later_steps
                         .iter()
-                        .any(|(_, later_steps)| later_steps.to == operands.to);
+                        .any(|(_, later_operands)| later_operands.to == operands.to);
                     match is_last {
                         true => dest,
                         false => {
@@ -1038,7 +1040,7 @@ impl Plan {
     }
 }
 
-/// Fails unless the number of arrays is the number that the plan needs.
+/// Fails if the number of arrays differs from the number that the plan needs.
 pub(crate) fn check_number(what: &'static str, found: usize, needed: usize) -> Result<(), Error> {
     match found == needed {
         true => Ok(()),
@@ -1060,7 +1062,7 @@ fn run_one(
     dest: Dest<'_>,
     threads: Threads,
 ) -> Result<Report, Error> {
-    let (source, by) = match (inputs, &step_move.indices) {
+    let (source, tuples) = match (inputs, &step_move.indices) {
         ([source], None) => (source, None),
         ([source, tuples], Some(_)) => (source, Some(*tuples)),
         _ => {
@@ -1080,21 +1082,21 @@ fn run_one(
             needed_type,
         ));
     }
-    run_move(step_move, source.bytes, by, dest, threads)
+    run_move(step_move, source.bytes, tuples, dest, threads)
 }
 
 fn run_move(
     step_move: &Move,
     source: &[u8],
-    by: Option<Values<'_>>,
+    tuples: Option<Values<'_>>,
     dest: Dest<'_>,
     threads: Threads,
 ) -> Result<Report, Error> {
-    let Some(by) = by else {
+    let Some(tuples) = tuples else {
         return step_move.run_on_threads(source, Indices::I32(&[]), dest, threads);
     };
-    let index = step_move.index_type_of(by.dtype, "indices")?;
-    by.with_indices(index, |indices| {
+    let index_type = step_move.index_type_of(tuples.dtype, "indices")?;
+    tuples.with_indices(index_type, |indices| {
         step_move.run_on_threads(source, indices, dest, threads)
     })
 }

@@ -16,7 +16,7 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts the out-of-range tuple with the number `tuple`. Call it in ascending order of these numbers.
+    /// Counts the out-of-range tuple with the number `tuple`. Calls must be in ascending order of these numbers.
     pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
         self.first.get_or_insert(tuple);

@@ -120,7 +120,7 @@ impl Tensor {
     }
 
     /// Writes a slice of this tensor into an existing tensor `dest`, which must have the shape and the element type of
-    /// the result and live on the same device. If nothing else shares the memory of `dest`, the slice is written there:
+    /// the result and be on the same device. If nothing else shares the memory of `dest`, the slice is written there:
     /// `dest` gets no new memory, and on a GPU it keeps its [buffers](Self::buffers). On a GPU the call submits the
     /// work and does not wait for it.
     ///
@@ -227,10 +227,11 @@ impl Tensor {
     /// ```
     #[cfg(feature = "gpu")]
     pub async fn read_into_async<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
-        let whole = self.contiguous()?;
-        let (Device::Gpu(gpu), TensorStorage::Device(source)) =
-            (&whole.backend.device, &whole.storage)
-        else {
+        let contiguous_tensor = self.contiguous()?;
+        let (Device::Gpu(gpu), TensorStorage::Device(source)) = (
+            &contiguous_tensor.backend.device,
+            &contiguous_tensor.storage,
+        ) else {
             return self.read_into(values);
         };
         self.check_elements_are::<T>()?;

@@ -303,10 +303,10 @@ impl Walk {
         walk
     }
 
-    /// Makes the walk from the elements of one view to the elements of another. The views have the same shape and are
-    /// not empty, and `dest` selects no element twice. An element has `element` bytes, and a unit has at most `most`
-    /// bytes.
-    pub(crate) fn between(source: &View, dest: &View, element: usize, most: usize) -> Self {
+    /// Makes the walk from the elements of one view to the elements of another view. The views have the same shape and
+    /// are not empty, and `dest` selects no element twice. An element has `element` bytes, and a unit has at most
+    /// `max_unit` bytes.
+    pub(crate) fn between(source: &View, dest: &View, element: usize, max_unit: usize) -> Self {
         let strides = source.strides.iter().zip(&dest.strides);
         let dims = dest.shape.iter().zip(strides);
         let dims = dims.map(|(&size, (&from, &to))| Dim {
@@ -318,7 +318,7 @@ impl Walk {
         dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
         let (from, to) = (source.offset.cast_signed(), dest.offset.cast_signed());
         let mut walk = Self::strided(element, from, to, dims);
-        walk.reduce(most);
+        walk.reduce(max_unit);
         walk
     }
 
@@ -336,11 +336,11 @@ impl Walk {
         }
     }
 
-    /// Gives the walk as few dimensions and as large units as possible, of at most `most` bytes.
-    pub(crate) fn reduce(&mut self, most: usize) {
+    /// Gives the walk as few dimensions as possible, and units as large as possible but of at most `max_unit` bytes.
+    pub(crate) fn reduce(&mut self, max_unit: usize) {
         self.make_ascending();
         self.merge();
-        self.widen_units(most);
+        self.widen_units(max_unit);
     }
 
     /// For a walk that fills a row-major array, returns the walk that writes the same elements to the view `dest`,
@@ -348,46 +348,46 @@ impl Walk {
     pub(crate) fn placed_in(&self, dest: &View, element: usize) -> Self {
         let mut walk = self.in_units_of(1);
         let element = element.cast_signed();
-        // The dimensions of the array that have several positions, innermost first: their sizes, their distances in the
-        // array and their distances in the view. The bytes of an element are the innermost dimension.
-        let mut array = vec![(element.unsigned_abs(), 1, 1)];
+        // The dimensions of the array that have several positions, innermost first: their sizes, their strides in the
+        // array and their strides in the view. The bytes of an element are the innermost dimension.
+        let mut array_dims = vec![(element.unsigned_abs(), 1, 1)];
         let mut stride = element;
         for (&size, &to) in dest.shape.iter().zip(&dest.strides).rev() {
-            array.push((size, stride, to * element));
+            array_dims.push((size, stride, to * element));
             stride *= size.cast_signed();
         }
-        array.retain(|&(size, ..)| size > 1);
+        array_dims.retain(|&(size, ..)| size > 1);
         let mut dims = Vec::new();
-        let mut places = Vec::new();
+        let mut new_numbers = Vec::new();
         for dim in core::mem::take(&mut walk.dims) {
             let mut parts = Vec::new();
-            let (mut left, mut apart, mut done) = (dim.size, dim.to, 1);
-            for &(size, stride, to) in &array {
+            let (mut remaining, mut distance, mut covered) = (dim.size, dim.to, 1);
+            for &(size, stride, to) in &array_dims {
                 // The positions of `dim` that are along this dimension of the array become one part.
                 let end = stride * size.cast_signed();
-                if left > 1 && apart >= stride && apart < end {
-                    let count = left.min((end / apart).unsigned_abs());
+                if remaining > 1 && distance >= stride && distance < end {
+                    let count = remaining.min((end / distance).unsigned_abs());
                     parts.push(Dim {
                         size: count,
-                        from: dim.from * done,
-                        to: to * (apart / stride),
-                        tuple: dim.tuple * done.unsigned_abs(),
+                        from: dim.from * covered,
+                        to: to * (distance / stride),
+                        tuple: dim.tuple * covered.unsigned_abs(),
                     });
-                    done *= count.cast_signed();
-                    left /= count;
-                    apart = end;
+                    covered *= count.cast_signed();
+                    remaining /= count;
+                    distance = end;
                 }
             }
             if parts.is_empty() {
                 parts.push(Dim { to: 0, ..dim });
             }
             // A dimension along which boxes extend is a dimension of the array, so it has one part.
-            places.push(dims.len());
+            new_numbers.push(dims.len());
             dims.extend(parts.into_iter().rev());
         }
         walk.dims = dims;
         for along in walk.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
-            along.dim = places[along.dim];
+            along.dim = new_numbers[along.dim];
         }
         walk.to = dest.offset.cast_signed() * element;
         walk.reduce(MAX_UNIT);
@@ -399,19 +399,19 @@ impl Walk {
     pub(crate) fn split_stages(&self) -> [Self; 2] {
         let mut filling_walk = self.clone();
         filling_walk.to = 0;
-        let mut filled = 1;
+        let mut filled_units = 1;
         for dim in filling_walk.dims.iter_mut().rev() {
-            dim.to = filled;
-            filled *= dim.size.cast_signed();
+            dim.to = filled_units;
+            filled_units *= dim.size.cast_signed();
         }
         let dims = filling_walk.dims.iter().zip(&self.dims);
         let dims = dims.map(|(stage, dim)| Dim {
             to: dim.to,
             ..Dim::shared(dim.size, stage.to)
         });
-        let mut placing = Self::strided(self.unit, 0, self.to, dims.collect());
-        placing.reduce(MAX_UNIT);
-        [filling_walk, placing]
+        let mut placing_walk = Self::strided(self.unit, 0, self.to, dims.collect());
+        placing_walk.reduce(MAX_UNIT);
+        [filling_walk, placing_walk]
     }
 
     /// Returns the number of units that are moved.
@@ -451,12 +451,12 @@ impl Walk {
         last_tuples.sum::<usize>() + 1
     }
 
-    /// Returns whether a coordinate extends along dimension `d`.
+    /// Returns whether boxes of a coordinate extend along dimension `d`.
     pub(crate) fn is_cropped(&self, d: usize) -> bool {
         self.coordinate_along(d).is_some()
     }
 
-    /// Returns the number of the coordinate that extends along dimension `d`.
+    /// Returns the number of the coordinate whose boxes extend along dimension `d`, if one does.
     pub(crate) fn coordinate_along(&self, d: usize) -> Option<usize> {
         let is_along =
             |coordinate: &Coordinate| coordinate.along.is_some_and(|along| along.dim == d);
@@ -465,12 +465,12 @@ impl Walk {
 
     /// Returns whether units fill a part of the destination in row-major order, without gaps.
     pub(crate) fn is_dense(&self) -> bool {
-        let mut filled = 1;
+        let mut filled_units = 1;
         let mut inner_dims = self.dims.iter().rev();
         self.points == Side::Source
             && inner_dims.all(|dim| {
-                let is_contiguous = dim.size == 1 || dim.to == filled;
-                filled *= dim.size.cast_signed();
+                let is_contiguous = dim.size == 1 || dim.to == filled_units;
+                filled_units *= dim.size.cast_signed();
                 is_contiguous
             })
     }
@@ -493,8 +493,8 @@ impl Walk {
         self.is_dense().then(|| &mut dest[begin..][..self.bytes()])
     }
 
-    /// Removes dimension `d`. If a coordinate extends along it, the caller must give this coordinate another
-    /// dimension.
+    /// Removes dimension `d` and returns it. If boxes of a coordinate extend along it, the caller must give this
+    /// coordinate another dimension.
     pub(crate) fn remove(&mut self, d: usize) -> Dim {
         for along in self.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
             along.dim -= usize::from(along.dim > d);
@@ -596,18 +596,18 @@ impl Walk {
         each_signed(self.to);
     }
 
-    /// Joins contiguous units into wider ones of at most `most` bytes.
-    pub(crate) fn widen_units(&mut self, most: usize) {
+    /// Joins contiguous units into wider units of at most `max_unit` bytes.
+    pub(crate) fn widen_units(&mut self, max_unit: usize) {
         let contiguous = self.contiguous();
         if contiguous == 1 {
             return;
         }
-        let mut distance_bits = (most / self.unit).max(1) | contiguous;
+        let mut distance_bits = (max_unit / self.unit).max(1) | contiguous;
         self.each_distance(|distance| distance_bits |= distance);
         self.join(1 << distance_bits.trailing_zeros());
     }
 
-    /// Returns whether each `factor` contiguous units can be joined into one unit.
+    /// Returns whether every `factor` contiguous units can be joined into one unit.
     #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
         let mut can_join = self.contiguous().is_multiple_of(factor);
@@ -615,7 +615,7 @@ impl Walk {
         can_join
     }
 
-    /// Joins each `factor` contiguous units into one. [`Walk::can_join`] must hold.
+    /// Joins every `factor` contiguous units into one. [`Walk::can_join`] must return true for `factor`.
     pub(crate) fn join(&mut self, factor: usize) {
         if factor == 1 {
             return;
@@ -675,8 +675,8 @@ impl Walk {
         walk
     }
 
-    /// Returns the range from the lowest to the highest unit that the walk can reach on one side. It is empty if a
-    /// coordinate of this side has no positions.
+    /// Returns the range from the lowest to the highest unit that the walk can reach on one side. The range is empty if
+    /// a coordinate of this side has no positions.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn span(&self, side: Side) -> Range<isize> {
         let first_unit = match side {
@@ -684,23 +684,20 @@ impl Walk {
             Side::Dest => self.to,
         };
         let (mut low, mut high) = (first_unit, first_unit);
-        let mut reach_of = |first_unit: usize, last: usize, stride: isize| {
-            let (a, b) = (
-                first_unit.cast_signed() * stride,
-                last.cast_signed() * stride,
-            );
+        let mut add_reach = |first: usize, last: usize, stride: isize| {
+            let (a, b) = (first.cast_signed() * stride, last.cast_signed() * stride);
             low += a.min(b);
             high += a.max(b);
         };
         for dim in &self.dims {
-            reach_of(0, dim.size - 1, dim.stride(side));
+            add_reach(0, dim.size - 1, dim.stride(side));
         }
         if side == self.points {
             for Coordinate { stride, window, .. } in &self.coordinates {
                 if window.count == 0 {
                     return first_unit..first_unit;
                 }
-                reach_of(window.first, window.first + window.count - 1, *stride);
+                add_reach(window.first, window.first + window.count - 1, *stride);
             }
         }
         low..high + 1
@@ -766,20 +763,20 @@ impl Walk {
             }
             walk.dims = vec![Dim::ONE_POSITION];
         }
-        let mut units_left = units;
+        let mut remaining_units = units;
         let mut remaining_offset = walk.to;
         for d in 0..walk.dims.len() {
             let Dim { size, from, to, .. } = walk.dims[d];
-            if !units_left.is_multiple_of(to.unsigned_abs()) {
+            if !remaining_units.is_multiple_of(to.unsigned_abs()) {
                 return None;
             }
             let begin = remaining_offset / to;
             remaining_offset %= to;
-            let positions = units_left / to.unsigned_abs();
+            let positions = remaining_units / to.unsigned_abs();
             if begin.unsigned_abs() + size > positions {
                 return None;
             }
-            units_left = to.unsigned_abs();
+            remaining_units = to.unsigned_abs();
             walk.dims[d] = Dim {
                 size: positions,
                 from: 0,
@@ -911,18 +908,18 @@ mod tests {
                     let parts = walk.split_window(c, middle);
                     let mut parts = parts.map(|part| byte_pairs(&part, tuples)).concat();
                     parts.retain(|(from, _)| from.is_some());
-                    let inside = expected.iter().filter(|(from, _)| from.is_some());
+                    let pairs_inside = expected.iter().filter(|(from, _)| from.is_some());
                     assert!(
-                        sorted_pairs(parts).iter().eq(inside),
+                        sorted_pairs(parts).iter().eq(pairs_inside),
                         "{walk} at {middle} of {c}"
                     );
                 }
             }
             for (from, to) in byte_pairs(walk, tuples) {
                 let unit = walk.unit.cast_signed();
-                let read = walk.span(Side::Source);
+                let source_span = walk.span(Side::Source);
                 assert!(
-                    from.is_none_or(|from| read.contains(&(from / unit))),
+                    from.is_none_or(|from| source_span.contains(&(from / unit))),
                     "{walk}"
                 );
                 assert!(walk.span(Side::Dest).contains(&(to / unit)), "{walk}");
@@ -966,16 +963,16 @@ mod tests {
             let source = View::new(value).unwrap().broadcast_to(&dest.shape).unwrap();
             check_walk(&element_walk(&source, &dest), &[]);
             let walk = Walk::between(&source, &dest, 2, MAX_UNIT);
-            let (walked, span) = (byte_pairs(&walk, &[]), walk.span(Side::Dest));
-            assert!(walked.is_sorted_by_key(|&(_, to)| to), "{walk}");
+            let (pairs, span) = (byte_pairs(&walk, &[]), walk.span(Side::Dest));
+            assert!(pairs.is_sorted_by_key(|&(_, to)| to), "{walk}");
             let unit = walk.unit.cast_signed();
-            let ends = [walked[0].1, walked.last().unwrap().1].map(|to| to / unit);
+            let ends = [pairs[0].1, pairs.last().unwrap().1].map(|to| to / unit);
             assert_eq!(ends, [span.start, span.end - 1], "{walk}");
         }
     }
 
-    /// Checks a gather by tuples of two integers. Dimensions that share tuples are outside and inside of dimensions
-    /// with their own tuples.
+    /// Checks a gather by tuples of two integers. There are dimensions that share tuples outside and inside the
+    /// dimensions with their own tuples.
     #[test]
     fn gathers_keep_their_bytes() {
         for (unit, inner) in [(1, 12usize), (2, 4), (4, 1), (4, 3)] {
@@ -1048,12 +1045,12 @@ mod tests {
                 ..Dim::shared(8, 1)
             },
         ];
-        let single = [(4, 3isize, 5), (3, 1, 0)].map(|(size, number, to)| Dim {
+        let single_dims = [(4, 3isize, 5), (3, 1, 0)].map(|(size, number, to)| Dim {
             to,
             tuple: number.cast_unsigned(),
             ..Dim::shared(size, number)
         });
-        for (dims, size, stride) in [(slices, 6, 8), (single.to_vec(), 5, 1)] {
+        for (dims, size, stride) in [(slices, 6, 8), (single_dims.to_vec(), 5, 1)] {
             let mut walk = Walk::strided(2, 0, 0, dims);
             walk.coordinates = vec![Coordinate::indexed(size, stride, 0)];
             (walk.columns, walk.points) = (1, Side::Dest);
@@ -1064,7 +1061,7 @@ mod tests {
     /// The filled walk of a gradient writes every unit of the result once, from the gradient or as zeros.
     #[test]
     fn filled_walks_write_zeros_where_the_gradient_has_none() {
-        let mut filled = 0;
+        let mut filled_count = 0;
         for (spec, _) in SPECS.into_iter().chain([
             ("1:3, 2:5, 2:6", &[][..]),
             (":, 2:5, :", &[]),
@@ -1074,18 +1071,20 @@ mod tests {
         ]) {
             let dest = dest_view(spec);
             let walk = Walk::between(&View::whole(&dest.shape), &dest, 2, MAX_UNIT);
-            let total = 4 * 6 * 8 * 2;
-            let Some(whole) = walk.filled_walk(total / walk.unit) else {
+            let total_bytes = 4 * 6 * 8 * 2;
+            let Some(filled_walk) = walk.filled_walk(total_bytes / walk.unit) else {
                 continue;
             };
-            filled += 1;
-            let mut expected: Vec<_> = (0..total.cast_signed()).map(|to| (None, to)).collect();
+            filled_count += 1;
+            let mut expected: Vec<_> = (0..total_bytes.cast_signed())
+                .map(|to| (None, to))
+                .collect();
             for (from, to) in byte_pairs(&walk, &[]) {
                 expected[to.cast_unsigned()].0 = from;
             }
-            assert_eq!(byte_pairs(&whole, &[]), expected, "{spec}: {walk}");
-            assert!(whole.is_dense());
+            assert_eq!(byte_pairs(&filled_walk, &[]), expected, "{spec}: {walk}");
+            assert!(filled_walk.is_dense());
         }
-        assert!(filled > 6, "{filled}");
+        assert!(filled_count > 6, "{filled_count}");
     }
 }

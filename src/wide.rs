@@ -1,9 +1,9 @@
 //! Conversions of numbers between all types, through one of three wide types.
 //!
-//! Each number of each type is exactly an `i64`, a `u64` or an `f64`, so a conversion rounds once. A reader converts
-//! elements to a wide type, and a writer converts numbers of a wide type to the result's type. So 13 readers and 39
-//! writers are enough for 169 pairs of types. `number.rs` has shorter conversions through `f32` for types of at most 16
-//! bits, which the shaders also use.
+//! An `i64`, a `u64` or an `f64` represents each number of each type exactly, so a conversion rounds once. A reader
+//! converts elements to a wide type, and a writer converts numbers of a wide type to the result's type. So 13 readers
+//! and 39 writers are enough for 169 pairs of types. `number.rs` has shorter conversions through `f32` for types of at
+//! most 16 bits, which the shaders also use.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -32,10 +32,10 @@ pub(crate) enum RoundingRule {
 /// Fills `out` with elements of `source`, from element `from` on and `step` elements apart.
 pub(crate) type ReadElements<W> = fn(source: &[u8], from: usize, step: isize, out: &mut [W]);
 
-/// Writes numbers as elements, `apart` elements apart.
-pub(crate) type WriteElements<W> = fn(values: &[W], apart: usize, dest: &mut [u8]);
+/// Writes numbers as elements, `distance` elements apart.
+pub(crate) type WriteElements<W> = fn(values: &[W], distance: usize, dest: &mut [u8]);
 
-/// The function that reads elements of a type.
+/// The function that reads elements of a type. The variant is the wide type that it converts them to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ElementReader {
     Signed(ReadElements<i64>),
@@ -119,7 +119,7 @@ struct F16(u16);
 #[repr(transparent)]
 struct BF16(u16);
 
-/// Converts to a `bool` like to an integer of one bit, which saturates. A cast gives true for every number except 0.
+/// Converts to a `bool` as to an integer of one bit, which saturates. A cast gives true for every number except 0.
 impl Number for Bool {
     #[inline(always)]
     fn from_signed<const CAST: bool>(x: i64) -> Self {
@@ -142,8 +142,8 @@ macro_rules! halves {
         impl Number for $type {
             #[inline(always)]
             fn from_signed<const CAST: bool>(x: i64) -> Self {
-                let size = odd_f64(x.unsigned_abs());
-                Self::from_float::<CAST>(if x < 0 { -size } else { size })
+                let magnitude = odd_f64(x.unsigned_abs());
+                Self::from_float::<CAST>(if x < 0 { -magnitude } else { magnitude })
             }
 
             #[inline(always)]
@@ -196,15 +196,16 @@ floats! {
 #[inline(always)]
 pub(crate) fn round_ties_even(x: f64) -> f64 {
     const MIN_WHOLE_NUMBER: f64 = (1_u64 << 52) as f64;
-    let size = x.abs();
-    match size < MIN_WHOLE_NUMBER {
-        true => (size + MIN_WHOLE_NUMBER - MIN_WHOLE_NUMBER).copysign(x),
+    let magnitude = x.abs();
+    match magnitude < MIN_WHOLE_NUMBER {
+        true => (magnitude + MIN_WHOLE_NUMBER - MIN_WHOLE_NUMBER).copysign(x),
         false => x,
     }
 }
 
-/// Returns the number if it is an `f32`, or else the neighbouring `f32` whose last bit is 1. Rounding this neighbour to
-/// fewer bits gives the same result as rounding the number, because its last bit prevents a false tie.
+/// Returns `x` if an `f32` represents it exactly, and otherwise the neighbouring `f32` whose last bit is 1. Rounding
+/// this neighbour to fewer bits gives the same result as rounding `x`, because the neighbour's last bit prevents a
+/// false tie.
 #[inline(always)]
 fn odd_f32(x: f64) -> f32 {
     let rounded = f32::from_float::<false>(x);
@@ -219,10 +220,10 @@ fn odd_f32(x: f64) -> f32 {
 /// Returns an integer as an `f64` that rounds in the same way to fewer bits. From 2^53 on, bits 0 to 10 are dropped,
 /// and bit 11 is set if one of them is 1.
 #[inline(always)]
-fn odd_f64(size: u64) -> f64 {
-    match size >> 53 {
-        0 => size as f64,
-        _ => ((size >> 11 | u64::from(size & 0x7ff != 0)) as f64) * 2048.0,
+fn odd_f64(magnitude: u64) -> f64 {
+    match magnitude >> 53 {
+        0 => magnitude as f64,
+        _ => ((magnitude >> 11 | u64::from(magnitude & 0x7ff != 0)) as f64) * 2048.0,
     }
 }
 
@@ -288,36 +289,36 @@ fn read_elements<const N: usize, W>(
     from: usize,
     step: isize,
     out: &mut [W],
-    number: impl Fn([u8; N]) -> W,
+    convert: impl Fn([u8; N]) -> W,
 ) {
     let (source, _) = source.as_chunks::<N>();
     if step == 1 {
         for (out, &bytes) in out.iter_mut().zip(&source[from..]) {
-            *out = number(bytes);
+            *out = convert(bytes);
         }
         return;
     }
     for (n, out) in out.iter_mut().enumerate() {
-        *out = number(source[along(from, step, n)]);
+        *out = convert(source[along(from, step, n)]);
     }
 }
 
 fn write_elements<W: WideElement, T: Number, const CAST: bool>(
     values: &[W],
-    apart: usize,
+    distance: usize,
     dest: &mut [u8],
 ) {
     let size = size_of::<T>();
     let put_value = |dest: &mut [u8], value: &W| {
         dest.copy_from_slice(bytemuck::bytes_of(&value.to_number::<T, CAST>()));
     };
-    if apart == 1 {
+    if distance == 1 {
         for (dest, value) in dest.chunks_exact_mut(size).zip(values) {
             put_value(dest, value);
         }
         return;
     }
-    for (dest, value) in dest.chunks_mut(size * apart).zip(values) {
+    for (dest, value) in dest.chunks_mut(size * distance).zip(values) {
         put_value(&mut dest[..size], value);
     }
 }

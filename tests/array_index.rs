@@ -1,5 +1,5 @@
-//! Tests edge cases of index expressions with arrays. Other tests compare them with the reference on every device, by
-//! golden vectors from NumPy and random cases.
+//! Tests edge cases of index expressions with arrays. Golden vectors from NumPy and random cases compare index
+//! expressions with the reference on every device.
 
 use crate::harness::{kind, steps};
 use wgslice::{
@@ -34,7 +34,7 @@ fn arrays_as_text() {
     }
     let text = "1, [[0, 2], [1, 1]], ..., None, ::-1, [True, False]";
     assert_eq!(parse_spec(text).to_string(), text);
-    // One pair of brackets around the whole expression is accepted if they cannot be a list.
+    // One pair of brackets around the whole expression is accepted if the brackets cannot be a list.
     for (text, content) in [
         ("x[[0, -2]]", "[0, -2]"),
         ("[[0, -2], :]", "[0, -2], :"),
@@ -82,7 +82,7 @@ fn texts_that_are_no_expression() {
 /// Each error names the entry of the expression and the rule that it breaks.
 #[test]
 fn arrays_that_do_not_fit() {
-    for (shape, text, outer, tag, says) in [
+    for (shape, text, outer, tag, message) in [
         (
             &[2, 3][..],
             "[0], [3]",
@@ -142,23 +142,23 @@ fn arrays_that_do_not_fit() {
         let spec = if outer { spec.outer() } else { spec };
         let error = Plan::index(shape, &spec, DType::U8).unwrap_err();
         assert_eq!(kind(&error), tag, "{text}");
-        assert!(error.to_string().contains(says), "{text}: {error}");
+        assert!(error.to_string().contains(message), "{text}: {error}");
     }
-    let short = IndexItem::Positions {
+    let positions = IndexItem::Positions {
         values: vec![0],
         shape: vec![usize::MAX, 2],
     };
-    let wrong = IndexItem::Mask {
+    let mask = IndexItem::Mask {
         values: vec![true],
         shape: vec![2],
     };
-    for (item, says) in [
-        (short, "too"),
-        (wrong, "has 1 values, which do not fill its shape [2]"),
+    for (item, message) in [
+        (positions, "too"),
+        (mask, "has 1 values, which do not fill its shape [2]"),
     ] {
         let spec = IndexSpec::new([item]);
         let error = Plan::index(&[2], &spec, DType::U8).unwrap_err();
-        assert!(error.to_string().contains(says), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
 }
 
@@ -166,13 +166,13 @@ fn arrays_that_do_not_fit() {
 /// along one dimension at a time instead.
 #[test]
 fn the_product_of_outer_arrays_exists_nowhere() {
-    let many: Vec<i64> = vec![0; 1 << 20];
+    let zeros: Vec<i64> = vec![0; 1 << 20];
     let x = View::new(&[1, 1]).unwrap();
-    let spec = IndexSpec::new([IndexItem::from(many.clone()), vec![0; 3].into()]).outer();
+    let spec = IndexSpec::new([IndexItem::from(zeros.clone()), vec![0; 3].into()]).outer();
     let plan = Plan::index(&x, &spec, DType::U8).unwrap();
     assert_eq!((steps(&plan), plan.shape()), (2, &[1 << 20, 3][..]));
     let column = IndexItem::Positions {
-        values: many.clone(),
+        values: zeros.clone(),
         shape: vec![1 << 20, 1],
     };
     let pairs = IndexSpec::new([column, IndexItem::from(vec![0; 1 << 24])]);
@@ -185,7 +185,7 @@ fn the_product_of_outer_arrays_exists_nowhere() {
 
 /// A slice without arrays is planned without a gather, and a gather from a view does not copy the view first.
 #[test]
-fn plans_are_as_few_as_may_be() {
+fn plans_have_as_few_steps_as_possible() {
     let x = View::new(&[4, 5, 6]).unwrap();
     let planned = |text: &str, outer: bool| {
         let spec = parse_spec(text);
@@ -194,18 +194,24 @@ fn plans_are_as_few_as_may_be() {
         let name = plan.to_string().split(' ').next().unwrap().to_owned();
         (name, steps(&plan))
     };
-    let is = |name: &str, tuples| (name.to_owned(), tuples);
-    assert_eq!(planned("1, ::-1", false), is("strided_slice", 1));
-    assert_eq!(planned("1, ::-1, [0, 1]", false), is("array_index", 1));
-    assert_eq!(planned("1, ::-1, [0, 1]", true), is("gather", 1));
-    assert_eq!(planned("[0, 1, 2, 3], :, [0]", true), is("array_index", 2));
+    let expected = |name: &str, step_count| (name.to_owned(), step_count);
+    assert_eq!(planned("1, ::-1", false), expected("strided_slice", 1));
+    assert_eq!(
+        planned("1, ::-1, [0, 1]", false),
+        expected("array_index", 1)
+    );
+    assert_eq!(planned("1, ::-1, [0, 1]", true), expected("gather", 1));
+    assert_eq!(
+        planned("[0, 1, 2, 3], :, [0]", true),
+        expected("array_index", 2)
+    );
     let backend = Backend::cpu();
     let x: Vec<u16> = (0..120).collect();
-    let made = backend
+    let array = backend
         .index((&x, &[4, 5, 6]), &parse_spec("::-1, 4, [0, 5]"))
         .unwrap();
     assert_eq!(
-        (&made.shape[..], &made.data[..3]),
+        (&array.shape[..], &array.data[..3]),
         (&[4, 2][..], &[114, 119, 84][..])
     );
 }
@@ -221,15 +227,15 @@ fn outer_expressions_in_parts() {
     });
     let backends = [1, 3].map(|threads| Backend::cpu().with_threads(threads));
     let x: Vec<i64> = (0..).take(sizes.iter().product()).collect();
-    for listed in [[true, true, false], [true, false, true], [true; 3]] {
+    for has_list in [[true, true, false], [true, false, true], [true; 3]] {
         let positions = |dim: usize| -> Vec<i64> {
             let size = sizes[dim] as i64;
-            match listed[dim] {
+            match has_list[dim] {
                 true => lists[dim].iter().map(|n| n % size).collect(),
                 false => (0..size).collect(),
             }
         };
-        let items = (0..3).map(|dim| match listed[dim] {
+        let items = (0..3).map(|dim| match has_list[dim] {
             true => positions(dim).into(),
             false => IndexItem::Slice(slice![..].items()[0]),
         });

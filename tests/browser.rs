@@ -14,7 +14,7 @@ use wgslice::{
     slice,
 };
 
-const STRICT: OutOfRange = OutOfRange::Error;
+const ERROR_POLICY: OutOfRange = OutOfRange::Error;
 
 /// Calls each tensor method that takes `OutOfRange::Error`, on a table of 4 rows of 2 elements. The last three calls
 /// are scatters: one makes a new tensor from updates, and two change the table.
@@ -30,25 +30,25 @@ fn strict_calls(
     let updates = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])).unwrap();
     let cells = ints(&[ids[0], 0, 0, ids[1]], &[2, 2]);
     let gather = GatherOptions {
-        out_of_range: STRICT,
+        out_of_range: ERROR_POLICY,
         ..GatherOptions::default()
     };
     let gather_nd = GatherNdOptions {
-        out_of_range: STRICT,
+        out_of_range: ERROR_POLICY,
         ..GatherNdOptions::default()
     };
     let elements = GatherElementsOptions {
-        out_of_range: STRICT,
+        out_of_range: ERROR_POLICY,
         ..GatherElementsOptions::default()
     };
     let scatter = ScatterOptions {
         combine: Some(Combine::Add),
-        out_of_range: STRICT,
+        out_of_range: ERROR_POLICY,
         ..ScatterOptions::default()
     };
     let crop = CropOptions {
         sizes: vec![1, 2],
-        out_of_range: STRICT,
+        out_of_range: ERROR_POLICY,
         ..CropOptions::default()
     };
     let image = table.reshape(&[1, 4, 2]).unwrap();
@@ -107,10 +107,10 @@ fn strict_calls_are_refused_where_nothing_may_wait() {
     }
 }
 
-/// With late errors, the report returns the error instead of the call. A scatter with an out-of-range tuple leaves its
-/// tensor unchanged.
+/// With late errors, the report returns the error, not the call. A scatter with an out-of-range tuple leaves its tensor
+/// unchanged.
 #[test]
-fn late_errors_are_those_of_the_reports() {
+fn late_errors_are_returned_by_reports() {
     for gpu in gpu_devices() {
         for gpu in [gpu.clone(), gpu.without_blocking()] {
             let backend = Backend::from(gpu).with_late_errors();
@@ -140,8 +140,8 @@ fn late_errors_are_those_of_the_reports() {
 /// time.
 fn own_devices() -> impl Iterator<Item = Gpu> {
     candidates().into_iter().map(|candidate| {
-        let (none, limits) = (wgpu::Features::empty(), candidate.adapter.limits());
-        request_device(&candidate.adapter, none, limits).unwrap()
+        let (no_features, limits) = (wgpu::Features::empty(), candidate.adapter.limits());
+        request_device(&candidate.adapter, no_features, limits).unwrap()
     })
 }
 
@@ -175,7 +175,7 @@ fn calls_that_would_wait_name_another() {
     }
 }
 
-/// `run_async` runs plans on host values, on the CPU and on devices with and without waiting.
+/// `run_async` runs plans on host values, on the CPU and on devices with and without blocking.
 #[test]
 fn plans_run_on_host_values() {
     let mut backends = vec![Backend::cpu()];
@@ -196,7 +196,7 @@ fn plans_run_on_host_values() {
         assert_eq!(flipped.data, [6.5, 7.5, 2.5, 3.5], "{backend}");
 
         let options = GatherOptions {
-            out_of_range: STRICT,
+            out_of_range: ERROR_POLICY,
             ..GatherOptions::default()
         };
         let gather = Plan::gather(&[4, 2], &[2], options, DType::F32).unwrap();
@@ -235,15 +235,15 @@ fn plans_run_on_host_values() {
         ] {
             let error = outcome.unwrap_err();
             assert!(
-                matches!(error, Error::Length { argument: told, .. } if told == argument),
+                matches!(error, Error::Length { argument: named, .. } if named == argument),
                 "{argument}: {error}"
             );
         }
-        let wide = pollster::block_on(backend.run_async::<f64>(&flip, &[(&[0f64; 8]).into()]));
-        assert!(kind(&wide.unwrap_err()) == "dtype_mismatch");
+        let as_f64 = pollster::block_on(backend.run_async::<f64>(&flip, &[(&[0f64; 8]).into()]));
+        assert!(kind(&as_f64.unwrap_err()) == "dtype_mismatch");
         let values = [(&[1i32, 2]).into(), (&[3i32]).into(), (&[0i32; 8]).into()];
-        let other = pollster::block_on(backend.run_async::<i32>(&add, &values));
-        assert!(kind(&other.unwrap_err()) == "dtype_mismatch");
+        let as_i32 = pollster::block_on(backend.run_async::<i32>(&add, &values));
+        assert!(kind(&as_i32.unwrap_err()) == "dtype_mismatch");
     }
 }
 
@@ -300,7 +300,7 @@ fn require_send<F: Future + Send>(future: F) -> F {
 }
 
 #[test]
-fn values_are_awaited_into_memory_that_is_there() {
+fn values_are_awaited_into_existing_memory() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.without_blocking());
         let values: Vec<u16> = (0..1000).collect();
@@ -333,10 +333,10 @@ fn the_device_is_awaited() {
             table.slice(&slice![..; -1]).unwrap();
         }
         pollster::block_on(require_send(backend.wait_async())).unwrap();
-        let left = gpu.device().poll(wgpu::PollType::Poll);
+        let status = gpu.device().poll(wgpu::PollType::Poll);
         assert!(
-            matches!(left, Ok(wgpu::PollStatus::QueueEmpty)),
-            "{backend}: {left:?}"
+            matches!(status, Ok(wgpu::PollStatus::QueueEmpty)),
+            "{backend}: {status:?}"
         );
     }
     pollster::block_on(Backend::cpu().wait_async()).unwrap();

@@ -1,5 +1,5 @@
-//! Tests edge cases of `concat`, `stack` and `split`. Other tests compare `concat` and `stack` with the reference on
-//! every device, by golden vectors and random cases.
+//! Tests edge cases of `concat`, `stack` and `split`. Golden vectors and random cases compare `concat` and `stack` with
+//! the reference on every device.
 
 use crate::harness::{devices, kind};
 use wgslice::{Backend, DType, Element, Plan, Tensor, View};
@@ -23,17 +23,17 @@ fn arrays_that_do_not_match_are_errors() {
         (&[&[2, 3], &[2, 4]], 0, "array_shape", "array_shape"),
         (&[&[2, 3], &[2]], 0, "array_shape", "array_shape"),
     ] {
-        let made = [
+        let outcomes = [
             (Plan::concat(&make_views(shapes), axis, DType::F32), concat),
             (Plan::stack(&make_views(shapes), axis, DType::F32), stack),
         ];
-        for (made, tag) in made {
-            let found = made.err().map_or("", |error| kind(&error));
+        for (outcome, tag) in outcomes {
+            let found = outcome.err().map_or("", |error| kind(&error));
             assert_eq!(found, tag, "{shapes:?} along {axis}");
         }
     }
-    let long = make_views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
-    let error = Plan::concat(&long, 0, DType::U8).unwrap_err();
+    let long_views = make_views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
+    let error = Plan::concat(&long_views, 0, DType::U8).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
     let error = Plan::concat(&make_views(&[&[2, 3], &[2, 4]]), 0, DType::F32).unwrap_err();
     assert_eq!(
@@ -43,7 +43,7 @@ fn arrays_that_do_not_match_are_errors() {
 }
 
 #[test]
-fn parts_go_together_again() {
+fn split_parts_are_joined_again() {
     let values: Vec<u16> = (0..60).collect();
     for device in devices() {
         let x = device.backend.upload((&values, &[3, 4, 5])).unwrap();
@@ -67,17 +67,17 @@ fn parts_go_together_again() {
 
 /// Host values have the same results as tensors, even booleans, for which only the bytes 0 and 1 are valid.
 #[test]
-fn host_values_are_put_together() {
+fn host_values_are_joined() {
     for device in devices() {
         let (a, b) = ((&[true, false], &[2]), (&[false, true], &[2]));
-        let both = device.backend.stack(&[a.into(), b.into()], 1).unwrap();
-        assert_eq!(both.shape, [2, 2]);
-        assert_eq!(both.data, [true, false, false, true], "{}", device.name);
-        let none = device
+        let stacked = device.backend.stack(&[a.into(), b.into()], 1).unwrap();
+        assert_eq!(stacked.shape, [2, 2]);
+        assert_eq!(stacked.data, [true, false, false, true], "{}", device.name);
+        let empty = device
             .backend
             .concat(&[(&[0u8; 0], &[0, 3]).into()], 0)
             .unwrap();
-        assert_eq!((none.shape, none.data), (vec![0, 3], vec![]));
+        assert_eq!((empty.shape, empty.data), (vec![0, 3], vec![]));
     }
 }
 
@@ -101,9 +101,9 @@ fn tensors_of_other_types_and_devices_are_errors() {
 }
 
 /// Tests planes that are stacked into pixels, and columns that are concatenated. The CPU transposes blocks of the
-/// arrays, the last of which is not full.
+/// arrays. The last block is not full.
 #[test]
-fn pieces_of_arrays_in_turn() {
+fn interleaved_pieces_of_arrays() {
     fn check_concat<T: Element + PartialEq>(value: impl Fn(usize) -> T) {
         let cpu = Backend::cpu();
         for (count, piece) in [(2, 1), (3, 1), (4, 1), (5, 2), (7, 1), (64, 1), (3, 2)] {
@@ -140,10 +140,10 @@ fn pieces_of_arrays_in_turn() {
             let views = vec![View::new(&shape).unwrap(); count];
             let plan = Plan::concat(&views, 1, T::DTYPE).unwrap();
             // The explanation shows whether the tested loop runs.
-            let short = piece * T::DTYPE.size() <= 16;
+            let is_short = piece * T::DTYPE.size() <= 16;
             assert_eq!(
                 cpu.explain(&plan).contains("instead of the steps"),
-                short,
+                is_short,
                 "{what}"
             );
             // Views of parts of arrays run the steps instead of the loop.

@@ -1,6 +1,6 @@
 //! Compares the shaders' conversions between f16 and f32, and their sums of bf16, with the crate `half`.
 //!
-//! The test extracts the functions from `number.wgsl` and `parts.wgsl` and runs them alone, because a scatter converts
+//! The tests extract the functions from `number.wgsl` and `parts.wgsl` and run them alone, because a scatter converts
 //! only sums of two f16 numbers to f16, and few f32 values are such sums.
 
 use crate::harness::{
@@ -179,13 +179,17 @@ fn conversions_in_shaders_agree_with_the_crate_half() {
             let pipeline = conversion.pipeline(gpu.device());
             (conversion, pipeline)
         });
-        let [(to_f16, narrow), (to_f32, wide), (sum, add)] = &pipelines;
-        to_f32.check(&gpu, wide, (0, 1), 65_536);
-        sum.check(&gpu, add, (0, 65_536), 65_536);
+        let [
+            (to_f16, f16_pipeline),
+            (to_f32, f32_pipeline),
+            (sum, sum_pipeline),
+        ] = &pipelines;
+        to_f32.check(&gpu, f32_pipeline, (0, 1), 65_536);
+        sum.check(&gpu, sum_pipeline, (0, 65_536), 65_536);
         for low in [
             0, 1, 0x0fff, 0x1000, 0x1001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff,
         ] {
-            to_f16.check(&gpu, narrow, (low, 65_536), 65_536);
+            to_f16.check(&gpu, f16_pipeline, (low, 65_536), 65_536);
         }
     }
 }

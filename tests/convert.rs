@@ -1,4 +1,4 @@
-//! Tests edge cases of conversions: tables and axes, errors, and offsets of buffers. Random cases compare every device
+//! Tests edge cases of conversions: tables and axes, rounding, errors, and long rows. Random cases compare every device
 //! with the reference, and golden vectors check the reference.
 
 use crate::harness::{Device, devices, kind, run_tensors};
@@ -9,7 +9,7 @@ use wgslice::{
 };
 use wgslice_vectors::{Call, Operation, judge, parse, random, run, variants};
 
-/// Tests random conversions on every device. Devices with low limits cut them into many dispatches.
+/// Tests random conversions on every device. Devices with low limits cut conversions into many dispatches.
 #[test]
 fn conversions_agree_with_the_reference() {
     for number in 0..80 {
@@ -37,7 +37,7 @@ fn within_limits<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
     }
 }
 
-/// Tests a table for each position of each axis, even if a view reorders or cuts the axis.
+/// Tests tables with a function for each position of an axis, even if a view reorders or cuts the axis.
 #[test]
 fn tables_follow_the_axis_of_the_source() {
     let shape = [5, 9, 4, 3];
@@ -60,7 +60,7 @@ fn tables_follow_the_axis_of_the_source() {
         let axis = axis.cast_signed();
         let table = Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap();
         for view in &views {
-            // The reference is the position of each element along the axis, selected by the same view.
+            // A copy of the elements' numbers through the same view gives the position of each element along the axis.
             let inner: usize = shape[axis.unsigned_abs() + 1..].iter().product();
             let numbers: Vec<u32> = (0..540).collect();
             let mut expected = vec![0u32; view.len()];
@@ -98,17 +98,17 @@ fn crops_of_pictures_convert() {
     let source: Vec<u8> = (0..32_400)
         .map(|n: u32| (n * 31 % 251).to_le_bytes()[0])
         .collect();
-    for (first, sizes) in [(true, vec![3, 32, 70]), (false, vec![32, 71])] {
+    for (channels_first, sizes) in [(true, vec![3, 32, 70]), (false, vec![32, 71])] {
         let options = CropOptions {
             sizes,
             ..CropOptions::default()
         };
         let view = View::new(&shape).unwrap();
-        let view = match first {
+        let view = match channels_first {
             true => view.transpose(&[0, 3, 1, 2]).unwrap(),
             false => view,
         };
-        let tuples: &[i32] = match first {
+        let tuples: &[i32] = match channels_first {
             true => &[0, 3, 9, 0, 0, 0, 0, -5, 30, 0, 0, 1, 0, 20, 11, 0, 1, 0],
             false => &[3, 9, 0, 0, -5, 30, 0, 1, 20, 11, 1, 0],
         };
@@ -120,9 +120,15 @@ fn crops_of_pictures_convert() {
             &mut [(&mut bytes).into()],
         )
         .unwrap();
-        // This function maps 0 to 0, so elements outside the picture are expected to equal a byte of 0.
+        // This function maps 0 to 0, so elements outside the picture are 0, like a converted byte of 0.
         let function = |c: usize, x: f32| x * (c + 1) as f32;
-        let channel = |n: usize| if first { n / (32 * 70) % 3 } else { n % 3 };
+        let channel = |n: usize| {
+            if channels_first {
+                n / (32 * 70) % 3
+            } else {
+                n % 3
+            }
+        };
         let expected = bytes
             .iter()
             .enumerate()
@@ -150,12 +156,12 @@ fn crops_of_pictures_convert() {
                         .map(f32::from)
                         .collect(),
                 };
-                let wrong = found
+                let difference = found
                     .iter()
                     .zip(&expected)
                     .position(|(found, expected)| found != expected);
-                let wrong = wrong.map(|n| (n, found[n], expected[n]));
-                assert_eq!(wrong, None, "{}: {plan} to {to}", device.name);
+                let difference = difference.map(|n| (n, found[n], expected[n]));
+                assert_eq!(difference, None, "{}: {plan} to {to}", device.name);
             }
         }
     }
@@ -211,40 +217,50 @@ fn numbers_round_to_even_and_saturate() {
 fn wrong_conversions_are_refused() {
     let plan = Plan::slice(&[4, 3], &slice![..], DType::U8).unwrap();
     let scaled = |axis, scale: &[f32]| Conversion::scaled(DType::F32, axis, scale, &[0.0]);
-    let of = |plan: &Plan, conversion: &Conversion| kind(&plan.converted(conversion).unwrap_err());
-    let plain = Conversion::to(DType::F32);
+    let error_kind =
+        |plan: &Plan, conversion: &Conversion| kind(&plan.converted(conversion).unwrap_err());
+    let to_f32 = Conversion::to(DType::F32);
     for complex in [DType::Complex64, DType::Complex128] {
-        assert_eq!(of(&plan, &Conversion::to(complex)), "convert_dtype");
-        assert_eq!(of(&plan, &Conversion::astype(complex)), "convert_dtype");
+        assert_eq!(error_kind(&plan, &Conversion::to(complex)), "convert_dtype");
+        assert_eq!(
+            error_kind(&plan, &Conversion::astype(complex)),
+            "convert_dtype"
+        );
         let source = Plan::slice(&[4], &slice![..], complex).unwrap();
-        let error = source.converted(&plain).unwrap_err();
+        let error = source.converted(&to_f32).unwrap_err();
         assert!(error.to_string().contains("pass their parts"), "{error}");
     }
-    assert_eq!(of(&plan, &scaled(2, &[1.0])), "axis");
-    assert_eq!(of(&plan, &scaled(-1, &[1.0; 4])), "convert_positions");
-    assert_eq!(of(&plan, &scaled(-1, &[])), "convert_positions");
+    assert_eq!(error_kind(&plan, &scaled(2, &[1.0])), "axis");
+    assert_eq!(
+        error_kind(&plan, &scaled(-1, &[1.0; 4])),
+        "convert_positions"
+    );
+    assert_eq!(error_kind(&plan, &scaled(-1, &[])), "convert_positions");
     let floats = Plan::slice(&[4], &slice![..], DType::F32).unwrap();
-    assert_eq!(of(&floats, &scaled(1, &[1.0])), "axis");
-    assert_eq!(of(&floats, &scaled(0, &[1.0; 3])), "convert_positions");
+    assert_eq!(error_kind(&floats, &scaled(1, &[1.0])), "axis");
+    assert_eq!(
+        error_kind(&floats, &scaled(0, &[1.0; 3])),
+        "convert_positions"
+    );
     let table = Conversion::table(DType::I8, DType::F32, 0, 1, |_, x| x).unwrap();
-    assert_eq!(of(&plan, &table), "convert_source");
+    assert_eq!(error_kind(&plan, &table), "convert_source");
     let table = Conversion::table(DType::U16, DType::F32, 0, 1, |_, x| x);
     assert_eq!(kind(&table.unwrap_err()), "convert_table");
-    let converted = plan.converted(&plain).unwrap();
-    assert_eq!(of(&converted, &plain), "convert_operation");
+    let converted = plan.converted(&to_f32).unwrap();
+    assert_eq!(error_kind(&converted, &to_f32), "convert_operation");
     let add = ScatterOptions {
         combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
     let scatter = Plan::tensor_scatter_nd(&[4], &[2, 1], &[2], add, DType::U8).unwrap();
-    let error = scatter.converted(&plain).unwrap_err();
+    let error = scatter.converted(&to_f32).unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("tensor_scatter_nd does not convert: slices"),
         "{text}"
     );
     let update = Plan::slice_update(&[4], &slice![..2], &[2], DType::U8).unwrap();
-    assert_eq!(of(&update, &plain), "convert_operation");
+    assert_eq!(error_kind(&update, &to_f32), "convert_operation");
     let place = View::new(&[4, 3]).unwrap();
     assert_eq!(
         kind(&converted.written_to(&place).unwrap_err()),
@@ -252,14 +268,14 @@ fn wrong_conversions_are_refused() {
     );
 
     let backend = Backend::cpu();
-    let wrong = backend
+    let error = backend
         .run::<u8>(&converted, &[(&[0u8; 12]).into()])
         .unwrap_err();
-    assert_eq!(kind(&wrong), "dtype_mismatch");
-    let short = backend.run::<f32>(&converted, &[(&[0u8; 11]).into()]);
-    assert!(matches!(short, Err(Error::Length { .. })), "{short:?}");
+    assert_eq!(kind(&error), "dtype_mismatch");
+    let outcome = backend.run::<f32>(&converted, &[(&[0u8; 11]).into()]);
+    assert!(matches!(outcome, Err(Error::Length { .. })), "{outcome:?}");
     let gather = Plan::gather(&[4], &[2], GatherOptions::default(), DType::U8).unwrap();
-    let gather = gather.converted(&plain).unwrap();
+    let gather = gather.converted(&to_f32).unwrap();
     let tensor = backend.upload((&[1u8; 4], &[4])).unwrap();
     assert!(run_tensors(&gather, &[&tensor]).is_err());
     let part = gather
@@ -275,13 +291,13 @@ fn wrong_conversions_are_refused() {
 }
 
 /// Tests every pair of types by both rules, to the nearest and `astype`, and with scale and bias, against NumPy and
-/// exact fractions. GPUs run the conversions that shaders support and reject the others.
+/// exact fractions. GPUs run the conversions that shaders support and reject the other conversions.
 #[test]
 fn numbers_of_any_width() {
     const CONVERSION_SHADERS: [&str; 7] = [
         "uint8", "int8", "uint16", "int16", "float16", "bfloat16", "float32",
     ];
-    let mut refused = 0;
+    let mut refusals = 0;
     for case in parse(include_str!("vectors/numbers.jsonl")) {
         let case = case.unwrap();
         let call = Call::of(&case).unwrap();
@@ -305,7 +321,7 @@ fn numbers_of_any_width() {
                             "{from} to {to}: {error}"
                         );
                         assert!(error.contains("run it on the CPU"), "{error}");
-                        refused += 1;
+                        refusals += 1;
                     }
                     _ => assert!(
                         on_gpu || device.backend.is_cpu(),
@@ -323,7 +339,7 @@ fn numbers_of_any_width() {
             }
         }
     }
-    assert!(refused > 0 || devices().iter().all(|device| device.backend.is_cpu()));
+    assert!(refusals > 0 || devices().iter().all(|device| device.backend.is_cpu()));
 }
 
 /// On a backend with a fallback, the CPU converts the types that the shaders do not convert.
@@ -340,8 +356,8 @@ fn conversions_that_shaders_lack_fall_back() {
     }
 }
 
-/// Tests scales with more positions than the CPU converts together, along every axis of a transposed view, and with one
-/// position.
+/// Tests scales along every axis of a transposed view, with more positions than the CPU converts together. The bias has
+/// one position.
 #[test]
 fn floats_scale_along_the_axis_of_the_source() {
     let shape = [3, 40, 300];
@@ -369,7 +385,7 @@ fn floats_scale_along_the_axis_of_the_source() {
     }
 }
 
-/// Boxes of a source without elements are zeros, whatever the tables are.
+/// Boxes of a source without elements are zeros, whatever scale and bias are.
 #[test]
 fn a_source_without_elements_looks_nothing_up() {
     let options = CropOptions {
@@ -395,7 +411,7 @@ fn a_source_without_elements_looks_nothing_up() {
 /// Tests rows that are so long that an invocation of a GPU writes several groups of words.
 #[cfg(feature = "gpu")]
 #[test]
-fn long_conversions_on_what_passes_for_a_gpu() {
+fn long_conversions_as_on_a_hardware_gpu() {
     use crate::harness::gpu::{candidates, request_device};
     let [rows, columns] = [1100, 4099];
     let source: Vec<u8> = (0..rows * columns)
@@ -403,10 +419,10 @@ fn long_conversions_on_what_passes_for_a_gpu() {
         .collect();
     let view = View::new(&[rows, columns]).unwrap();
     let view = view.slice(&slice![.., 1..]).unwrap();
-    let half = Conversion::scaled(DType::F32, 0, &[0.5], &[1.0]);
+    let scaled = Conversion::scaled(DType::F32, 0, &[0.5], &[1.0]);
     let plan = Plan::contiguous(&view, DType::U8)
         .unwrap()
-        .converted(&half)
+        .converted(&scaled)
         .unwrap();
     let selected = source.chunks(columns).flat_map(|row| &row[1..]);
     let expected: Vec<f32> = selected.map(|&x| f32::from(x) * 0.5 + 1.0).collect();

@@ -111,8 +111,8 @@ fn gathers_that_are_written_in_parts() {
     }
 }
 
-/// Rows are longer than the part of a thread. The out-of-range row is counted once, although several threads can write
-/// it.
+/// Rows are longer than the part that one thread writes. The out-of-range row is counted once, although several threads
+/// can write it.
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
@@ -128,7 +128,8 @@ fn rows_that_are_cut_between_parts_count_once() {
     assert!(dest[2 * width..] == source[..width]);
 }
 
-/// The gathered slices of views are larger than the part of a thread, so each slice is cut in the middle of its loops.
+/// The gathered slices of views are larger than the part that one thread writes, so each slice is cut in the middle of
+/// its loops.
 #[test]
 fn slices_of_views_that_are_cut_between_parts() {
     let view = |shape: &[usize]| View::new(shape).unwrap();
@@ -292,7 +293,7 @@ fn large_transposed_arrays() {
     }
 }
 
-/// Tests all depths of tuples, with and without batches. The CPU path has its own loops for some of them.
+/// Tests all depths of tuples, with and without batches. The CPU path has its own loops for some depths.
 #[test]
 fn every_depth() {
     let params = [3, 4, 5, 2, 3];
@@ -313,7 +314,7 @@ fn every_depth() {
 
 #[test]
 fn explanations_name_the_loop() {
-    let line = |shape: &[usize], spec: &str, dtype| {
+    let explain = |shape: &[usize], spec: &str, dtype| {
         let spec: SliceSpec = spec.parse().unwrap();
         let plan = Plan::slice(shape, &spec, dtype).unwrap();
         Backend::cpu().explain(&plan)
@@ -339,7 +340,7 @@ fn explanations_name_the_loop() {
             "pieces of 4 bytes by fixed moves",
         ),
     ] {
-        let line = line(shape, spec, dtype);
+        let line = explain(shape, spec, dtype);
         assert!(line.ends_with(expected), "{line}, not {expected}");
     }
     // Not all processors have byte shuffles.
@@ -348,7 +349,7 @@ fn explanations_name_the_loop() {
         (&[64, 30, 3], ":, ::-1", DType::U8, 3),
         (&[64, 30, 3], "..., ::-1", DType::U8, 1),
     ] {
-        let line = line(shape, spec, dtype);
+        let line = explain(shape, spec, dtype);
         let shuffled = line.ends_with(" by byte shuffles");
         let copied = line.ends_with(" by fixed moves");
         let pieces = line.contains(&format!("pieces of {bytes} byte"));

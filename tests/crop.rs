@@ -1,4 +1,4 @@
-//! Compares `crop` on every device with the reference.
+//! Compares `crop` on every device with the reference. An item is a position along the first dimension of the source.
 
 use crate::harness::{boxes_of, check_crop, kind};
 use wgslice::{
@@ -22,7 +22,7 @@ struct CropArguments<'a> {
 }
 
 impl CropArguments<'_> {
-    /// Checks the crop under the policy clamp, and under the policy zero or the policy error, as `number` chooses.
+    /// Checks the crop under the policy `Clamp`, and under the policy `Ignore` or `Error`, as `number` chooses.
     #[track_caller]
     fn check(&self, number: usize) {
         let dims = self.sizes.len();
@@ -32,10 +32,10 @@ impl CropArguments<'_> {
         };
         let mut tuples = Vec::new();
         for n in 0..count {
-            let own = n * dims..(n + 1) * dims;
+            let range = n * dims..(n + 1) * dims;
             tuples.extend(self.box_indices.iter().map(|items| items[n]));
-            tuples.extend(&self.begins[own.clone()]);
-            let flips = self.flips.iter().flat_map(|flips| &flips[own.clone()]);
+            tuples.extend(&self.begins[range.clone()]);
+            let flips = self.flips.iter().flat_map(|flips| &flips[range.clone()]);
             tuples.extend(flips.map(|&flip| i64::from(flip)));
         }
         let flips = usize::from(self.flips.is_some());
@@ -89,7 +89,7 @@ fn begins_around_every_edge() {
         .flat_map(|y| (-3..=5).map(move |x| [y, x]))
         .collect();
     let items = (0..begins.len() as i64).map(|n| n % 3 % 2);
-    let given = CropArguments {
+    let arguments = CropArguments {
         shape: &[2, 6, 5, 3],
         sizes: &[4, 3],
         begins: begins.concat(),
@@ -98,20 +98,20 @@ fn begins_around_every_edge() {
         ..CropArguments::default()
     };
     for number in 0..5 {
-        given.check(number);
+        arguments.check(number);
     }
 }
 
 /// Tests uncropped dimensions of few and of many bytes, which different kernels move.
 #[test]
-fn every_size_of_what_is_kept() {
-    for (number, rest) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
+fn every_size_of_uncropped_dimensions() {
+    for (number, uncropped) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
         .into_iter()
         .enumerate()
     {
         for turn in 0..3 {
             CropArguments {
-                shape: &[4, 5, 9, rest],
+                shape: &[4, 5, 9, uncropped],
                 sizes: &[3, 8],
                 begins: vec![0, 0, 2, 1, -1, 1, 1, 3],
                 flips: make_flips(4, 2),
@@ -210,43 +210,43 @@ fn views_are_not_copied() {
 
 #[test]
 fn nothing_to_read_or_to_write() {
-    let given = CropArguments {
+    let arguments = CropArguments {
         shape: &[2, 0, 3],
         sizes: &[2],
         begins: vec![0, -1],
         ..CropArguments::default()
     };
     for number in 0..5 {
-        given.check(number);
+        arguments.check(number);
         let sizes = &[0];
         CropArguments {
             sizes,
-            ..given.clone()
+            ..arguments.clone()
         }
         .check(number);
         let shape = &[2, 4, 0];
         CropArguments {
             shape,
-            ..given.clone()
+            ..arguments.clone()
         }
         .check(number);
         // The boxes have no item to read from.
         CropArguments {
             shape: &[0, 4, 3],
             box_indices: Some(vec![0, 1]),
-            ..given.clone()
+            ..arguments.clone()
         }
         .check(number);
         CropArguments {
             box_indices: Some(Vec::new()),
             begins: Vec::new(),
-            ..given.clone()
+            ..arguments.clone()
         }
         .check(number);
     }
 }
 
-/// Tests results of more bytes than one thread writes. The parts of threads begin and end within lines.
+/// Tests results of more bytes than one thread writes. The parts of threads begin and end within rows.
 #[test]
 fn large_results() {
     for (number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
@@ -261,7 +261,7 @@ fn large_results() {
     }
 }
 
-/// A plan can have any number of boxes. Explaining the plan needs no memory for them.
+/// A plan can have any number of boxes. Explaining the plan needs no memory for the boxes.
 #[test]
 fn more_boxes_than_memory_can_be_explained() {
     let boxes = Boxes::of_tuples(&[1 << 48, 2], true, false);
@@ -298,23 +298,41 @@ fn boxes_that_are_larger_than_any_array() {
 
 #[test]
 fn shapes_that_do_not_match_are_errors() {
-    let told = |count| Boxes::of_tuples(&[count, 2], true, false);
-    let own = |count| Boxes::new(&[count, 1]);
-    let none = Boxes::of_tuples(&[1, 1], true, false);
+    let with_items = |count| Boxes::of_tuples(&[count, 2], true, false);
+    let without_items = |count| Boxes::new(&[count, 1]);
+    let one_box = Boxes::of_tuples(&[1, 1], true, false);
     for (x, boxes, sizes, strides, tag) in [
-        (&[][..], none, &[][..], &[][..], "crop_rank"),
-        (&[3], told(1), &[2], &[], "crop_rank"),
-        (&[3, 4], told(1), &[2], &[1, 1], "crop_strides"),
-        (&[3, 4], own(2), &[2], &[], "crop_items"),
-        (&[3, 4], own(3), &[2], &[0], "stride_zero"),
-        (&[3, 4], own(3), &[5], &[], "crop_box_size"),
-        (&[3, 4], own(3), &[2], &[isize::MIN], "crop_box_size"),
-        (&[3, 4], own(3), &[2, 2], &[], "crop_shape"),
-        (&[3, 4], told(3).of_items(&[3]), &[2], &[], "crop_shape"),
-        (&[3, 4], own(3).of_items(&[2]), &[2], &[], "crop_shape"),
+        (&[][..], one_box, &[][..], &[][..], "crop_rank"),
+        (&[3], with_items(1), &[2], &[], "crop_rank"),
+        (&[3, 4], with_items(1), &[2], &[1, 1], "crop_strides"),
+        (&[3, 4], without_items(2), &[2], &[], "crop_items"),
+        (&[3, 4], without_items(3), &[2], &[0], "stride_zero"),
+        (&[3, 4], without_items(3), &[5], &[], "crop_box_size"),
         (
             &[3, 4],
-            own(3).of_items((&[3], DType::I64)),
+            without_items(3),
+            &[2],
+            &[isize::MIN],
+            "crop_box_size",
+        ),
+        (&[3, 4], without_items(3), &[2, 2], &[], "crop_shape"),
+        (
+            &[3, 4],
+            with_items(3).of_items(&[3]),
+            &[2],
+            &[],
+            "crop_shape",
+        ),
+        (
+            &[3, 4],
+            without_items(3).of_items(&[2]),
+            &[2],
+            &[],
+            "crop_shape",
+        ),
+        (
+            &[3, 4],
+            without_items(3).of_items((&[3], DType::I64)),
             &[2],
             &[],
             "dtype_mismatch",
@@ -347,23 +365,23 @@ fn arguments_that_do_not_match_are_errors() {
         sizes: vec![2],
         ..CropOptions::default()
     };
-    let said = |error: Error, argument: &str, needed: &str| {
+    let check_error = |error: Error, argument: &str, needed: &str| {
         let text = error.to_string();
         assert_eq!(kind(&error), "crop_shape", "{text}");
         assert!(text.contains(argument) && text.contains(needed), "{text}");
     };
-    let flat = upload(&[0, 1, 2], &[3]);
-    let error = x.crop(Boxes::new(&flat), &options).unwrap_err();
-    said(error, "begins", "[3,1]");
+    let flat_begins = upload(&[0, 1, 2], &[3]);
+    let error = x.crop(Boxes::new(&flat_begins), &options).unwrap_err();
+    check_error(error, "begins", "[3,1]");
     let error = x
         .crop(Boxes::new(&begins).of_items(&begins), &options)
         .unwrap_err();
-    said(error, "box_indices", "[3]");
+    check_error(error, "box_indices", "[3]");
     let mask = backend.upload((&[true; 3], &[3])).unwrap();
     let error = x
         .crop(Boxes::new(&begins).flipped(&mask), &options)
         .unwrap_err();
-    said(error, "flips", "[3,1]");
+    check_error(error, "flips", "[3,1]");
     let error = x
         .crop(Boxes::new(&begins).flipped(&begins), &options)
         .unwrap_err();
@@ -371,16 +389,16 @@ fn arguments_that_do_not_match_are_errors() {
         error.to_string().starts_with("flips is i32, but"),
         "{error}"
     );
-    let wide = backend.upload((&[0i64, 1, 2], &[3])).unwrap();
+    let wide_items = backend.upload((&[0i64, 1, 2], &[3])).unwrap();
     let error = x
-        .crop(Boxes::new(&begins).of_items(&wide), &options)
+        .crop(Boxes::new(&begins).of_items(&wide_items), &options)
         .unwrap_err();
     assert!(
         error.to_string().starts_with("box_indices is i64, but"),
         "{error}"
     );
     let floats = backend.upload((&[0.0f32; 3], &[3, 1])).unwrap();
-    for items in [None, Some(&flat)] {
+    for items in [None, Some(&flat_begins)] {
         let error = x
             .crop(boxes_of(&floats, items, None), &options)
             .unwrap_err();
@@ -415,7 +433,7 @@ fn an_error_names_the_first_box_outside() {
     );
 }
 
-/// `into_result` makes a report into the error that the crop returns under `OutOfRange::Error`.
+/// `into_result` turns a report into the error that the crop returns under `OutOfRange::Error`.
 #[test]
 fn a_report_becomes_the_error_of_the_crop() {
     let error = |out_of_range| {
@@ -442,9 +460,9 @@ fn boxes_without_coordinates_or_elements() {
     let x = (&x[..], &[1 << 40, 0][..]);
     let begins = (&begins[..], &[1 << 40, 0][..]);
     let options = CropOptions::default();
-    let (made, report) = Backend::cpu()
+    let (cropped, report) = Backend::cpu()
         .crop(x, Boxes::new(begins), &options)
         .unwrap();
-    assert_eq!(made.shape, [1 << 40, 0]);
+    assert_eq!(cropped.shape, [1 << 40, 0]);
     assert_eq!(report.out_of_range, 0);
 }

@@ -1,5 +1,5 @@
 //! Runs the shapes and arguments of every golden vector on every device of the harness. Among these are devices with
-//! WebGPU's default limits, with limits so low that most plans are cut into windows, and with tensors of several
+//! WebGPU's default limits, with limits so low that most plans need several dispatches, and with tensors of several
 //! buffers.
 //!
 //! The harness compares results with the reference, which agrees with TensorFlow on these vectors, as `golden` checks.
@@ -10,7 +10,7 @@ use crate::harness::{check_case, devices, print_cases, with_strict_one_in};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
 
-/// Strict devices run one of this many vectors, or all under `WGSLICE_TEST_ALL=1`.
+/// Strict devices run one in this many vectors, or all under `WGSLICE_TEST_ALL=1`.
 const STRICT_SHARE: u64 = 10;
 
 #[test]
@@ -98,8 +98,8 @@ fn every_scatter_of_floats_on_every_device() {
         let mut drawn = &[][..];
         with_strict_one_in(STRICT_SHARE, || drawn = devices());
         for device in drawn {
-            let same = check(&case, &call, &device.backend, &variant);
-            same.unwrap_or_else(|problem| {
+            let outcome = check(&case, &call, &device.backend, &variant);
+            outcome.unwrap_or_else(|problem| {
                 panic!("line {}, {}: {variant}: {problem}", case.line, device.name)
             });
         }

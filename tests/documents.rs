@@ -13,7 +13,8 @@ fn read_document(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// Adds all files below `folder` with one of these endings to `found`, except in folders of built or downloaded files.
+/// Adds all files below `folder` with one of these endings to `found`, except in hidden folders and in folders of built
+/// or downloaded files.
 fn add_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -28,7 +29,7 @@ fn add_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the Markdown of a source file: the text of its doc comments, with an empty line for each other line.
+/// Returns the Markdown of a source file: the text of its doc comments, and an empty line in place of each other line.
 fn doc_comments(source: &str) -> String {
     let text = |line: &str| {
         let line = line.trim_start();
@@ -42,69 +43,69 @@ fn doc_comments(source: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns the marker that makes a line an item of a list, a heading or a quotation.
+/// Returns the marker that makes a line an item of a list, a heading or a quotation, or `None` for other lines.
 fn block_marker(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
     let number = first.strip_suffix(['.', ')']).unwrap_or_default();
-    let ordered =
+    let is_numbered =
         !number.is_empty() && number.len() < 10 && number.bytes().all(|b| b.is_ascii_digit());
-    let heading = (1..=6).contains(&first.len()) && first.bytes().all(|byte| byte == b'#');
-    let other = matches!(first, "-" | "*" | "+" | ">") && !rest.is_empty();
-    (ordered || heading || other).then_some(first)
+    let is_heading = (1..=6).contains(&first.len()) && first.bytes().all(|byte| byte == b'#');
+    let is_bullet_or_quotation = matches!(first, "-" | "*" | "+" | ">") && !rest.is_empty();
+    (is_numbered || is_heading || is_bullet_or_quotation).then_some(first)
 }
 
 /// Returns the lines in the middle of a paragraph that Markdown mistakes for items, headings or quotations, numbered
 /// from 1.
 fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
-    let (mut broken, mut fenced) = (Vec::new(), false);
+    let (mut broken, mut in_fence) = (Vec::new(), false);
     // The previous line of the same paragraph, and whether the paragraph began as a list.
-    let (mut before, mut list) = (None::<&str>, false);
+    let (mut previous, mut in_list) = (None::<&str>, false);
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-            before = None;
+            in_fence = !in_fence;
+            previous = None;
             continue;
         }
-        if fenced || line.trim().is_empty() {
-            before = None;
+        if in_fence || line.trim().is_empty() {
+            previous = None;
             continue;
         }
-        let Some(last) = before.replace(line) else {
+        let Some(last) = previous.replace(line) else {
             // A paragraph that is indented belongs to an item.
-            list = block_marker(line).is_some() || line.starts_with(' ');
+            in_list = block_marker(line).is_some() || line.starts_with(' ');
             continue;
         };
-        let Some(found) = block_marker(line) else {
+        let Some(marker) = block_marker(line) else {
             continue;
         };
-        let ordered = found.starts_with(|c: char| c.is_ascii_digit());
+        let is_numbered = marker.starts_with(|c: char| c.is_ascii_digit());
         // A list can follow the line that introduces it, and an item can follow the previous item.
-        let announced = last.trim_end().ends_with(':') || last.starts_with('#');
-        let wanted = match (list, ordered) {
-            (false, _) => announced,
+        let is_introduced = last.trim_end().ends_with(':') || last.starts_with('#');
+        let is_allowed = match (in_list, is_numbered) {
+            (false, _) => is_introduced,
             (true, false) => true,
-            (true, true) => announced || is_next_number(text, number, line, found),
+            (true, true) => is_introduced || is_next_number(text, number, line, marker),
         };
-        match wanted {
-            true => list = true,
+        match is_allowed {
+            true => in_list = true,
             false => broken.push((number, line)),
         }
     }
     broken
 }
 
-/// Returns whether a numbered line follows an item with the previous number, or is the first of its list.
-fn is_next_number(text: &str, number: usize, line: &str, found: &str) -> bool {
+/// Returns whether the last numbered line before this line, with the same indentation, has the previous number.
+fn is_next_number(text: &str, number: usize, line: &str, line_marker: &str) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let value = |marker: &str| marker[..marker.len() - 1].parse::<u64>().ok();
     let items = text.lines().take(number - 1);
-    let before = items
-        .filter(|before| indent(before) == indent(line))
+    let previous = items
+        .filter(|previous| indent(previous) == indent(line))
         .filter_map(block_marker)
         .filter_map(value)
         .last();
-    before.map(|before| before + 1) == value(found)
+    previous.map(|previous| previous + 1) == value(line_marker)
 }
 
 #[test]
@@ -154,16 +155,16 @@ const FIRST_COMMAND: &str =
 
 /// Returns the lines of code blocks that are longer than 88 columns, numbered from 1.
 fn wide_code(text: &str) -> Vec<(usize, &str)> {
-    let mut fenced = false;
-    let mut wide = Vec::new();
+    let mut in_fence = false;
+    let mut wide_lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if fenced && line.chars().count() > 88 {
-            wide.push((number, line));
+            in_fence = !in_fence;
+        } else if in_fence && line.chars().count() > 88 {
+            wide_lines.push((number, line));
         }
     }
-    wide
+    wide_lines
 }
 
 /// A page on GitHub shows 88 columns of code without scrolling.
@@ -176,21 +177,21 @@ fn code_of_the_readme_fits_a_page() {
         read_document("tests/scripts/checks.sh")
             .contains(FIRST_COMMAND.split(" -o ").next().unwrap())
     );
-    let mut wide = wide_code(&readme);
-    wide.retain(|&(_, line)| line != FIRST_COMMAND);
+    let mut wide_lines = wide_code(&readme);
+    wide_lines.retain(|&(_, line)| line != FIRST_COMMAND);
     assert!(
-        wide.is_empty(),
-        "README has code beyond 88 columns: {wide:?}"
+        wide_lines.is_empty(),
+        "README has code beyond 88 columns: {wide_lines:?}"
     );
 }
 
-/// Returns the words of a document, without blocks of code, tables and the addresses of links.
+/// Counts the words of a document, without blocks of code, tables and the addresses of links.
 fn word_count(text: &str) -> usize {
-    let mut fenced = false;
+    let mut in_fence = false;
     let prose = text.lines().filter(|line| {
         let fence = line.starts_with("```");
-        fenced ^= fence;
-        !(fenced || fence || line.starts_with('|'))
+        in_fence ^= fence;
+        !(in_fence || fence || line.starts_with('|'))
     });
     let prose: Vec<&str> = prose.collect();
     let prose = prose.join(" ");
@@ -205,8 +206,8 @@ fn word_count(text: &str) -> usize {
 
 #[test]
 fn the_readme_is_short() {
-    let counted = word_count(&read_document("README.md"));
-    assert!(counted <= 650, "{counted} words");
+    let count = word_count(&read_document("README.md"));
+    assert!(count <= 650, "{count} words");
     let text = "# One\n\n[two three](docs/a b.md), `four`\n```\nno\n```\n| no |\n- five";
     assert_eq!(word_count(text), 5);
 }
@@ -226,15 +227,15 @@ fn the_count_of_faults_is_in_one_document() {
     let (_, rest) = testing.split_once("<!-- mutants -->\n").unwrap();
     let (counts, _) = rest.split_once("<!-- end of mutants -->\n").unwrap();
     let words: Vec<&str> = counts.split(' ').collect();
-    let [noticed, made] = [words[0], words[2]].map(|word| word.parse::<usize>().unwrap());
+    let [noticed, total] = [words[0], words[2]].map(|word| word.parse::<usize>().unwrap());
     assert_eq!([words[1], words[3]], ["of", "faults"]);
-    assert!(noticed <= made, "{counts}");
+    assert!(noticed <= total, "{counts}");
     let mut documents = Vec::new();
     add_files(root(), &[".md"], &mut documents);
     let text = documents
         .iter()
         .map(|path| fs::read_to_string(path).unwrap());
-    let mentions = text.map(|text| text.matches(&format!("of {made} ")).count());
+    let mentions = text.map(|text| text.matches(&format!("of {total} ")).count());
     assert_eq!(mentions.sum::<usize>(), 1);
 }
 
@@ -247,11 +248,11 @@ fn counts_of_golden_vectors_are_those_of_the_files() {
         let count = rest.split(' ').next()?.replace(',', "").parse().ok()?;
         Some((format!("{file}.jsonl"), count))
     });
-    let counted: Vec<(String, usize)> = rows.collect();
-    let mut present = Vec::new();
-    add_files(&root().join("tests/vectors"), &[".jsonl"], &mut present);
-    assert_eq!(counted.len(), present.len(), "{counted:?}");
-    for (file, count) in counted {
+    let listed_counts: Vec<(String, usize)> = rows.collect();
+    let mut files = Vec::new();
+    add_files(&root().join("tests/vectors"), &[".jsonl"], &mut files);
+    assert_eq!(listed_counts.len(), files.len(), "{listed_counts:?}");
+    for (file, count) in listed_counts {
         let cases = read_document(&format!("tests/vectors/{file}"));
         assert_eq!(cases.lines().count(), count, "{file}");
     }
@@ -273,20 +274,23 @@ fn ratios_of_row(row: &str) -> Vec<f64> {
 #[test]
 fn speed_in_the_readme_is_that_of_the_table() {
     let readme = read_document("README.md");
-    let new = ratios_of_row("EPYC-17, new output");
-    let slower = new.iter().filter(|&&ratio| ratio < 1.0).count();
-    let most = new
+    let output_ratios = ratios_of_row("EPYC-17, new output");
+    let slower = output_ratios.iter().filter(|&&ratio| ratio < 1.0).count();
+    let largest = output_ratios
         .iter()
-        .fold(1.0, |most: f64, ratio| most.max(1.0 / ratio));
+        .fold(1.0, |largest: f64, ratio| largest.max(1.0 / ratio));
     let words = readme.split_whitespace().collect::<Vec<_>>().join(" ");
     let claim = format!(
-        "on {slower} of the {} workloads, by up to {most:.1} times",
-        new.len()
+        "on {slower} of the {} workloads, by up to {largest:.1} times",
+        output_ratios.len()
     );
     assert!(words.contains(&claim), "README lacks: {claim}");
-    let tensors = ratios_of_row("EPYC-17, new tensor");
-    assert!(tensors.iter().all(|&ratio| ratio > 1.0), "{tensors:?}");
-    let claim = format!("the fastest on all {} workloads", tensors.len());
+    let tensor_ratios = ratios_of_row("EPYC-17, new tensor");
+    assert!(
+        tensor_ratios.iter().all(|&ratio| ratio > 1.0),
+        "{tensor_ratios:?}"
+    );
+    let claim = format!("the fastest on all {} workloads", tensor_ratios.len());
     assert!(words.contains(&claim), "README lacks: {claim}");
 }
 
@@ -312,13 +316,22 @@ const SEARCH_WORDS: [(&str, &[&str]); 18] = [
     ("index_put", &["index_update", "tensor_scatter_nd"]),
 ];
 
-/// Returns the name of the method that a line of source declares, and the attribute before it if this is an alias.
-fn declared_method<'s>(before: &'s str, line: &'s str) -> Option<(&'s str, Option<&'s str>)> {
+/// Returns the name of the method that a line of source declares, and the line before it if that is an attribute with
+/// an alias. Returns `None` if the line declares no method.
+fn declared_method<'s>(
+    previous_line: &'s str,
+    line: &'s str,
+) -> Option<(&'s str, Option<&'s str>)> {
     let line = line.trim_start();
     let rest = line.strip_prefix("pub fn ").or(line.strip_prefix("fn "))?;
     let name = rest.split(['(', '<']).next()?;
-    let before = before.trim_start();
-    Some((name, before.starts_with("#[doc(alias").then_some(before)))
+    let previous_line = previous_line.trim_start();
+    Some((
+        name,
+        previous_line
+            .starts_with("#[doc(alias")
+            .then_some(previous_line),
+    ))
 }
 
 #[test]
@@ -402,7 +415,7 @@ fn the_page_on_releases_names_the_crates_in_order() {
             assert!(!published.contains(&name), "{name}");
             continue;
         }
-        let place = published.iter().position(|of| *of == name);
+        let place = published.iter().position(|crate_name| *crate_name == name);
         let place = place.unwrap_or_else(|| panic!("{name} is neither published nor kept back"));
         found += 1;
         let mut heading = "";

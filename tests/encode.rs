@@ -42,8 +42,8 @@ fn plans_with_indices_are_refused_without_them() {
             let encoded = gpu.encode(&mut encoder, plan, &[source.slice(..)], &[dest.slice(..)]);
             let mut pass = encoder.begin_compute_pass(&Default::default());
             let in_pass = gpu.encode(&mut pass, plan, &[source.slice(..)], &[dest.slice(..)]);
-            for refused in [encoded, in_pass] {
-                let error = refused.unwrap_err().to_string();
+            for outcome in [encoded, in_pass] {
+                let error = outcome.unwrap_err().to_string();
                 assert!(
                     error.contains("the number of inputs must be 2, but the call has 1"),
                     "{plan}: {error}"
@@ -79,22 +79,22 @@ fn buffers_that_do_not_fit_are_named() {
                 .unwrap_err()
                 .to_string()
         };
-        let all = |buffer: &'static str, text: String, says: &str| {
-            assert!(text.contains(buffer) && text.contains(says), "{text}");
+        let check_error = |buffer: &'static str, text: String, detail: &str| {
+            assert!(text.contains(buffer) && text.contains(detail), "{text}");
         };
-        all(
+        check_error(
             "source",
             encode(short.slice(..), good.slice(..)),
             "252 bytes",
         );
-        all("dest", encode(good.slice(..), short.slice(..)), "needs 256");
-        all(
+        check_error("dest", encode(good.slice(..), short.slice(..)), "needs 256");
+        check_error(
             "source",
             encode(good.slice(..), good.slice(..)),
             "copy the result back",
         );
-        all("source", encode(copy.slice(..), good.slice(..)), "STORAGE");
-        all(
+        check_error("source", encode(copy.slice(..), good.slice(..)), "STORAGE");
+        check_error(
             "dest",
             encode(good.slice(..), other.slice(260..)),
             "has 252 bytes",
@@ -173,8 +173,8 @@ fn every_offset_of_the_callers_buffers() {
                 gpu.queue().submit([encoder.finish()]);
                 let bytes = read_buffer(gpu, &dest);
                 assert!(bytes[to..to + 160] == expected, "{from} {to} {dtype}");
-                let around = bytes[..to].iter().chain(&bytes[to + 160..]);
-                assert!(around.copied().all(|byte| byte == 9), "{from} {to} {dtype}");
+                let guards = bytes[..to].iter().chain(&bytes[to + 160..]);
+                assert!(guards.copied().all(|byte| byte == 9), "{from} {to} {dtype}");
             }
         }
     }
@@ -288,7 +288,7 @@ fn recording_again_allocates_nothing() {
             let tuples = tuples.slice(..);
             let round = |slices, gathers| {
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
-                let before = allocations().unwrap();
+                let old_count = allocations().unwrap();
                 for _ in 0..slices {
                     gpu.encode(&mut encoder, &slice, &[source], &[dest])
                         .unwrap();
@@ -299,7 +299,7 @@ fn recording_again_allocates_nothing() {
                     gpu.encode(&mut encoder, &gather, &[source, tuples], &[dest])
                         .unwrap();
                 }
-                let allocated = allocations().unwrap() - before;
+                let allocated = allocations().unwrap() - old_count;
                 gpu.queue().submit([encoder.finish()]);
                 let wait = wgpu::PollType::wait_indefinitely();
                 gpu.device().poll(wait).unwrap();
@@ -349,26 +349,26 @@ fn a_report_without_the_tuple() {
     }
 }
 
-/// Moves rows within one buffer, as a cache does, in an encoder and in a pass. The rows begin at any byte of a word. If
-/// the rows overlap, the error contains both ranges and nothing is recorded.
+/// Moves rows within one buffer, as in a KV cache, in an encoder and in a pass. The rows begin at any byte of a word.
+/// If the rows overlap, the error contains both ranges and nothing is recorded.
 #[test]
 fn rows_move_within_one_buffer() {
     use wgpu::{BufferUsages, util::DeviceExt};
     for gpu in gpu_devices() {
-        let moves = |from: usize, to: usize| {
+        let move_plan = |from: usize, to: usize| {
             let place = View::new(&[37, 3])?.slice(&slice![to..to + 5; 1])?;
             Plan::slice(&[37, 3], &slice![from..from + 5; 1], DType::U8)?.written_to(&place)
         };
         let contents: Vec<u8> = (0..112).collect();
-        let copied = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let copy_usage = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         for (number, (from, to)) in [(31, 0), (1, 7), (8, 3)].into_iter().enumerate() {
-            let plan = moves(from, to).unwrap();
+            let plan = move_plan(from, to).unwrap();
             let cache = gpu
                 .device()
                 .create_buffer_init(&wgpu::util::BufferInitDescriptor {
                     label: None,
                     contents: &contents,
-                    usage: BufferUsages::STORAGE | copied,
+                    usage: BufferUsages::STORAGE | copy_usage,
                 });
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             let (inputs, outputs) = ([cache.slice(..)], [cache.slice(..)]);
@@ -378,7 +378,7 @@ fn rows_move_within_one_buffer() {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 gpu.encode(&mut pass, &plan, &inputs, &outputs).unwrap();
             }
-            let overlaps = moves(10, 14).unwrap();
+            let overlaps = move_plan(10, 14).unwrap();
             let error = gpu
                 .encode(&mut encoder, &overlaps, &inputs, &outputs)
                 .unwrap_err();
@@ -391,10 +391,10 @@ fn rows_move_within_one_buffer() {
             let mut expected = contents.clone();
             expected.copy_within(3 * from..3 * (from + 5), 3 * to);
             assert_eq!(read_buffer(gpu, &cache), expected, "{from} to {to}");
-            let said = gpu.explain(&plan);
+            let explanation = gpu.explain(&plan);
             assert!(
-                said.ends_with("15 bytes go through scratch memory first"),
-                "{said}"
+                explanation.ends_with("15 bytes go through scratch memory first"),
+                "{explanation}"
             );
         }
     }
@@ -442,8 +442,9 @@ fn every_task_that_awaits_a_report_is_woken() {
     }
 }
 
-/// Records a search in a mask at any byte of a buffer, a gather by its positions and an update by the mask, in one
-/// encoder or one pass, without reading back in between. The bytes around the results stay unchanged.
+/// In one encoder or one pass, records a search in a mask that begins at byte 3 of its buffer, a gather by the same
+/// mask, and an update by a copy of the mask. Nothing is read back in between, and the bytes around the results stay
+/// unchanged.
 #[test]
 fn a_mask_selects_without_a_read_back() {
     let length = 700;
@@ -460,66 +461,76 @@ fn a_mask_selects_without_a_read_back() {
         if device.limits().max_buffer_size < 1 << 14 {
             continue;
         }
-        let buffer = |bytes: &[u8], more| {
+        let buffer = |bytes: &[u8], extra_usage| {
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
                 size: bytes.len() as u64,
-                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | more,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | extra_usage,
                 mapped_at_creation: false,
             });
             gpu.queue().write_buffer(&buffer, 0, bytes);
             buffer
         };
-        let (copied, no) = (wgpu::BufferUsages::COPY_SRC, wgpu::BufferUsages::empty());
+        let (copy_source, no_usage) = (wgpu::BufferUsages::COPY_SRC, wgpu::BufferUsages::empty());
         let nonzero = Plan::nonzero(&[length], Some(capacity), DType::U32).unwrap();
         let nonzero = nonzero.with_count().unwrap();
         let gather = Plan::boolean_mask(&[length], &[length], 0, Some(capacity), DType::U32);
         let gather = gather.unwrap();
         let update = Plan::masked_update(&[], &[length], &[length], DType::U32).unwrap();
         for in_pass in [false, true] {
-            let around = [&[7; 3][..], &mask, &[7; 1]].concat();
-            let of_mask = buffer(&around, no);
-            let aligned = buffer(&mask, no);
-            let source = buffer(bytemuck::cast_slice(&x), no);
-            let nines = buffer(&[9; 4], no);
-            let rows = buffer(&vec![0x55; 4 * capacity + 8], copied);
-            let count = buffer(&[0x55; 44], copied | wgpu::BufferUsages::INDIRECT);
-            let unread = buffer(&[0; 32], no);
-            let kept = buffer(&vec![0x55; 4 * capacity], copied);
-            let dest = buffer(bytemuck::cast_slice(&x), copied);
-            let of = of_mask.slice(3..3 + length as u64);
+            let padded_mask = [&[7; 3][..], &mask, &[7; 1]].concat();
+            let mask_buffer = buffer(&padded_mask, no_usage);
+            let aligned = buffer(&mask, no_usage);
+            let source = buffer(bytemuck::cast_slice(&x), no_usage);
+            let nines = buffer(&[9; 4], no_usage);
+            let rows = buffer(&vec![0x55; 4 * capacity + 8], copy_source);
+            let count = buffer(&[0x55; 44], copy_source | wgpu::BufferUsages::INDIRECT);
+            let unreadable_count = buffer(&[0; 32], no_usage);
+            let selected = buffer(&vec![0x55; 4 * capacity], copy_source);
+            let dest = buffer(bytemuck::cast_slice(&x), copy_source);
+            let mask_slice = mask_buffer.slice(3..3 + length as u64);
             let to_rows = rows.slice(4..4 + 4 * capacity as u64);
             let to_count = count.slice(4..36);
             let (inputs, outputs) = ([nines.slice(..), aligned.slice(..)], [dest.slice(..)]);
             let mut encoder = device.create_command_encoder(&Default::default());
-            let (number, of_hidden, of_kept) = if in_pass {
+            let (count_report, unreadable_report, gather_report) = if in_pass {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
-                let of_hidden = gpu
-                    .encode(&mut pass, &nonzero, &[of], &[to_rows, unread.slice(..)])
+                let unreadable_report = gpu
+                    .encode(
+                        &mut pass,
+                        &nonzero,
+                        &[mask_slice],
+                        &[to_rows, unreadable_count.slice(..)],
+                    )
                     .unwrap();
-                let number = gpu
-                    .encode(&mut pass, &nonzero, &[of], &[to_rows, to_count])
+                let count_report = gpu
+                    .encode(&mut pass, &nonzero, &[mask_slice], &[to_rows, to_count])
                     .unwrap();
-                let from = [source.slice(..), of];
-                let of_kept = gpu
-                    .encode(&mut pass, &gather, &from, &[kept.slice(..)])
+                let from = [source.slice(..), mask_slice];
+                let gather_report = gpu
+                    .encode(&mut pass, &gather, &from, &[selected.slice(..)])
                     .unwrap();
                 gpu.encode(&mut pass, &update, &inputs, &outputs).unwrap();
-                (number, of_hidden, of_kept)
+                (count_report, unreadable_report, gather_report)
             } else {
-                let of_hidden = gpu
-                    .encode(&mut encoder, &nonzero, &[of], &[to_rows, unread.slice(..)])
+                let unreadable_report = gpu
+                    .encode(
+                        &mut encoder,
+                        &nonzero,
+                        &[mask_slice],
+                        &[to_rows, unreadable_count.slice(..)],
+                    )
                     .unwrap();
-                let number = gpu
-                    .encode(&mut encoder, &nonzero, &[of], &[to_rows, to_count])
+                let count_report = gpu
+                    .encode(&mut encoder, &nonzero, &[mask_slice], &[to_rows, to_count])
                     .unwrap();
-                let from = [source.slice(..), of];
-                let of_kept = gpu
-                    .encode(&mut encoder, &gather, &from, &[kept.slice(..)])
+                let from = [source.slice(..), mask_slice];
+                let gather_report = gpu
+                    .encode(&mut encoder, &gather, &from, &[selected.slice(..)])
                     .unwrap();
                 gpu.encode(&mut encoder, &update, &inputs, &outputs)
                     .unwrap();
-                (number, of_hidden, of_kept)
+                (count_report, unreadable_report, gather_report)
             };
             gpu.queue().submit([encoder.finish()]);
             let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
@@ -528,71 +539,82 @@ fn a_mask_selects_without_a_read_back() {
             let expected = [&[0x5555_5555][..], &expected, &[0x5555_5555]].concat();
             assert_eq!(words(&rows), expected, "{gpu}");
             let number_of = |count: usize| u32::try_from(count).unwrap();
-            let used = number_of(found.len().min(capacity));
-            let all = number_of(found.len());
-            let expected = [0x5555_5555, used.div_ceil(64), 1, 1, used, all, 0, 0, 0];
+            let used_rows = number_of(found.len().min(capacity));
+            let found_rows = number_of(found.len());
+            let expected = [
+                0x5555_5555,
+                used_rows.div_ceil(64),
+                1,
+                1,
+                used_rows,
+                found_rows,
+                0,
+                0,
+                0,
+            ];
             assert_eq!(words(&count)[..9], expected, "{gpu}");
             assert_eq!(words(&count)[9..], [0x5555_5555; 2], "{gpu}");
             let mut expected: Vec<u32> = found.iter().take(capacity).map(|n| n + 1000).collect();
             expected.resize(capacity, 0);
-            assert_eq!(words(&kept), expected, "{gpu}");
+            assert_eq!(words(&selected), expected, "{gpu}");
             let changed = (0..length).map(|n| if mask[n] > 0 { 0x0909_0909 } else { x[n] });
             assert!(words(&dest).into_iter().eq(changed), "{gpu}");
-            for report in [number, of_kept] {
+            for report in [count_report, gather_report] {
                 let report = report.wait().unwrap();
                 assert_eq!(report.found.unwrap(), found.len());
                 assert_eq!(report.out_of_range, 0, "unused rows are not out of range");
             }
-            let error = of_hidden.wait().unwrap_err().to_string();
+            let error = unreadable_report.wait().unwrap_err().to_string();
             assert!(
                 error.contains("count buffer lacks the usage COPY_SRC"),
                 "{error}"
             );
-            // Errors name buffers that do not fit. The buffers of few rows are shorter than the mask.
+            // Errors name buffers that do not fit. With few rows, the buffers are shorter than the mask, so this is not
+            // tested.
             if capacity < 290 {
                 continue;
             }
-            let refused = |mask, rows, count| {
+            let rejection = |mask, rows, count| {
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let refused = gpu.encode(&mut encoder, &nonzero, &[mask], &[rows, count]);
-                refused.unwrap_err().to_string()
+                let outcome = gpu.encode(&mut encoder, &nonzero, &[mask], &[rows, count]);
+                outcome.unwrap_err().to_string()
             };
-            let (good, of_rows, of_count) = (of, to_rows, to_count);
-            for (error, says) in [
+            let (rows_slice, count_slice) = (to_rows, to_count);
+            for (error, message) in [
                 (
-                    refused(of_mask.slice(8..), of_rows, of_count),
+                    rejection(mask_buffer.slice(8..), rows_slice, count_slice),
                     "mask buffer has 696 bytes",
                 ),
                 (
-                    refused(good, rows.slice(12..), of_count),
+                    rejection(mask_slice, rows.slice(12..), count_slice),
                     "rows buffer has 1156 bytes",
                 ),
                 (
-                    refused(good, rows.slice(2..), of_count),
+                    rejection(mask_slice, rows.slice(2..), count_slice),
                     "rows buffer begins in the middle",
                 ),
                 (
-                    refused(good, of_rows, count.slice(16..)),
+                    rejection(mask_slice, rows_slice, count.slice(16..)),
                     "count buffer has 28 bytes",
                 ),
                 (
-                    refused(good, of_rows, count.slice(5..)),
+                    rejection(mask_slice, rows_slice, count.slice(5..)),
                     "count buffer begins in the middle",
                 ),
                 (
-                    refused(rows.slice(..), of_rows, of_count),
+                    rejection(rows.slice(..), rows_slice, count_slice),
                     "mask buffer is also rows",
                 ),
                 (
-                    refused(good, of_rows, rows.slice(..)),
+                    rejection(mask_slice, rows_slice, rows.slice(..)),
                     "rows buffer is also count",
                 ),
             ] {
-                assert!(error.contains(says), "{says}: {error}");
+                assert!(error.contains(message), "{message}: {error}");
             }
         }
     }
-    let other = Plan::nonzero(&[1; 31], None, DType::I64).unwrap();
+    let many_axes = Plan::nonzero(&[1; 31], None, DType::I64).unwrap();
     for gpu in gpu_devices() {
         let tensor = Backend::from(gpu.clone())
             .upload((&[1u8], &[1; 31]))
@@ -600,11 +622,11 @@ fn a_mask_selects_without_a_read_back() {
         let error = tensor.nonzero(None).unwrap_err().to_string();
         assert!(error.contains("dimensions of a mask needs 31"), "{error}");
     }
-    assert_eq!(other.shape(), [1, 31]);
+    assert_eq!(many_axes.shape(), [1, 31]);
 }
 
-/// An argument without bytes can also be in the buffer of the destination. Here it is the index tensor of a gather of
-/// the whole array. Its tuples are empty.
+/// An argument without bytes can also be in the buffer of the destination. This argument is the indices of a gather of
+/// the whole array: their only tuple is empty.
 #[test]
 fn empty_indices_in_the_buffer_of_the_destination() {
     use wgpu::{BufferUsages, util::DeviceExt};
@@ -639,7 +661,7 @@ fn empty_indices_in_the_buffer_of_the_destination() {
     }
 }
 
-/// Steps of one plan must not read what an earlier step has written into the same buffer.
+/// A step of a plan must not read bytes that an earlier step has written into the same buffer.
 #[test]
 fn a_plan_of_several_steps_within_one_buffer() {
     let views = [View::new(&[2]).unwrap(), View::new(&[2]).unwrap()];
@@ -660,8 +682,8 @@ fn a_plan_of_several_steps_within_one_buffer() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         // Each step alone reads no byte that it writes, but the first step overwrites bytes that the second step reads.
         let inputs = [buffer.slice(32..40), buffer.slice(0..8)];
-        let refused = gpu.encode(&mut encoder, &concat, &inputs, &[buffer.slice(0..16)]);
-        let error = refused.unwrap_err().to_string();
+        let outcome = gpu.encode(&mut encoder, &concat, &inputs, &[buffer.slice(0..16)]);
+        let error = outcome.unwrap_err().to_string();
         assert!(error.contains("overlap those that are written"), "{error}");
         gpu.encode(&mut encoder, &concat, &inputs, &[buffer.slice(16..32)])
             .unwrap();

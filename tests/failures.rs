@@ -33,7 +33,7 @@ fn finish_within_a_minute<R: Send + 'static>(work: impl FnOnce() -> R + Send + '
     }
 }
 
-/// Checks that the CPU still works and, if there is an adapter, that a newly opened device does.
+/// Checks that the CPU still works and, if there is an adapter, that a newly opened device works.
 #[track_caller]
 fn assert_cpu_and_new_device_work() {
     let works = |backend: &Backend| {
@@ -138,7 +138,7 @@ fn few_immediates() {
 }
 
 /// Operations on host values run where their estimated cost is lowest. The device is lost, so an operation that used
-/// the device would be an error.
+/// the device would fail.
 #[test]
 fn a_device_that_costs_too_much_is_not_used() {
     let mut fast_device = CostModel::HARDWARE;
@@ -208,13 +208,14 @@ fn submit_gather(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     (dest, report)
 }
 
-/// A lost device maps no buffers, so every call that waits for one returns the error.
+/// A lost device maps no buffers, so every call that waits for a buffer returns an error.
 #[test]
 fn a_mapping_that_fails() {
     for adapter in adapters() {
-        let ours = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
-        let none = wgpu::Features::empty();
-        let callers = || request_device(&adapter, none, wgpu::Limits::default()).unwrap();
+        let open_own = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let no_features = wgpu::Features::empty();
+        let open_callers =
+            || request_device(&adapter, no_features, wgpu::Limits::default()).unwrap();
         let poll = |report: Pending<Report>| {
             loop {
                 if let Some(report) = report.poll()? {
@@ -230,13 +231,19 @@ fn a_mapping_that_fails() {
             ("poll", poll),
         ];
         for (way, finish) in ways {
-            for (gpu, asked_before) in [(ours(), false), (callers(), false), (ours(), true)] {
+            for (gpu, polls_before) in [
+                (open_own(), false),
+                (open_callers(), false),
+                (open_own(), true),
+            ] {
                 let (dest, report) = submit_gather(&gpu);
-                let asked = asked_before && report.poll().unwrap().is_some();
+                let was_ready = polls_before && report.poll().unwrap().is_some();
                 gpu.device().destroy();
                 match finish_within_a_minute(move || finish(report)) {
                     // `Ok` is right only if `poll` had already found the report before the device was destroyed.
-                    Ok(report) => assert!(asked && report.out_of_range == 1, "{way}: {report:?}"),
+                    Ok(report) => {
+                        assert!(was_ready && report.out_of_range == 1, "{way}: {report:?}");
+                    }
                     Err(error) => assert_lost(&error, way),
                 }
                 assert_lost(
@@ -302,7 +309,7 @@ fn three_buffers(device: &wgpu::Device) -> [wgpu::Buffer; 3] {
     })
 }
 
-/// Records a gather in an encoder or a pass, with a plan that no other recording of this device had.
+/// Records a gather in an encoder or a pass, with a plan that no other recording of this device had. Returns the error.
 fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: bool) -> Error {
     let rows = if in_pass { 5 } else { 6 };
     let plan = Plan::gather_nd(&[8], &[rows, 1], GatherNdOptions::default(), DType::U32).unwrap();
@@ -323,8 +330,10 @@ fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: b
 #[test]
 fn a_lost_device_neither_panics_nor_says_ok() {
     for adapter in adapters() {
-        for (own, warm) in [(true, true), (true, false), (false, true), (false, false)] {
-            let gpu = match own {
+        for (opened_by_crate, is_prepared) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
+            let gpu = match opened_by_crate {
                 true => pollster::block_on(Gpu::from_adapter(&adapter)).unwrap(),
                 false => {
                     let features = wgpu::Features::empty();
@@ -332,12 +341,12 @@ fn a_lost_device_neither_panics_nor_says_ok() {
                 }
             };
             let plan = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
-            if warm {
+            if is_prepared {
                 gpu.prepare(&plan).unwrap();
             }
             let buffers = three_buffers(gpu.device());
             gpu.device().destroy();
-            let what = format!("own: {own}, warm: {warm}");
+            let what = format!("own: {opened_by_crate}, warm: {is_prepared}");
             assert_lost(&gpu.prepare(&plan).unwrap_err(), &what);
             assert_lost(&gpu.prepare_async(&plan).wait().unwrap_err(), &what);
             assert_lost(&Backend::from(gpu.clone()).wait().unwrap_err(), &what);
@@ -357,20 +366,20 @@ fn a_lost_device_neither_panics_nor_says_ok() {
 fn buffers_that_are_destroyed_or_of_another_device_are_named() {
     for adapter in adapters() {
         let gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
-        let other = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let other_gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         for (number, name) in ["source", "indices", "dest"].into_iter().enumerate() {
             let good = three_buffers(gpu.device());
             let destroyed = three_buffers(gpu.device());
             destroyed[number].destroy();
-            let foreign = three_buffers(other.device());
+            let foreign = three_buffers(other_gpu.device());
             for bad in [&destroyed, &foreign] {
                 for in_pass in [false, true] {
                     let mut buffers = good.each_ref();
                     buffers[number] = &bad[number];
                     let error = record_new(&gpu, buffers, in_pass);
-                    let said =
+                    let is_named =
                         matches!(&error, Error::Buffer { argument, .. } if *argument == name);
-                    assert!(said, "{name}: {error}");
+                    assert!(is_named, "{name}: {error}");
                     assert!(error.to_string().contains("destroyed"), "{error}");
                 }
             }

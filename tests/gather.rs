@@ -114,12 +114,12 @@ fn each_batch_is_gathered_by_its_own_indices() {
     );
     // The default axis is the number given as `batch_dims`. If the number is negative, the axis counts from the end of
     // params.
-    let none = |batch_dims| GatherOptions {
+    let without_axis = |batch_dims| GatherOptions {
         batch_dims,
         ..GatherOptions::default()
     };
-    check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], none(1));
-    check_gather(&[2, 2, 4], &[0, 2, 1, 3], &[2, 2], none(-1));
+    check_gather(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], without_axis(1));
+    check_gather(&[2, 2, 4], &[0, 2, 1, 3], &[2, 2], without_axis(-1));
 }
 
 #[test]
@@ -157,15 +157,20 @@ fn many_tuples_of_short_rows() {
         (1000, 250),
         (6, 510),
     ] {
-        let far = i64::try_from(row).unwrap() + 3;
-        let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % far - 1).collect();
-        let (all, half) = (indices.len(), indices.len() / 2);
+        let end = i64::try_from(row).unwrap() + 3;
+        let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % end - 1).collect();
+        let (index_count, half) = (indices.len(), indices.len() / 2);
         // Both numbers choose elements of 4 bytes. The index type is 64 bits wide for one and 32 bits for the other.
         for number in [2, 7] {
-            let same = GatherForm::Gather(options_along(-1, 0));
-            check_gathering(number, (&[3, row], &[]), (&indices, &[all]), same);
-            let own = GatherForm::Gather(options_along(-1, 1));
-            check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
+            let shared_tuples = GatherForm::Gather(options_along(-1, 0));
+            check_gathering(
+                number,
+                (&[3, row], &[]),
+                (&indices, &[index_count]),
+                shared_tuples,
+            );
+            let own_tuples = GatherForm::Gather(options_along(-1, 1));
+            check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own_tuples);
         }
         // All, none or some of the rows begin at whole vectors.
         let (indices, tuples, how) = (
@@ -187,7 +192,7 @@ fn many_tuples_of_short_rows() {
     }
 }
 
-/// An out-of-range index counts once, however many slices it selects and however many windows they are cut into.
+/// An out-of-range index counts once, however many slices it selects and however many dispatches gather the slices.
 #[test]
 fn bad_indices_count_once() {
     for outer in [1, 2, 7, 40, 300] {
@@ -263,9 +268,9 @@ fn a_result_without_elements_looks_at_no_index() {
             out_of_range: OutOfRange::Error,
             ..options_along(0, 0)
         };
-        let none: [f32; 0] = [];
+        let no_values: [f32; 0] = [];
         let (array, report) = backend
-            .gather((&none, &[3, 0]), (&[5i32][..], &[1]), options)
+            .gather((&no_values, &[3, 0]), (&[5i32][..], &[1]), options)
             .unwrap();
         assert_eq!(
             (array.shape, report.tuples, report.out_of_range),
@@ -358,11 +363,11 @@ fn tensors_are_selected_from() {
 }
 
 #[test]
-fn what_does_not_fit_says_why() {
+fn errors_explain_wrong_arguments() {
     let plan = |params: &[usize], indices: &[usize], options| {
         Plan::gather(params, indices, options, DType::F32).unwrap_err()
     };
-    for (error, expected, says) in [
+    for (error, expected, detail) in [
         (
             plan(&[], &[1], options_along(0, 0)),
             "params_rank",
@@ -421,9 +426,9 @@ fn what_does_not_fit_says_why() {
             "must be equal",
         ),
     ] {
-        let said = error.to_string();
-        assert_eq!(kind(&error), expected, "{said}");
-        assert!(said.contains(says), "{said}");
+        let message = error.to_string();
+        assert_eq!(kind(&error), expected, "{message}");
+        assert!(message.contains(detail), "{message}");
     }
 }
 
@@ -508,15 +513,15 @@ fn every_device_gives_the_results_of_tensorflow() {
     assert!(checked > 150, "{checked}");
 }
 
-/// All rows of a gather along the last axis share their tuples. The CPU looks the tuples up once, unless a tuple is out
-/// of range. The expected values come from a loop over all positions.
+/// In a gather along axis 1, all positions along axis 0 share the tuples. The CPU looks the tuples up once, unless a
+/// tuple is out of range. The expected values come from a loop over all positions.
 #[test]
 fn rows_that_share_their_tuples() {
     for (rows, size, width) in [(3000, 400, 1), (1000, 90, 3), (900, 40, 16), (700, 30, 17)] {
         let x: Vec<u32> = (1..).take(rows * size * width).collect();
-        for missing in [false, true] {
+        for has_missing in [false, true] {
             let mut places: Vec<usize> = (0..250).map(|n| (n * n * 13 + n) % size).collect();
-            if missing {
+            if has_missing {
                 places[77] = size;
             }
             let indices: Vec<i64> = places.iter().map(|&place| place as i64).collect();
@@ -539,8 +544,8 @@ fn rows_that_share_their_tuples() {
                     )
                     .unwrap();
                 assert_eq!(found.shape, [rows, 250, width]);
-                assert!(found.data == expected, "{width} {missing} {threads}");
-                assert_eq!(report.out_of_range, usize::from(missing));
+                assert!(found.data == expected, "{width} {has_missing} {threads}");
+                assert_eq!(report.out_of_range, usize::from(has_missing));
             }
         }
     }

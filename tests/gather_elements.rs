@@ -4,7 +4,7 @@ use crate::harness::{GatherForm, check_policies, kind};
 use wgslice::{DType, Plan, View, options::GatherElementsOptions};
 use wgslice_vectors::Step;
 
-fn how_along(axis: isize) -> GatherForm {
+fn form_along(axis: isize) -> GatherForm {
     GatherForm::GatherElements(axis, GatherElementsOptions::default())
 }
 
@@ -20,11 +20,11 @@ fn every_axis() {
     let mut number = 0;
     for axis in -3..3isize {
         let position = axis.rem_euclid(3).cast_unsigned();
-        for longer in [0, 1, 9] {
+        for length in [0, 1, 9] {
             let mut shape = [4, 3, 6];
-            shape[position] = longer;
+            shape[position] = length;
             let indices = make_indices(shape.iter().product(), params[position]);
-            check_policies(number, (&params, &[]), (&indices, &shape), how_along(axis));
+            check_policies(number, (&params, &[]), (&indices, &shape), form_along(axis));
             number += 1;
         }
     }
@@ -38,18 +38,18 @@ fn fewer_indices_along_all_dimensions_but_one() {
     let mut check = |params: &[usize], sizes: &[usize], axis: usize| {
         let indices = make_indices(sizes.iter().product(), params[axis]);
         let axis = axis.cast_signed();
-        check_policies(number, (params, &[]), (&indices, sizes), how_along(axis));
+        check_policies(number, (params, &[]), (&indices, sizes), form_along(axis));
         number += 1;
     };
     for params in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
-        for whole in 0..params.len() {
+        for full_dim in 0..params.len() {
             let mut sizes: Vec<usize> = params.iter().map(|size| size - 1).collect();
-            sizes[whole] = params[whole];
+            sizes[full_dim] = params[full_dim];
             for axis in 0..params.len() {
                 check(params, &sizes, axis);
             }
-            sizes[whole] = 2 * params[whole] + 1;
-            check(params, &sizes, whole);
+            sizes[full_dim] = 2 * params[full_dim] + 1;
+            check(params, &sizes, full_dim);
         }
     }
 }
@@ -68,7 +68,7 @@ fn views_are_not_copied() {
             number,
             (&[4, 5, 6], &steps),
             (&indices, &shape),
-            how_along(axis),
+            form_along(axis),
         );
     }
 }

@@ -66,8 +66,8 @@ fn unaligned_rows() {
     }
 }
 
-/// Rows are so short that an invocation packs 8 or 16 rows together. The last invocation can have fewer rows.
-/// Any of an invocation's rows can be out of range.
+/// Rows are so short that an invocation packs 8 or 16 rows together. The last invocation can have fewer rows. Any row
+/// of an invocation can be out of range.
 #[test]
 fn short_rows() {
     for (start, run) in (1..=7).enumerate() {
@@ -98,7 +98,7 @@ fn each_batch_is_gathered_by_its_own_tuples() {
     check_gather(&[3, 2, 5], &[0, 4, 1, 5, -1, 0], &[3, 1, 2], 1);
     check_gather(&[2, 3], &[0, 0, 0], &[3, 1], 1); // batch dimensions differ
     check_gather(&[2, 3], &[0], &[1], 1); // batch_dims too large
-    check_gather(&[3, 3], &[0; 8], &[2, 2, 2], 1); // differ, and tuples too long
+    check_gather(&[3, 3], &[0; 8], &[2, 2, 2], 1); // batch dimensions differ, and tuples are too long
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn views_beyond_the_reach_of_offsets() {
 }
 
 /// In a broadcast dimension of more than 2^32 positions, indices are compared, added and clamped on the CPU. A dispatch
-/// takes less than 2^32 positions, so a GPU rejects the gather, and the error names the CPU. (`tests/large.rs` has
+/// takes fewer than 2^32 positions, so a GPU rejects the gather, and the error names the CPU. (`tests/large.rs` has
 /// dimensions of that size that are not broadcast.)
 #[test]
 fn a_dimension_beyond_32_bits() {
@@ -255,18 +255,23 @@ fn a_dimension_beyond_32_bits() {
         (1 << 32) + 1,
         n - (1 << 32),
     ];
-    let below = [-1, -n, -(1 << 32), -(1 << 32) - 1, -(1 << 31)];
-    let beyond = [n, n + 1, 1 << 34, (1 << 33) + (1 << 32), i64::MAX];
-    let far_below = [-n - 1, -n - (1 << 32), i64::MIN];
-    let all = [&good[..], &below, &beyond, &far_below].concat();
-    let (wraps, rest) = (below.len(), beyond.len() + far_below.len());
+    let negative_indices = [-1, -n, -(1 << 32), -(1 << 32) - 1, -(1 << 31)];
+    let too_large = [n, n + 1, 1 << 34, (1 << 33) + (1 << 32), i64::MAX];
+    let too_negative = [-n - 1, -n - (1 << 32), i64::MIN];
+    let all = [&good[..], &negative_indices, &too_large, &too_negative].concat();
+    let (bad_unless_wrapped, always_bad) =
+        (negative_indices.len(), too_large.len() + too_negative.len());
     for backend in test_backends() {
-        let one = backend.upload((&[7u32, 9], &[1, 2])).unwrap();
-        let table = one.broadcast_to(&[size, 2]).unwrap();
+        let only_row = backend.upload((&[7u32, 9], &[1, 2])).unwrap();
+        let table = only_row.broadcast_to(&[size, 2]).unwrap();
         let indices = backend.upload((&all, &[all.len(), 1])).unwrap();
-        for (negative, out_of_range, bad) in [
-            (NegativeIndex::Invalid, OutOfRange::Ignore, wraps + rest),
-            (NegativeIndex::Wrap, OutOfRange::Ignore, rest),
+        for (negative, out_of_range, bad_count) in [
+            (
+                NegativeIndex::Invalid,
+                OutOfRange::Ignore,
+                bad_unless_wrapped + always_bad,
+            ),
+            (NegativeIndex::Wrap, OutOfRange::Ignore, always_bad),
             (NegativeIndex::Invalid, OutOfRange::Clamp, 0),
             (NegativeIndex::Wrap, OutOfRange::Clamp, 0),
         ] {
@@ -277,20 +282,20 @@ fn a_dimension_beyond_32_bits() {
             };
             let gathered = table.gather_nd(&indices, options);
             if !backend.is_cpu() {
-                let refused = gathered.unwrap_err().to_string();
-                let named = "an indexed dimension, which the CPU path (Backend::cpu) can index";
-                assert!(refused.contains(named), "{backend}: {refused}");
+                let message = gathered.unwrap_err().to_string();
+                let expected = "an indexed dimension, which the CPU path (Backend::cpu) can index";
+                assert!(message.contains(expected), "{backend}: {message}");
                 continue;
             }
             let gathered = gathered.unwrap();
             assert_eq!(
                 gathered.1.wait().unwrap().out_of_range,
-                bad,
+                bad_count,
                 "{backend}: {options:?}"
             );
             let rows = gathered.0.to_array::<u32>().unwrap().data;
             let found = rows.chunks(2).filter(|row| *row == [7, 9]).count();
-            assert_eq!(found, all.len() - bad, "{backend}: {options:?}");
+            assert_eq!(found, all.len() - bad_count, "{backend}: {options:?}");
         }
     }
 }
@@ -414,8 +419,10 @@ fn tensors_stay_on_their_device() {
             .upload((&[1i16, 2, 3, 4, 5, 6, 7, 8], &[4, 2]))
             .unwrap();
         let ids = backend.upload((&[3i64, 9, 0, 1], &[4, 1])).unwrap();
-        let some = ids.slice(&slice![..3]).unwrap();
-        let gathered = table.gather_nd(&some, GatherNdOptions::default()).unwrap();
+        let first_ids = ids.slice(&slice![..3]).unwrap();
+        let gathered = table
+            .gather_nd(&first_ids, GatherNdOptions::default())
+            .unwrap();
         let reversed = gathered.0.slice(&slice![.., ..; -1]).unwrap();
         assert_eq!(
             reversed.to_array::<i16>().unwrap().data,
@@ -426,14 +433,14 @@ fn tensors_stay_on_their_device() {
     }
 }
 
-/// There are so many rows that a software adapter reads them from several windows of params. A row is in one window or
-/// in two, or its step is longer than a window. Some steps are negative. Tuples are read four at a time, or are too
-/// long for that.
+/// There are so many rows that a software adapter reads them from several windows, the parts of params that fit a
+/// binding. A row is in one window or in two, or its step is longer than a window. Some steps are negative. Tuples are
+/// read four at a time, or are too long for that.
 #[cfg(feature = "gpu")]
 #[test]
 fn many_rows_from_several_windows() {
     // Each case has the sizes of the dimensions before the dimension that is cut into windows, the number of elements
-    // of a row, and the step between them.
+    // of a row, and the step between these elements.
     let cases: [(&[usize], usize, isize); 13] = [
         (&[], 1, 1),
         (&[3, 7, 5], 1, 1),
@@ -461,20 +468,20 @@ fn many_rows_from_several_windows() {
             let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
             let backend = Backend::from(gpu);
             let pitch = (width - 1) * step.unsigned_abs() + 1;
-            let before: usize = front.iter().product();
-            let last = (3 * binding / 4).div_ceil(before * pitch) + 1;
-            let shape = [front, &[last, pitch]].concat();
-            let elements = u32::try_from(before * last * pitch).unwrap();
+            let front_count: usize = front.iter().product();
+            let cut_size = (3 * binding / 4).div_ceil(front_count * pitch) + 1;
+            let shape = [front, &[cut_size, pitch]].concat();
+            let elements = u32::try_from(front_count * cut_size * pitch).unwrap();
             let params: Vec<u32> = (1..=elements).collect();
 
             // Every seventh row is out of range.
-            let row = |i: usize| (i % 7 < 6).then_some(i * 7919 % (before * last));
+            let row = |i: usize| (i % 7 < 6).then_some(i * 7919 % (front_count * cut_size));
             let mut indices = Vec::new();
             let mut expected = Vec::new();
             for i in 0..count {
-                let mut rest = row(i).unwrap_or(before * last);
-                let mut tuple = vec![(rest % last) as i64; front.len() + 1];
-                rest /= last;
+                let mut rest = row(i).unwrap_or(front_count * cut_size);
+                let mut tuple = vec![(rest % cut_size) as i64; front.len() + 1];
+                rest /= cut_size;
                 for (index, &size) in tuple.iter_mut().zip(front).rev() {
                     *index = (rest % size) as i64;
                     rest /= size;

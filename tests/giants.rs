@@ -1,5 +1,6 @@
-//! Tests views of few elements that are more than 2^31 and 2^32 elements and bytes apart. Memory that is never touched
-//! takes no physical memory, so these tests are cheap.
+//! Tests views of few elements that span more than 2^32 bytes, with strides of more than 2^31 bytes. On devices with
+//! smaller buffers, the views span almost a whole buffer. Pages that are never touched take no physical memory, so
+//! these tests are cheap.
 
 use std::collections::BTreeSet;
 use wgslice::{
@@ -21,17 +22,17 @@ fn byte(place: usize) -> u8 {
 /// Returns views of a memory of `memory` bytes, with elements of `size` bytes that span almost all of it.
 fn views(memory: usize, size: usize) -> Vec<View> {
     let elements = memory / size;
-    let far = elements / 2 - 3_000_000;
+    let distance = elements / 2 - 3_000_000;
     let view = |shape: &[usize], strides: &[isize], offset| {
         View::from_strides(shape, strides, offset, elements).unwrap()
     };
-    let stride = far.cast_signed();
+    let stride = distance.cast_signed();
     vec![
         view(&[3, 4, 2], &[stride, 5, 1001], 7),
-        view(&[3, 2, 5], &[-stride, 70_001, 1], 2 * far + 50),
+        view(&[3, 2, 5], &[-stride, 70_001, 1], 2 * distance + 50),
         view(&[2, 7, 3], &[1, 2, stride], 1_000_003),
         view(&[2, 2, 3], &[stride - 9, stride + 1, 1], 12),
-        view(&[2, 2, 4], &[-stride, stride, -3], far + 9),
+        view(&[2, 2, 4], &[-stride, stride, -3], distance + 9),
         view(&[3, 3, 2], &[stride, 0, 2], 1),
     ]
 }
@@ -55,9 +56,9 @@ fn words(memory: usize, places: &[usize], size: usize) -> BTreeSet<usize> {
     for &place in places {
         for bits in [31, 32] {
             for unit in [1, 4, size] {
-                let lost = (unit as i128) << bits;
+                let lost_bits = (unit as i128) << bits;
                 for times in -3..=3 {
-                    let near = place as i128 + times * lost;
+                    let near = place as i128 + times * lost_bits;
                     if let Ok(near) = usize::try_from(near)
                         && near + size <= memory
                     {
@@ -95,7 +96,7 @@ fn reads(view: &View, dtype: DType) -> Vec<ReadPlan> {
         indices: Indices::None,
         expected: selected.concat(),
     }];
-    let none = vec![0; size];
+    let zeros = vec![0; size];
     for (axis, &positions) in shape.iter().enumerate() {
         let last = i32::try_from(positions).unwrap() - 1;
         let indices = vec![last, 0, last + 1, 1, last];
@@ -107,10 +108,10 @@ fn reads(view: &View, dtype: DType) -> Vec<ReadPlan> {
         let mut expected = Vec::new();
         for outer in 0..selected.len() / (positions * inner) {
             for &index in &indices {
-                for within in 0..inner {
-                    let at = (outer * positions + index.unsigned_abs() as usize) * inner + within;
+                for offset in 0..inner {
+                    let at = (outer * positions + index.unsigned_abs() as usize) * inner + offset;
                     let found = (index <= last).then(|| &selected[at]);
-                    expected.extend_from_slice(found.unwrap_or(&none));
+                    expected.extend_from_slice(found.unwrap_or(&zeros));
                 }
             }
         }
@@ -176,16 +177,16 @@ fn writes(view: &View, dtype: DType) -> Vec<WritePlan> {
     ]
 }
 
-/// Returns every view in every type. If the views are `written`, leaves out views that select an element twice.
-fn all(memory: usize, written: bool) -> impl Iterator<Item = (View, DType)> {
-    let of = move |dtype: DType| {
+/// Returns every view in every type. If `for_writing`, leaves out views that select an element twice.
+fn typed_views(memory: usize, for_writing: bool) -> impl Iterator<Item = (View, DType)> {
+    let views_of = move |dtype: DType| {
         views(memory, dtype.size())
             .into_iter()
             .map(move |view| (view, dtype))
     };
-    let all = TESTED_TYPES.into_iter().flat_map(of);
-    all.filter(move |(view, _)| {
-        !written || !view.strides().contains(&0) && view.shape() != [2, 2, 4]
+    let typed_views = TESTED_TYPES.into_iter().flat_map(views_of);
+    typed_views.filter(move |(view, _)| {
+        !for_writing || !view.strides().contains(&0) && view.shape() != [2, 2, 4]
     })
 }
 
@@ -193,7 +194,7 @@ fn zeroed_memory() -> Vec<u8> {
     vec![0; MEMORY]
 }
 
-/// Runs a plan on the CPU, by the plan itself or by a backend that cuts even few bytes into parts for its threads.
+/// Runs a plan on the CPU, by `Plan::run_cpu` or by a backend that cuts even few bytes into parts for its threads.
 fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices, dest: &mut [u8]) {
     let dtype = plan.inputs()[0].dtype;
     let mut inputs = vec![Values::from_bytes(dtype, source)];
@@ -226,13 +227,13 @@ const THREAD_LIMITS: [Option<usize>; 3] = [None, Some(1), Some(3)];
 #[test]
 fn far_elements_are_read_on_the_cpu() {
     let mut memory = zeroed_memory();
-    for (view, dtype) in all(MEMORY, false) {
+    for (view, dtype) in typed_views(MEMORY, false) {
         let places = places(&view, dtype.size());
         for word in words(MEMORY, &places, dtype.size()) {
             (word..word + 4).for_each(|place| memory[place] = byte(place));
         }
     }
-    for (view, dtype) in all(MEMORY, false) {
+    for (view, dtype) in typed_views(MEMORY, false) {
         for ReadPlan {
             plan,
             indices,
@@ -255,7 +256,7 @@ fn far_elements_are_read_on_the_cpu() {
 #[test]
 fn far_elements_are_written_on_the_cpu() {
     let mut memory = zeroed_memory();
-    for (view, dtype) in all(MEMORY, true) {
+    for (view, dtype) in typed_views(MEMORY, true) {
         let size = dtype.size();
         let places = places(&view, size);
         for write in writes(&view, dtype) {
@@ -287,7 +288,8 @@ fn far_elements_are_written_on_the_cpu() {
 #[cfg(feature = "gpu")]
 mod gpu {
     use super::{
-        BTreeSet, DType, Indices, MEMORY, Plan, all, byte, places, reads, views, words, writes,
+        BTreeSet, DType, Indices, MEMORY, Plan, byte, places, reads, typed_views, views, words,
+        writes,
     };
     use crate::harness::gpu::{adapters, request_device, strict_options};
     use crate::harness::read_buffer::read_buffer;
@@ -357,11 +359,11 @@ mod gpu {
     /// Checks reads of views that span `size` bytes.
     fn check_reads(gpu: &Gpu, size: usize) {
         let memory = buffer(gpu, size);
-        for (view, dtype) in all(size, false) {
+        for (view, dtype) in typed_views(size, false) {
             let places = places(&view, dtype.size());
             fill_words(gpu, &memory, &words(size, &places, dtype.size()));
         }
-        for (view, dtype) in all(size, false) {
+        for (view, dtype) in typed_views(size, false) {
             for read in reads(&view, dtype) {
                 let dest = buffer(gpu, read.expected.len());
                 encode_plan(gpu, &read.plan, &memory, &read.indices, &dest);
@@ -374,21 +376,21 @@ mod gpu {
     /// Checks writes to views that span `size` bytes.
     fn check_writes(gpu: &Gpu, size: usize) {
         let memory = buffer(gpu, size);
-        for (view, dtype) in all(size, true) {
-            let element = dtype.size();
-            let places = places(&view, element);
-            let words = words(size, &places, element);
+        for (view, dtype) in typed_views(size, true) {
+            let element_size = dtype.size();
+            let places = places(&view, element_size);
+            let words = words(size, &places, element_size);
             for write in writes(&view, dtype) {
                 fill_words(gpu, &memory, &words);
                 let source = filled_buffer(gpu, &write.source);
                 encode_plan(gpu, &write.plan, &source, &write.indices, &memory);
                 let found = read_words(gpu, &memory, &words);
                 let expected = |place: usize| {
-                    let of = places
+                    let number = places
                         .iter()
-                        .position(|at| (*at..at + element).contains(&place));
-                    of.map_or(byte(place), |n| {
-                        write.expected[n * element + place - places[n]]
+                        .position(|at| (*at..at + element_size).contains(&place));
+                    number.map_or(byte(place), |n| {
+                        write.expected[n * element_size + place - places[n]]
                     })
                 };
                 let expected: Vec<u8> = words
@@ -414,7 +416,7 @@ mod gpu {
         }
     }
 
-    /// Calls `check` with devices of lavapipe, if there is one, and the size of their largest buffers, almost 2^31
+    /// Calls `check` with devices of lavapipe, if it is installed, and the size of their largest buffers, almost 2^31
     /// bytes. Only memory that is bound or copied becomes resident.
     fn on_lavapipe(check: impl Fn(&Gpu, usize)) {
         let all = adapters().into_iter();
@@ -434,19 +436,23 @@ mod gpu {
         }
     }
 
-    /// A view that exceeds the largest buffer is rejected with the name of the argument, and nothing is recorded.
+    /// Checks that plans of views that exceed the largest buffer are rejected. The error has the argument's name and
+    /// both sizes.
     fn check_refusals(gpu: &Gpu, size: usize) {
         let (memory, small) = (buffer(gpu, size), buffer(gpu, 1 << 10));
         for view in views(MEMORY, 1) {
             let plan = Plan::contiguous(&view, DType::U8).unwrap();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            let refused = gpu.encode(&mut encoder, &plan, &[memory.slice(..)], &[small.slice(..)]);
-            let Err(error) = refused else {
+            let outcome = gpu.encode(&mut encoder, &plan, &[memory.slice(..)], &[small.slice(..)]);
+            let Err(error) = outcome else {
                 panic!("a plan of 5 GB was recorded");
             };
             let error = error.to_string();
-            let named = ["source", &MEMORY.to_string(), &size.to_string()];
-            assert!(named.iter().all(|name| error.contains(name)), "{error}");
+            let expected_parts = ["source", &MEMORY.to_string(), &size.to_string()];
+            assert!(
+                expected_parts.iter().all(|name| error.contains(name)),
+                "{error}"
+            );
         }
     }
 
@@ -461,7 +467,7 @@ mod gpu {
     }
 
     #[test]
-    fn what_no_buffer_holds_is_refused_on_lavapipe() {
+    fn views_beyond_the_largest_buffer_are_refused_on_lavapipe() {
         on_lavapipe(check_refusals);
     }
 

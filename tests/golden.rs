@@ -48,7 +48,7 @@ fn describe_difference(expected: &Expectation, outcome: &Answer) -> Option<Strin
             let want = zero_fill.as_ref().or(ignore.as_ref());
             match (kind.as_str(), want, bad_rows) {
                 // TensorFlow's kernels reject tuples of more than 7 indices before they check the rows. The reference
-                // gives a result, but TensorFlow has none to compare with.
+                // gives a result, but TensorFlow has no result to compare with.
                 ("index_depth_unsupported", None, _) => None,
                 // TensorFlow rejects the reflection of a dimension without positions, even with paddings of 0.
                 ("empty_unsupported", None, 0) if tensor.data.is_empty() => None,
@@ -65,10 +65,10 @@ fn describe_difference(expected: &Expectation, outcome: &Answer) -> Option<Strin
             format!("expected the error {kind}, got {}: {error}", error.kind),
         ),
         (Expectation::Error { kind, message, .. }, Answer::Error(error)) => {
-            let same = message.is_empty()
+            let agrees = message.is_empty()
                 || *message == error.message
                 || SEVERAL_TEXTS.contains(&kind.as_str());
-            (!same).then(|| format!("expected the text \"{message}\", got \"{error}\""))
+            (!agrees).then(|| format!("expected the text \"{message}\", got \"{error}\""))
         }
         (Expectation::Success(_), Answer::Tensor { bad_rows, .. }) => {
             Some(format!("{bad_rows} good rows were called bad"))
@@ -338,13 +338,13 @@ fn the_reference_adds_floats_as_tensorflow_does() {
     assert!(operations.into_iter().eq(expected));
 }
 
-/// Most sums of floats depend on the order of the rows, without which the test above could not notice a wrong order.
+/// Most sums of floats depend on the order of the rows. Otherwise the test above could not notice a wrong order.
 #[test]
 fn the_order_of_the_rows_makes_a_difference() {
-    let (mut sums, mut differ) = (0, 0);
+    let (mut sums, mut differing) = (0, 0);
     for case in parse(FLOATS) {
         let mut case = case.unwrap();
-        let sum = matches!(
+        let is_sum = matches!(
             case.op,
             Operation::ScatterNd | Operation::TensorScatterNdAdd | Operation::TensorScatterNdSub
         );
@@ -353,7 +353,7 @@ fn the_order_of_the_rows_makes_a_difference() {
         };
         let depth = *case.tensors["indices"].shape.last().unwrap();
         let tuples = case.tensors["indices"].data.len().checked_div(depth);
-        let (true, Some(tuples @ 2..)) = (sum, tuples) else {
+        let (true, Some(tuples @ 2..)) = (is_sum, tuples) else {
             continue;
         };
         let expected = expected.clone();
@@ -364,11 +364,14 @@ fn the_order_of_the_rows_makes_a_difference() {
         }
         sums += 1;
         match run_case(&case) {
-            Answer::Tensor { tensor, .. } => differ += usize::from(tensor != expected),
+            Answer::Tensor { tensor, .. } => differing += usize::from(tensor != expected),
             Answer::Error(error) => panic!("{error}"),
         }
     }
-    assert!(sums > 150 && differ * 3 > sums * 2, "{differ} of {sums}");
+    assert!(
+        sums > 150 && differing * 3 > sums * 2,
+        "{differing} of {sums}"
+    );
 }
 
 #[test]
@@ -404,7 +407,7 @@ fn vector_files(path: &Path) -> Vec<String> {
     files
 }
 
-/// Checks that the comparison notices differences, without which the test above would be worthless.
+/// Checks that the comparison notices differences. Otherwise the tests above would be worthless.
 #[test]
 fn altered_expectations_are_noticed() {
     let reshaped = |tensor: &mut Tensor| {

@@ -18,11 +18,11 @@ fn a_whole_tensor_is_not_moved() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
         let tensor = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
-        let same = tensor
+        let whole = tensor
             .slice(&slice![.., .., wgslice::spec::SliceItem::NewAxis])
             .unwrap();
-        assert_eq!(same.shape(), [2, 3, 1]);
-        assert_eq!(same.buffers().unwrap(), tensor.buffers().unwrap());
+        assert_eq!(whole.shape(), [2, 3, 1]);
+        assert_eq!(whole.buffers().unwrap(), tensor.buffers().unwrap());
     }
 }
 
@@ -43,21 +43,22 @@ fn tensors_slice_on_their_device() {
     }
 }
 
-/// Tensors reuse the memory of dropped tensors. Here every bit of it is 1, so that unwritten bytes show.
+/// Tensors reuse the memory of dropped tensors. In this test every bit of that memory is 1, so that unwritten bytes
+/// show.
 #[test]
-fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
+fn results_in_reused_memory_have_no_old_values() {
     let check = |backend: &Backend| {
         let garbage = || drop(backend.upload((&[u32::MAX; 4 << 8], &[4, 256])).unwrap());
         let x = backend.upload((&[7u32; 512], &[2, 256])).unwrap();
         let ids = backend.upload((&[1i32, 9, 0, -1], &[4, 1])).unwrap();
-        let two = backend.upload((&[3i32, 1], &[2, 1])).unwrap();
+        let scatter_ids = backend.upload((&[3i32, 1], &[2, 1])).unwrap();
         garbage();
         let (gathered, _) = x.gather_nd(&ids, GatherNdOptions::default()).unwrap();
         garbage();
         let gradient = Tensor::slice_grad(&[4, 256], &slice![..; 2], &x).unwrap();
         garbage();
         let (scattered, _) =
-            Tensor::scatter_nd(&[4, 256], &two, &x, ScatterOptions::default()).unwrap();
+            Tensor::scatter_nd(&[4, 256], &scatter_ids, &x, ScatterOptions::default()).unwrap();
         let rows = |tensor: &Tensor| {
             let values = tensor.to_array::<u32>().unwrap().data;
             let rows = values.chunks(256).map(|row| {
@@ -77,7 +78,7 @@ fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
 }
 
 #[test]
-fn tensors_are_read_into_memory_that_is_there() {
+fn tensors_are_read_into_existing_memory() {
     let check = |backend: &Backend| {
         let values: Vec<u16> = (0..1000).collect();
         let tensor = backend.upload((&values, &[10, 100])).unwrap();
@@ -101,22 +102,22 @@ fn tensors_are_read_into_memory_that_is_there() {
 }
 
 /// A tensor that is overwritten keeps its buffers, so that bind groups of the caller stay valid. If another tensor
-/// shares the buffers, the overwritten tensor gets new ones.
+/// shares the buffers, the overwritten tensor gets new buffers.
 #[test]
 fn a_tensor_that_is_written_over_keeps_its_buffers() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
         let tensor = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let mut row = tensor.slice(&slice![0]).unwrap().contiguous().unwrap();
-        let before = row.buffers().unwrap().to_vec();
+        let old_buffers = row.buffers().unwrap().to_vec();
         tensor.slice_into(&slice![2, ..; -1], &mut row).unwrap();
-        assert_eq!(row.buffers().unwrap(), before);
+        assert_eq!(row.buffers().unwrap(), old_buffers);
         assert_eq!(row.to_array::<u8>().unwrap().data, [6, 5]);
 
         let clone = row.clone();
         tensor.slice_into(&slice![1], &mut row).unwrap();
-        assert_ne!(row.buffers().unwrap(), before);
-        assert_eq!(clone.buffers().unwrap(), before);
+        assert_ne!(row.buffers().unwrap(), old_buffers);
+        assert_eq!(clone.buffers().unwrap(), old_buffers);
         assert_eq!(row.to_array::<u8>().unwrap().data, [3, 4]);
         assert_eq!(clone.to_array::<u8>().unwrap().data, [6, 5]);
     }
@@ -126,11 +127,11 @@ fn a_tensor_that_is_written_over_keeps_its_buffers() {
 fn indices_on_another_device_are_named() {
     let params = Backend::cpu().upload((&[1.0f32, 2.0], &[2])).unwrap();
     for gpu in gpu_devices() {
-        let elsewhere = Backend::from(gpu.clone())
+        let gpu_ids = Backend::from(gpu.clone())
             .upload((&[0i32], &[1, 1]))
             .unwrap();
         let error = params
-            .gather_nd(&elsewhere, GatherNdOptions::default())
+            .gather_nd(&gpu_ids, GatherNdOptions::default())
             .unwrap_err();
         assert_eq!(kind(&error), "device_mismatch");
         assert!(
@@ -143,7 +144,7 @@ fn indices_on_another_device_are_named() {
             ..CropOptions::default()
         };
         let item = Backend::cpu().upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
-        let error = item.crop(Boxes::new(&elsewhere), &options).unwrap_err();
+        let error = item.crop(Boxes::new(&gpu_ids), &options).unwrap_err();
         assert!(
             error
                 .to_string()
@@ -201,13 +202,13 @@ fn a_lost_device_is_an_error() {
         .and_then(|tensor| tensor.to_array::<u32>());
     let error = sliced.unwrap_err();
     assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
-    let again = Backend::open_gpu(&AdapterOptions::default()).unwrap();
-    let tensor = again.upload((&[1u32, 2, 3], &[3])).unwrap();
+    let new_backend = Backend::open_gpu(&AdapterOptions::default()).unwrap();
+    let tensor = new_backend.upload((&[1u32, 2, 3], &[3])).unwrap();
     let sliced = tensor.slice(&slice![..; -1]).unwrap();
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
-/// Pipelines are made with the caller's pipeline cache: with a cache of another device, making them fails.
+/// Pipelines are made with the caller's pipeline cache: with a cache of another device, no pipeline can be made.
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
@@ -254,7 +255,8 @@ fn long_tensors_go_up_and_down() {
         };
         gpus.extend(request_device(&adapter, wgpu::Features::empty(), limits));
     }
-    // These are more than twice the bytes of the staging memory in either direction, and not a whole number of words.
+    // The values take more than twice the bytes of the staging memory in either direction, and not a whole number of
+    // words.
     let values: Vec<u8> = (0..=250).cycle().take(19_000_003).collect();
     for gpu in gpus {
         let backend = Backend::from(gpu);

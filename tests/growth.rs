@@ -1,6 +1,6 @@
 //! Checks on the CPU and the best adapter that large tensors take the same time per byte as small tensors, and that
 //! tensors with many dimensions take at most twice as long as tensors with few. Other programs on the machine disturb
-//! the times, so `cargo test` leaves these tests out. `bash tests/run large` runs them. They need 3 GB of memory.
+//! the times, so `cargo test` leaves these tests out. `bash tests/run large` runs them. The tests need 3 GB of memory.
 
 use std::time::{Duration, Instant};
 use wgslice::{DType, Gpu, Plan, SliceSpec, Values, ValuesMut, gpu::AdapterOptions};
@@ -16,16 +16,16 @@ fn test_devices() -> Vec<(String, Option<Gpu>)> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => devices.push((gpu.to_string(), Some(gpu))),
         Err(error) => {
-            let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {error}");
+            let is_required = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!is_required, "WGSLICE_REQUIRE_GPU=1, but: {error}");
             eprintln!("the GPU is not tested: {error}");
         }
     }
     devices
 }
 
-/// A source and a destination. All compared plans share them, because times differ by some percent between memory
-/// locations.
+/// A source and a destination. All compared plans share this memory, because times differ by some percent between
+/// memory locations.
 enum TestMemory {
     Host(Vec<u8>, Vec<u8>),
     Device(Box<Gpu>, wgpu::Buffer, wgpu::Buffer),
@@ -79,8 +79,8 @@ impl TestMemory {
                     gpu.encode(&mut encoder, plan, &[source], &[dest]).unwrap();
                     gpu.queue().submit([encoder.finish()]);
                 }
-                let all = wgpu::PollType::wait_indefinitely();
-                gpu.device().poll(all).unwrap();
+                let wait = wgpu::PollType::wait_indefinitely();
+                gpu.device().poll(wait).unwrap();
             }
         }
         begin.elapsed()
@@ -113,27 +113,27 @@ fn slice_plan(shape: &[usize], spec: &str) -> Plan {
 }
 
 /// Compares the times of plans up to three times, because other programs might disturb one comparison, but hardly
-/// three. Panics if `apart` of the times exceeds `allowed` in each comparison.
+/// three. Panics if the ratio of the times exceeds `allowed` in each comparison.
 #[track_caller]
 fn assert_within(
     allowed: f64,
     what: &str,
     (memory, plans): (&mut TestMemory, &[Plan]),
-    apart: impl Fn(&[f64]) -> f64,
+    ratio_of: impl Fn(&[f64]) -> f64,
 ) {
-    let mut within = || {
+    let mut is_within = || {
         let times = memory.race(plans);
-        let apart = apart(&times);
-        println!("{what}: {times:.3?} ns a byte, {apart:.2} apart");
-        apart <= allowed
+        let ratio = ratio_of(&times);
+        println!("{what}: {times:.3?} ns a byte, {ratio:.2} apart");
+        ratio <= allowed
     };
-    assert!((0..3).any(|_| within()), "{what}");
+    assert!((0..3).any(|_| is_within()), "{what}");
 }
 
 /// Returns the longest time divided by the shortest.
 fn longest_to_shortest(times: &[f64]) -> f64 {
-    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-    times.iter().copied().fold(0.0, f64::max) / least
+    let shortest = times.iter().copied().fold(f64::INFINITY, f64::min);
+    times.iter().copied().fold(0.0, f64::max) / shortest
 }
 
 /// Moves a gigabyte, as one tensor or as several smaller tensors in order. The small tensors thus come from memory
@@ -146,17 +146,19 @@ fn a_byte_takes_as_long_up_to_a_gigabyte() {
     for (device, gpu) in test_devices() {
         let mut memory = TestMemory::new(gpu.as_ref(), 1024 * MIB);
         // With 16 MiB, lavapipe takes a fifth longer per byte, because each dispatch costs half a millisecond.
-        let least = if gpu.is_some_and(|gpu| gpu.is_software()) {
+        let min_mib = if gpu.is_some_and(|gpu| gpu.is_software()) {
             64
         } else {
             16
         };
         for spec in [":, :3:-1", ":, 3:", ":, :-3:2"] {
-            let sizes = [16, 64, 256, 1024].into_iter().filter(|&mib| mib >= least);
+            let sizes = [16, 64, 256, 1024]
+                .into_iter()
+                .filter(|&mib| mib >= min_mib);
             let plans: Vec<Plan> = sizes
                 .map(|mib| slice_plan(&[mib * MIB / 4096, 1024], spec))
                 .collect();
-            let what = format!("{spec} of {least} MiB to 1 GiB on {device}");
+            let what = format!("{spec} of {min_mib} MiB to 1 GiB on {device}");
             assert_within(
                 MAX_EQUAL_RATIO,
                 &what,

@@ -1,7 +1,7 @@
 //! Checks that the imports between files of each folder of `src` have no cycle, so that files can be read and changed
 //! one at a time.
 //!
-//! A `mod.rs` needs the files of its folder, and they may use its items. Tests may use anything.
+//! A `mod.rs` needs the files of its folder, and these files may use its items. Tests may use anything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +15,8 @@ fn module_path(path: &str) -> ModulePath {
     path.split("::").map(str::to_owned).collect()
 }
 
-/// Finds the files below a folder, with the paths of their modules as keys.
+/// Adds the sources of the files below a folder to `found`, with the paths of their modules as keys. A `mod.rs` has an
+/// empty source.
 fn modules(folder: &Path, at: &ModulePath, found: &mut BTreeMap<ModulePath, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -71,7 +72,7 @@ fn add_branches(prefix: &str, tree: &str, found: &mut Vec<String>) {
 
 /// Returns the modules that a file's code names.
 fn needed_modules(
-    me: &ModulePath,
+    module: &ModulePath,
     source: &str,
     all: &BTreeMap<ModulePath, String>,
 ) -> BTreeSet<ModulePath> {
@@ -93,10 +94,10 @@ fn needed_modules(
         let mut segments = path.split("::").peekable();
         let mut at = match *segments.peek()? {
             "crate" => Vec::new(),
-            "super" | "self" => me.clone(),
+            "super" | "self" => module.clone(),
             first => {
-                let inner = [me.as_slice(), &[first.to_owned()]].concat();
-                all.contains_key(&inner).then(|| me.clone())?
+                let inner = [module.as_slice(), &[first.to_owned()]].concat();
+                all.contains_key(&inner).then(|| module.clone())?
             }
         };
         for segment in segments {
@@ -112,12 +113,12 @@ fn needed_modules(
                 }
             }
         }
-        (at != *me && all.contains_key(&at)).then_some(at)
+        (at != *module && all.contains_key(&at)).then_some(at)
     });
     targets.collect()
 }
 
-/// Returns a cycle of files in a folder, if there is one.
+/// Returns the files of a folder that are in a cycle or need a file in a cycle, or `None` if there is no cycle.
 fn find_cycle(folder: &ModulePath, all: &BTreeMap<ModulePath, String>) -> Option<Vec<ModulePath>> {
     let files = all
         .iter()
@@ -127,17 +128,17 @@ fn find_cycle(folder: &ModulePath, all: &BTreeMap<ModulePath, String>) -> Option
         .collect();
     // A file that needs no other remaining file is in no cycle.
     loop {
-        let left: BTreeSet<ModulePath> = needs.keys().map(|name| (*name).clone()).collect();
-        needs.retain(|_, needs| needs.iter().any(|name| left.contains(name)));
-        if needs.len() == left.len() {
-            let left: Vec<ModulePath> = left.into_iter().collect();
-            return (!left.is_empty()).then_some(left);
+        let remaining: BTreeSet<ModulePath> = needs.keys().map(|name| (*name).clone()).collect();
+        needs.retain(|_, needs| needs.iter().any(|name| remaining.contains(name)));
+        if needs.len() == remaining.len() {
+            let remaining: Vec<ModulePath> = remaining.into_iter().collect();
+            return (!remaining.is_empty()).then_some(remaining);
         }
     }
 }
 
 #[test]
-fn files_need_each_other_in_no_circle() {
+fn imports_have_no_cycle() {
     let mut all = BTreeMap::new();
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     modules(&src, &Vec::new(), &mut all);
@@ -160,7 +161,7 @@ fn files_need_each_other_in_no_circle() {
 }
 
 #[test]
-fn a_circle_is_found() {
+fn a_cycle_is_found() {
     let file = |path: &str, source: &str| (module_path(path), source.to_owned());
     let all = |last: &str| {
         BTreeMap::from([

@@ -1,5 +1,5 @@
-//! Tests edge cases of updates by index expressions. Other tests compare them with the reference on every device, by
-//! golden vectors from NumPy and random cases.
+//! Tests edge cases of updates by index expressions. Golden vectors from NumPy and random cases compare these updates
+//! with the reference on every device.
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{
@@ -16,7 +16,7 @@ fn parse_spec(text: &str) -> IndexSpec {
 /// Each error has the name of the rule, and the shapes or positions that break it.
 #[test]
 fn what_does_not_fit_is_an_error() {
-    for (text, value, tag, says) in [
+    for (text, value, tag, detail) in [
         ("[0, 2]", &[3, 3][..], "broadcast", "[3,3]"),
         ("[0, 2]", &[2, 1, 3], "broadcast", "[2,1,3]"),
         ("[]", &[3, 3], "broadcast", "[3,3]"),
@@ -30,14 +30,17 @@ fn what_does_not_fit_is_an_error() {
         let plan = Plan::index_update(&[4, 3], &spec, value, Combine::Add, DType::I32);
         let error = plan.unwrap_err();
         assert_eq!(kind(&error), tag, "{text}: {error}");
-        assert!(error.to_string().contains(says), "{text}: {error}");
+        assert!(error.to_string().contains(detail), "{text}: {error}");
     }
-    let twice = View::new(&[1, 3]).unwrap().broadcast_to(&[4, 3]).unwrap();
+    let repeated_rows = View::new(&[1, 3]).unwrap().broadcast_to(&[4, 3]).unwrap();
     let update = |x: &View, combine, dtype| {
         let plan = Plan::index_update(x, &parse_spec("[0]"), &[], combine, dtype);
         kind(&plan.unwrap_err()).to_owned()
     };
-    assert_eq!(update(&twice, Combine::Update, DType::I32), "repeats");
+    assert_eq!(
+        update(&repeated_rows, Combine::Update, DType::I32),
+        "repeats"
+    );
     let x = View::new(&[4, 3]).unwrap();
     assert_eq!(update(&x, Combine::Sub, DType::Bool), "undefined");
     for device in devices() {
@@ -52,8 +55,8 @@ fn what_does_not_fit_is_an_error() {
             Combine::Add,
         );
         assert_eq!(kind(&error.unwrap_err()), "broadcast", "{}", device.name);
-        let other = device.backend.upload((&[1u8], &[1])).unwrap();
-        let error = x.index_update(&parse_spec("[0, 1]"), &other, Combine::Add);
+        let wrong_type = device.backend.upload((&[1u8], &[1])).unwrap();
+        let error = x.index_update(&parse_spec("[0, 1]"), &wrong_type, Combine::Add);
         assert_eq!(
             kind(&error.unwrap_err()),
             "dtype_mismatch",
@@ -67,7 +70,7 @@ fn what_does_not_fit_is_an_error() {
 /// A slice without arrays is a single move. A value with the shape of the selection is not copied. The plans write the
 /// longest possible slices.
 #[test]
-fn plans_are_as_few_as_may_be() {
+fn plans_have_as_few_steps_as_possible() {
     let planned = |text: &str, value: &[usize], combine| {
         let plan = Plan::index_update(&[4, 5, 6], &parse_spec(text), value, combine, DType::F32);
         let plan = plan.unwrap();
@@ -90,8 +93,8 @@ fn plans_are_as_few_as_may_be() {
     }
 }
 
-/// Tests elements that are selected twice, with every combination, on every device. In an update, the last value
-/// replaces the others.
+/// Tests elements that are selected twice, with every combination, on every device. In an update, the last value of an
+/// element is kept.
 #[test]
 fn elements_that_are_selected_twice() {
     for device in devices() {
@@ -106,11 +109,11 @@ fn elements_that_are_selected_twice() {
             let x = (&[5, 5, 5, 5], &[4]);
             let value = (&[10, 20, 30, 40], &[4]);
             let spec = parse_spec("[0, 1, 0, -1]");
-            let made = device
+            let updated = device
                 .backend
                 .index_update(x, &spec, value, combine)
                 .unwrap();
-            assert_eq!(made.data, expected, "{combine} on {}", device.name);
+            assert_eq!(updated.data, expected, "{combine} on {}", device.name);
         }
     }
 }
@@ -139,10 +142,15 @@ fn rows_and_columns_that_are_selected_twice() {
         let value = &numbers[..shape.iter().product()];
         for device in devices() {
             let (x, value) = ((&vec![0u8; 30 * 7], &[30, 7]), (value, shape));
-            let made = device
+            let updated = device
                 .backend
                 .index_update(x, &spec, value, Combine::Update);
-            assert_eq!(made.unwrap().data, expected, "{shape:?} on {}", device.name);
+            assert_eq!(
+                updated.unwrap().data,
+                expected,
+                "{shape:?} on {}",
+                device.name
+            );
         }
     }
 }
@@ -159,10 +167,10 @@ fn positions_beyond_one_buffer() {
     }
     for device in devices() {
         let (x, value) = ((&vec![0u8; 999], &[999]), (&value, &[500]));
-        let made = device
+        let updated = device
             .backend
             .index_update(x, &spec, value, Combine::Update);
-        assert_eq!(made.unwrap().data, expected, "{}", device.name);
+        assert_eq!(updated.unwrap().data, expected, "{}", device.name);
         let x = (&expected, &[999]);
         let read = device.backend.index(x, &spec).unwrap();
         assert_eq!(read.data, *value.0, "{}", device.name);
@@ -175,7 +183,7 @@ fn positions_beyond_one_buffer() {
 fn views_are_written_where_they_are() {
     let x = View::new(&[4, 6]).unwrap();
     for (view, text, expected) in [
-        // The two neighbours begin at an odd position, so each slice is one element.
+        // Columns 1 and 2 begin at an odd position, so each slice is one element.
         (slice![.., 1..3], "[0, 2]", [1, 2, 13, 14]),
         (slice![.., 2..4], "[3, 0]", [2, 3, 20, 21]),
         (slice![..; -1, 2..4], "[0, 1]", [14, 15, 20, 21]),
@@ -216,8 +224,8 @@ fn views_are_written_where_they_are() {
     }
 }
 
-/// Tests positions and masks with many dimensions, next to slices, and outer expressions. The expected elements come
-/// from the plan that reads the same selection.
+/// Tests position arrays and masks of several dimensions, arrays next to slices, and outer expressions. The expected
+/// elements come from the plan that reads the same selection.
 #[test]
 fn a_selection_is_written_where_it_is_read() {
     let sizes = [5, 4, 3, 2];
@@ -242,7 +250,7 @@ fn a_selection_is_written_where_it_is_read() {
         let places = backend.index((&x, &sizes), &spec).unwrap();
         let value: Vec<i64> = (1000..).take(places.data.len()).collect();
         for combine in [Combine::Update, Combine::Add] {
-            let made = backend
+            let updated = backend
                 .index_update((&x, &sizes), &spec, (&value, &places.shape), combine)
                 .unwrap();
             let mut expected = x.clone();
@@ -254,7 +262,7 @@ fn a_selection_is_written_where_it_is_read() {
                     value
                 };
             }
-            assert_eq!(made.data, expected, "{text}");
+            assert_eq!(updated.data, expected, "{text}");
         }
     }
 }
@@ -264,10 +272,10 @@ fn a_selection_is_written_where_it_is_read() {
 fn expressions_of_items() {
     let spec = IndexSpec::new([IndexItem::from(vec![2, 0]), vec![1, 1].into()]);
     let x = (&[0u8; 6], &[3, 2]);
-    let made = Backend::cpu()
+    let updated = Backend::cpu()
         .index_update(x, &spec, (&[7u8, 8], &[2]), Combine::Max)
         .unwrap();
-    assert_eq!(made.data, [0, 8, 0, 0, 0, 7]);
+    assert_eq!(updated.data, [0, 8, 0, 0, 0, 7]);
 }
 
 /// If a device cannot combine elements, the error names the reason and suggests the CPU. Nothing is recorded.
@@ -276,9 +284,9 @@ fn expressions_of_items() {
 fn elements_that_a_device_does_not_combine() {
     for device in devices().iter().filter(|device| !device.backend.is_cpu()) {
         let mut x = device.backend.upload((&[1.0f64, 2.0], &[2])).unwrap();
-        let one = device.backend.upload((&[1.0f64], &[])).unwrap();
+        let value = device.backend.upload((&[1.0f64], &[])).unwrap();
         let error = x
-            .index_update(&parse_spec("[0, 0]"), &one, Combine::Add)
+            .index_update(&parse_spec("[0, 0]"), &value, Combine::Add)
             .unwrap_err();
         assert!(
             matches!(error, wgslice::Error::DTypeOnDevice { .. }),
@@ -289,7 +297,7 @@ fn elements_that_a_device_does_not_combine() {
     }
 }
 
-/// Records into a program's own encoder, with the value in the buffer of the array.
+/// Records an update into a program's own encoder. Value and array are in one buffer.
 #[cfg(feature = "gpu")]
 #[test]
 fn in_a_programs_own_encoder() {

@@ -21,14 +21,13 @@ const LONG_BYTES: usize = (1 << 32) + 87_654_321;
 
 const GIB: usize = 1 << 30;
 
-/// Opens a device of the best adapter. Without an adapter, these tests skip the GPU, or fail if `WGSLICE_REQUIRE_GPU=1`
-/// is set.
+/// Opens a device of the best adapter. Without an adapter, returns `None`, or panics if `WGSLICE_REQUIRE_GPU=1` is set.
 fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
-            let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {error}");
+            let is_required = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!is_required, "WGSLICE_REQUIRE_GPU=1, but: {error}");
             eprintln!("the GPU is not tested: {error}");
             None
         }
@@ -66,11 +65,16 @@ fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
         let end = (first + PART).min(len);
         let part = tensor.slice(&slice![first as i64..end as i64]).unwrap();
         let bytes = part.bytes().unwrap();
-        let wrong = bytes
+        let difference = bytes
             .iter()
             .enumerate()
             .find(|&(place, &value)| value != expected(first + place));
-        assert_eq!(wrong, None, "{what} from {first} on {}", tensor.backend());
+        assert_eq!(
+            difference,
+            None,
+            "{what} from {first} on {}",
+            tensor.backend()
+        );
     }
 }
 
@@ -89,7 +93,7 @@ fn check_slices_and_gathers(tensor: &Tensor) {
     let count = 3_000_000;
     let index = |row: usize| row.wrapping_mul(0x2545_f491_4f6c_dd1d) % (LONG_BYTES + 1000);
     let indices: Vec<i64> = (0..count).map(|row| index(row) as i64).collect();
-    let bad = (0..count).filter(|&row| index(row) >= LONG_BYTES).count();
+    let bad_count = (0..count).filter(|&row| index(row) >= LONG_BYTES).count();
     let indices = tensor.backend().upload((&indices, &[count, 1])).unwrap();
     let gathered = tensor
         .gather_nd(&indices, GatherNdOptions::default())
@@ -98,13 +102,13 @@ fn check_slices_and_gathers(tensor: &Tensor) {
         place if place < LONG_BYTES => byte_at(place),
         _ => 0,
     });
-    assert_eq!(gathered.1.wait().unwrap().out_of_range, bad);
+    assert_eq!(gathered.1.wait().unwrap().out_of_range, bad_count);
     drop((indices, gathered));
-    wraps_and_boxes(tensor);
+    check_wraps_and_boxes(tensor);
 }
 
-/// Tests indices beyond 2^32 that wrap or are clamped, and boxes that begin there.
-fn wraps_and_boxes(tensor: &Tensor) {
+/// Tests indices beyond 2^32 that wrap or are clamped, and boxes with such start indices.
+fn check_wraps_and_boxes(tensor: &Tensor) {
     let (len, high) = (LONG_BYTES as i64, 1i64 << 32);
     let all = [
         -1,
@@ -167,7 +171,7 @@ fn wraps_and_boxes(tensor: &Tensor) {
         .upload((&begins, &[begins.len(), 1]))
         .unwrap();
     let whole = tensor.reshape(&[1, LONG_BYTES]).unwrap();
-    let of_whole = tensor.backend().upload((&[0i64; 8], &[8])).unwrap();
+    let box_indices = tensor.backend().upload((&[0i64; 8], &[8])).unwrap();
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
         let options = CropOptions {
             sizes: vec![BOX],
@@ -175,7 +179,7 @@ fn wraps_and_boxes(tensor: &Tensor) {
             ..CropOptions::default()
         };
         let (boxes, report) = whole
-            .crop(Boxes::new(&uploaded).of_items(&of_whole), &options)
+            .crop(Boxes::new(&uploaded).of_items(&box_indices), &options)
             .unwrap();
         let expected: Vec<u8> = begins
             .iter()
@@ -198,12 +202,12 @@ fn wraps_and_boxes(tensor: &Tensor) {
             "{out_of_range:?} on {}",
             tensor.backend()
         );
-        let bad = if out_of_range == OutOfRange::Ignore {
+        let bad_count = if out_of_range == OutOfRange::Ignore {
             4
         } else {
             0
         };
-        assert_eq!(report.wait().unwrap().out_of_range, bad);
+        assert_eq!(report.wait().unwrap().out_of_range, bad_count);
     }
 }
 
@@ -220,8 +224,8 @@ fn beyond_32_bits_on_the_gpu() {
     check_slices_and_gathers(&tensor.unwrap());
 }
 
-/// Tests a mask with few true elements, the last of them beyond 2^32, and a mask with more than 2^32 true elements, of
-/// which the first are kept.
+/// Tests a mask with few true elements, the last of them beyond 2^32, and a mask with more than 2^32 true elements. The
+/// search in this mask keeps only the first elements.
 fn check_searches(backend: &Backend) {
     const CAPACITY: usize = 5000;
     let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG_BYTES / 4000)).collect();
@@ -231,8 +235,8 @@ fn check_searches(backend: &Backend) {
     for &place in &places {
         mask[place] = byte_at(place) | 1;
     }
-    let few = Tensor::from_bytes(backend, mask, DType::U8, &[LONG_BYTES]).unwrap();
-    let (rows, count) = few.nonzero(Some(CAPACITY)).unwrap();
+    let sparse_mask = Tensor::from_bytes(backend, mask, DType::U8, &[LONG_BYTES]).unwrap();
+    let (rows, count) = sparse_mask.nonzero(Some(CAPACITY)).unwrap();
     // Rows without a position hold -1.
     let mut expected: Vec<_> = places.iter().map(|&place| place as i64).collect();
     expected.resize(CAPACITY, -1);
@@ -242,8 +246,8 @@ fn check_searches(backend: &Backend) {
         places.len(),
         "{backend}"
     );
-    // Here the long dimension is not the first.
-    let (rows, _) = few
+    // In this mask the long dimension is not the first.
+    let (rows, _) = sparse_mask
         .reshape(&[1, LONG_BYTES])
         .unwrap()
         .nonzero(Some(CAPACITY))
@@ -252,14 +256,16 @@ fn check_searches(backend: &Backend) {
     for (row, &place) in rows.chunks(2).zip(&places) {
         assert_eq!(row, [0, place as i64], "{backend}");
     }
-    let (kept, _) = few.boolean_mask(&few, 0, Some(CAPACITY)).unwrap();
-    assert_holds(&kept, "a selection", |row| {
+    let (selected, _) = sparse_mask
+        .boolean_mask(&sparse_mask, 0, Some(CAPACITY))
+        .unwrap();
+    assert_holds(&selected, "a selection", |row| {
         places.get(row).map_or(0, |&place| byte_at(place) | 1)
     });
-    drop(few);
+    drop(sparse_mask);
 
-    let most = Tensor::from_bytes(backend, long_bytes(), DType::U8, &[LONG_BYTES]).unwrap();
-    let (rows, count) = most.nonzero(Some(CAPACITY)).unwrap();
+    let dense_mask = Tensor::from_bytes(backend, long_bytes(), DType::U8, &[LONG_BYTES]).unwrap();
+    let (rows, count) = dense_mask.nonzero(Some(CAPACITY)).unwrap();
     let expected = (0..LONG_BYTES).filter(|&place| byte_at(place) != 0);
     let expected: Vec<_> = expected.take(CAPACITY).map(|place| place as i64).collect();
     assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
@@ -296,7 +302,7 @@ fn shortest_time(tensor: &Tensor, spec: &SliceSpec) -> Duration {
 
 /// Above each limit, a byte takes less than 1.15 times as long as below the limit.
 ///
-/// In the last slice, rows of the result are shorter than rows of the source. If it had rows of equal length, either
+/// In the last slice, rows of the result are shorter than rows of the source. If both had rows of equal length, either
 /// all rows or none would have the same alignment in source and result, which changes lavapipe's time by half at any
 /// size.
 #[test]
@@ -332,8 +338,8 @@ fn no_cliff_at_any_limit() {
                 above / below
             };
             // Other programs might disturb one measurement, but hardly three.
-            let flat = (0..3).any(|_| ratio() < ALLOWED);
-            assert!(flat, "{text} around {} MiB", limit >> 20);
+            let is_flat = (0..3).any(|_| ratio() < ALLOWED);
+            assert!(is_flat, "{text} around {} MiB", limit >> 20);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Tests of devices' limits. If a plan cannot be cut to fit a device, the error names the limit. Most tests use wgpu's
-//! noop backend, which needs no driver, makes copies and runs no shader.
+//! noop backend, which needs no driver. It makes copies, but runs no shader.
 
 use crate::harness::gpu::noop;
 use wgslice::{
@@ -9,7 +9,8 @@ use wgslice::{
     slice,
 };
 
-/// Work is cut to meet limits on sizes. If such a limit is below the size of a single unit, the work is rejected.
+/// Dispatches are cut to stay within limits on sizes. If such a limit is below the size of a single unit, the plan is
+/// rejected.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 8);
@@ -105,26 +106,26 @@ fn a_contiguous_slice_is_a_copy() {
 }
 
 #[test]
-fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
+fn the_error_for_a_missing_adapter_lists_all_adapters() {
     let options = AdapterOptions {
         name: Some("no such adapter".into()),
         ..AdapterOptions::default()
     };
     let error = Backend::open_gpu(&options).unwrap_err().to_string();
     assert!(error.contains("no such adapter"), "{error}");
-    let there = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
-    for candidate in there {
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    for candidate in candidates {
         assert!(error.contains(&candidate.to_string()), "{error}");
     }
-    // `auto_with` chooses the CPU, and gives the reason.
+    // `auto_with` chooses the CPU and gives the reason.
     let auto = Backend::auto_with(&options);
     assert!(
         auto.is_cpu() && auto.reason().contains("no hardware GPU"),
         "{}",
         auto.reason()
     );
-    // `auto_for_plan` also chooses the CPU and gives the same reason, for work that would be worth a GPU: a billion
-    // scalars of a small table.
+    // `auto_for_plan` also chooses the CPU and gives the same reason, even for a plan that would be worth a GPU: a
+    // gather of a billion scalars from a small table.
     let scalars = Plan::gather_nd(
         &[1 << 20],
         &[1 << 30, 1],
@@ -135,19 +136,19 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     let auto = Backend::auto_for_plan(&scalars, &options);
     assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
     // For a few scalars, `auto_for_plan` chooses the CPU without looking for a GPU.
-    let few = Plan::gather_nd(
+    let few_scalars = Plan::gather_nd(
         &[1 << 20],
         &[1 << 10, 1],
         GatherNdOptions::default(),
         DType::F32,
     )
     .unwrap();
-    let auto = Backend::auto_for_plan(&few, &options);
+    let auto = Backend::auto_for_plan(&few_scalars, &options);
     assert!(auto.is_cpu(), "{auto}");
-    let says = auto.reason();
+    let reason = auto.reason();
     assert!(
-        says.contains("the CPU takes about") && says.contains("opened first"),
-        "{says}"
+        reason.contains("the CPU takes about") && reason.contains("opened first"),
+        "{reason}"
     );
 }
 
@@ -160,20 +161,23 @@ fn software_adapters_are_a_choice() {
             ..AdapterOptions::default()
         })
     };
-    let there = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
-    for (software, wanted) in [
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    for (software, expects_software) in [
         (SoftwareAdapters::Require, true),
         (SoftwareAdapters::Refuse, false),
     ] {
-        let fits = there
+        let fits = candidates
             .iter()
-            .any(|candidate| candidate.is_software() == wanted);
+            .any(|candidate| candidate.is_software() == expects_software);
         match open(software) {
-            Ok(gpu) => assert!(fits && gpu.is_software() == wanted, "{gpu}"),
+            Ok(gpu) => assert!(fits && gpu.is_software() == expects_software, "{gpu}"),
             Err(error) => assert!(!fits && matches!(error, Error::NoAdapter(_)), "{error}"),
         }
     }
-    assert_eq!(open(SoftwareAdapters::Allow).is_ok(), !there.is_empty());
+    assert_eq!(
+        open(SoftwareAdapters::Allow).is_ok(),
+        !candidates.is_empty()
+    );
 }
 
 /// `explain` describes what would be recorded for a plan.
@@ -184,53 +188,53 @@ fn plans_are_explained() {
         let plan = Plan::slice(shape, &spec.parse().unwrap(), dtype).unwrap();
         gpu.explain(&plan)
     };
-    let says = |text: String, what: &str| assert!(text.contains(what), "{text}");
-    says(explain(&[4, 5], "...", DType::F32), "nothing is moved");
-    says(explain(&[4, 5], "...", DType::F32), "1 buffer copy of 80");
-    says(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
+    let check = |text: String, what: &str| assert!(text.contains(what), "{text}");
+    check(explain(&[4, 5], "...", DType::F32), "nothing is moved");
+    check(explain(&[4, 5], "...", DType::F32), "1 buffer copy of 80");
+    check(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
     let nothing = slice![3..3];
     let zeros = Plan::slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
-    says(gpu.explain(&zeros), "80 bytes are cleared");
-    let none =
+    check(gpu.explain(&zeros), "80 bytes are cleared");
+    let no_updates =
         Plan::scatter_nd(&[5], &[0, 1], &[0], ScatterOptions::default(), DType::F32).unwrap();
-    says(gpu.explain(&none), "20 bytes are cleared");
+    check(gpu.explain(&no_updates), "20 bytes are cleared");
     // A binding holds 1 MiB, so the mask of 3 MiB is halved twice, into 4 parts. Each part takes one dispatch to count
-    // and one to search. One more scans the counts, and one fills the unused rows of the result.
+    // and one to search. One more dispatch scans the counts, and one fills the unused rows of the result.
     let nonzero = Plan::nonzero(&[3, 1 << 20], Some(40), DType::I32).unwrap();
-    let said = gpu.explain(&nonzero);
-    says(
-        said.clone(),
+    let explanation = gpu.explain(&nonzero);
+    check(
+        explanation.clone(),
         "nonzero [3,1048576] -> [40,2]: a search in a mask: 10 dispatches",
     );
-    says(
-        said,
+    check(
+        explanation,
         "4 of the mask_count kernel, 1 of the mask_scan kernel, 5 of the mask_rows",
     );
-    let said = Backend::cpu().explain(&nonzero);
-    says(
-        said.clone(),
+    let explanation = Backend::cpu().explain(&nonzero);
+    check(
+        explanation.clone(),
         "form   positions of true elements, in row-major order",
     );
-    says(said.clone(), "3145728 read, 320 written");
-    says(said, "CPU: 3145728 bytes of a mask on 1 thread");
-    says(
+    check(explanation.clone(), "3145728 read, 320 written");
+    check(explanation, "CPU: 3145728 bytes of a mask on 1 thread");
+    check(
         explain(&[9, 64], "2:5", DType::U8),
         "1 buffer copy of 192 bytes",
     );
-    says(explain(&[9, 64], ":, :32", DType::U8), "9 buffer copies");
-    says(
+    check(explain(&[9, 64], ":, :32", DType::U8), "9 buffer copies");
+    check(
         explain(&[99, 64], ":, :32", DType::U8),
         "1 dispatch of the copy kernel",
     );
-    says(
+    check(
         explain(&[9, 7], ":, 1:", DType::U8),
         "1 dispatch of the copy_words kernel",
     );
-    says(
+    check(
         explain(&[1 << 20], "::-1", DType::F32),
         "4 dispatches of the copy kernel",
     );
-    says(
+    check(
         explain(&[1 << 50], "::-1", DType::F32),
         "limit on dispatches of 262144",
     );
@@ -241,19 +245,19 @@ fn plans_are_explained() {
 fn too_many_dispatches_are_refused_by_name() {
     let gpu = noop(|_| {});
     let slices = Plan::slice(&[1 << 50], &slice![..; -1], DType::F32).unwrap();
-    let apart = Plan::slice(&[1 << 58], &slice![..; 1 << 30], DType::F32).unwrap();
+    let strided = Plan::slice(&[1 << 58], &slice![..; 1 << 30], DType::F32).unwrap();
     let gather = GatherNdOptions::default();
     let gathers = Plan::gather_nd(&[1 << 50, 3], &[1 << 30, 1], gather, DType::U8).unwrap();
-    for plan in [slices, apart, gathers] {
+    for plan in [slices, strided, gathers] {
         for outcome in [gpu.supports(&plan), gpu.prepare(&plan).map(drop)] {
-            let refused = matches!(
+            let is_refused = matches!(
                 outcome,
                 Err(Error::DeviceLimit {
                     limit: "limit on dispatches",
                     ..
                 })
             );
-            assert!(refused, "{plan}: {outcome:?}");
+            assert!(is_refused, "{plan}: {outcome:?}");
         }
     }
 }
@@ -295,7 +299,7 @@ fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.
     let software = noop(|_| {});
     let hardware = software.as_hardware();
-    for (gpu, rows, bytes, copied) in [
+    for (gpu, rows, bytes, is_copied) in [
         (&software, 16, 64, true),
         (&software, 17, 64, false),
         (&software, 17, (16 << 10) - 4, false),
@@ -305,11 +309,15 @@ fn few_or_long_rows_are_copied() {
         (&hardware, 2, 1 << 20, true),
     ] {
         let plan = Plan::slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
-        let said = gpu.explain(&plan);
+        let explanation = gpu.explain(&plan);
         let copies = if rows == 1 { "copy" } else { "copies" };
-        let says = format!("{rows} buffer {copies} of {bytes} bytes");
-        assert_eq!(said.contains(&says), copied, "{said}");
-        assert_eq!(said.contains("1 dispatch of"), !copied, "{said}");
+        let expected = format!("{rows} buffer {copies} of {bytes} bytes");
+        assert_eq!(explanation.contains(&expected), is_copied, "{explanation}");
+        assert_eq!(
+            explanation.contains("1 dispatch of"),
+            !is_copied,
+            "{explanation}"
+        );
         let [source, dest] = [plan.inputs()[0].bytes(), plan.outputs()[0].bytes()].map(|size| {
             gpu.device().create_buffer(&wgpu::BufferDescriptor {
                 label: None,
@@ -321,6 +329,6 @@ fn few_or_long_rows_are_copied() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let (source, dest) = (source.slice(..), dest.slice(..));
         let recorded = gpu.encode(&mut encoder, &plan, &[source], &[dest]);
-        assert_eq!(recorded.is_ok(), copied, "{recorded:?}");
+        assert_eq!(recorded.is_ok(), is_copied, "{recorded:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Tests counts, capacities, masks of many chunks, views and errors of selections by mask. Other tests compare results
-//! with the reference on every device, by golden vectors and random cases.
+//! Tests selections by mask: counts, capacities, masks of many chunks, views and errors. Golden vectors and random
+//! cases compare results with the reference on every device.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -14,7 +14,7 @@ use wgslice::{
 };
 use wgslice_vectors::reference;
 
-/// Makes a pseudo-random mask of `length` bytes. On average, `trues_in_64` of 64 elements are true. These are not only 1, but
+/// Makes a pseudorandom mask of `length` bytes. On average, `trues_in_64` of 64 elements are true. A true element is
 /// any byte except 0.
 fn random_mask(length: usize, trues_in_64: u32) -> Vec<u8> {
     let mut state = length as u32 * 7 + trues_in_64;
@@ -44,8 +44,8 @@ fn kind_of<T>(outcome: Result<T, Error>) -> &'static str {
     }
 }
 
-/// Tests masks of less than a chunk, of one chunk, of several chunks, and of more chunks than a workgroup adds up in
-/// one round.
+/// Tests masks of less than a chunk, of one chunk, of several chunks, and of more chunks than a workgroup adds up at a
+/// time. A chunk is the part of a mask that one workgroup searches.
 #[test]
 fn positions_and_counts_are_the_references() {
     for (shape, capacities) in [
@@ -65,40 +65,55 @@ fn positions_and_counts_are_the_references() {
             let mask = random_mask(length, trues_in_64);
             let count = mask.iter().filter(|&&byte| byte != 0).count();
             for &capacity in capacities {
-                let (of_rows, rows) =
+                let (rows_shape, rows) =
                     reference::nonzero(&mask_values(&mask), shape, Some(capacity)).unwrap();
                 for device in devices() {
-                    // Low limits cut large masks into too many dispatches, an interpreter is slow, and positions of many
-                    // dimensions do not fit the smallest buffers.
-                    let is = |name| device.name.contains(name);
-                    let is_low = is("Tiny") || is("Parts");
-                    let most = match (trues_in_64, capacity) {
+                    // Low limits cut large masks into too many dispatches, an interpreter is slow, and positions of
+                    // many dimensions do not fit the smallest buffers.
+                    let name_has = |name| device.name.contains(name);
+                    let is_low = name_has("Tiny") || name_has("Parts");
+                    let max_length = match (trues_in_64, capacity) {
                         (32, 1000) if !is_low => usize::MAX,
                         (32, _) => 6000,
                         _ => 1100,
                     };
-                    if (is_low || is("strict")) && length > most || is("Parts") && shape.len() > 4 {
+                    if (is_low || name_has("strict")) && length > max_length
+                        || name_has("Parts") && shape.len() > 4
+                    {
                         continue;
                     }
                     let what = || format!("{} {shape:?} {trues_in_64} {capacity}", device.name);
                     let tensor = device.backend.upload((&mask, shape)).unwrap();
                     let plan = Plan::nonzero(shape, Some(capacity), DType::I64).unwrap();
-                    let (alone, report) = Tensor::run(&plan, &[&tensor]).unwrap();
-                    assert_eq!(alone.len(), 1, "{}", what());
-                    assert!(alone[0].to_vec::<i64>().unwrap() == rows, "{}", what());
+                    let (without_count, report) = Tensor::run(&plan, &[&tensor]).unwrap();
+                    assert_eq!(without_count.len(), 1, "{}", what());
+                    assert!(
+                        without_count[0].to_vec::<i64>().unwrap() == rows,
+                        "{}",
+                        what()
+                    );
                     assert_eq!(report.wait().unwrap().found.unwrap(), count);
                     let plan = plan.with_count().unwrap();
                     assert_eq!(kind_of(plan.clone().with_count()), "count");
-                    let (made, number) = Tensor::run(&plan, &[&tensor]).unwrap();
-                    let found = &made[0];
-                    assert_eq!(found.shape(), of_rows, "{}", what());
+                    let (with_count, pending) = Tensor::run(&plan, &[&tensor]).unwrap();
+                    let found = &with_count[0];
+                    assert_eq!(found.shape(), rows_shape, "{}", what());
                     assert!(found.to_vec::<i64>().unwrap() == rows, "{}", what());
-                    let kept = count.min(capacity);
-                    let words = made[1].to_vec::<u32>().unwrap();
-                    let groups = kept.div_ceil(64) as u32;
-                    let expected = [groups, groups.min(1), 1, kept as u32, count as u32, 0, 0, 0];
+                    let used_rows = count.min(capacity);
+                    let words = with_count[1].to_vec::<u32>().unwrap();
+                    let groups = used_rows.div_ceil(64) as u32;
+                    let expected = [
+                        groups,
+                        groups.min(1),
+                        1,
+                        used_rows as u32,
+                        count as u32,
+                        0,
+                        0,
+                        0,
+                    ];
                     assert_eq!(words, expected, "{}", what());
-                    let report = number.wait().unwrap();
+                    let report = pending.wait().unwrap();
                     assert_eq!(report.found, Some(count), "{}", what());
                     assert_eq!(report.into_result().is_ok(), count <= capacity);
                 }
@@ -107,15 +122,16 @@ fn positions_and_counts_are_the_references() {
     }
 }
 
-/// Without a capacity the result has a row for every element of the mask, and unused rows are zeros.
+/// Without a capacity the result has a row for every element of the mask. Unused rows are zeros, or -1 in a list of
+/// positions.
 #[test]
-fn the_capacity_is_that_of_the_mask() {
+fn the_default_capacity_is_the_length_of_the_mask() {
     for device in devices() {
         let x = device.backend.upload((&[1.5f32, 2.5, 3.5], &[3])).unwrap();
         let mask = device.backend.upload((&[false, true, true], &[3])).unwrap();
-        let (kept, count) = x.boolean_mask(&mask, 0, None).unwrap();
+        let (selected, count) = x.boolean_mask(&mask, 0, None).unwrap();
         assert_eq!(
-            kept.to_vec::<f32>().unwrap(),
+            selected.to_vec::<f32>().unwrap(),
             [2.5, 3.5, 0.0],
             "{}",
             device.name
@@ -126,7 +142,7 @@ fn the_capacity_is_that_of_the_mask() {
     }
 }
 
-/// Rows after the last position are out of range for gathers, which write zeros for them and count them.
+/// Unused rows of positions are out of range for gathers, which write zeros for these rows and count them.
 #[test]
 fn positions_are_index_tuples() {
     for device in devices() {
@@ -174,13 +190,13 @@ fn host_values_are_selected_exactly() {
             (columns.shape, columns.data),
             (vec![2, 3, 1], vec![2, 6, 10, 14, 18, 22])
         );
-        let none = backend.boolean_mask(x, (&[0u8, 0], &[2]), 0).unwrap();
-        assert_eq!((none.shape, none.data.len()), (vec![0, 3, 4], 0));
-        let some = backend.compress(x, (&[0u8, 1, 1], &[3]), None).unwrap();
-        assert_eq!((some.shape, some.data), (vec![2], vec![1, 2]));
-        let some = backend.compress(x, (&[1u8], &[1]), Some(-1)).unwrap();
+        let no_rows = backend.boolean_mask(x, (&[0u8, 0], &[2]), 0).unwrap();
+        assert_eq!((no_rows.shape, no_rows.data.len()), (vec![0, 3, 4], 0));
+        let selected = backend.compress(x, (&[0u8, 1, 1], &[3]), None).unwrap();
+        assert_eq!((selected.shape, selected.data), (vec![2], vec![1, 2]));
+        let selected = backend.compress(x, (&[1u8], &[1]), Some(-1)).unwrap();
         assert_eq!(
-            (some.shape, some.data),
+            (selected.shape, selected.data),
             (vec![2, 3, 1], vec![0, 4, 8, 12, 16, 20])
         );
         let chosen = backend.select((&[true, false], &[2, 1, 1]), x, (&[-1, -2, -3, -4], &[4]));
@@ -188,8 +204,8 @@ fn host_values_are_selected_exactly() {
         let expected: Vec<i32> = (0..12).chain([-1, -2, -3, -4].repeat(3)).collect();
         assert_eq!((chosen.shape, chosen.data), (vec![2, 3, 4], expected));
         let values = (&[90, 91, 92, 93], &[1, 4]);
-        let one = (&[0u8, 0, 0, 0, 0, 1], &[2, 3]);
-        let changed = backend.masked_scatter(x, one, values).unwrap();
+        let last_row_mask = (&[0u8, 0, 0, 0, 0, 1], &[2, 3]);
+        let changed = backend.masked_scatter(x, last_row_mask, values).unwrap();
         let expected: Vec<i32> = (0..20).chain(90..94).collect();
         assert_eq!(
             (changed.shape, changed.data),
@@ -206,7 +222,8 @@ fn host_values_are_selected_exactly() {
     }
 }
 
-/// Checks that exactly the selected elements are written, at every position in a word, even between other elements.
+/// Checks that exactly the selected elements are written, at every position in a word, even between elements that are
+/// not selected.
 fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize) -> T) {
     let [rows, columns] = [13, 21];
     let old: Vec<T> = (0..rows * columns).map(&value).collect();
@@ -217,16 +234,16 @@ fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize)
             .slice(&slice![1.., begin as i64..; step as i64])
             .unwrap();
         let width = view.shape()[1];
-        for (of_mask, of_value) in [
+        for (mask_shape, value_shape) in [
             (vec![rows - 1, width], vec![]),
             (vec![width], vec![width]),
             (vec![rows - 1, 1], vec![rows - 1, width]),
             (vec![], vec![width]),
         ] {
-            let mask = random_mask(of_mask.iter().product(), 30);
+            let mask = random_mask(mask_shape.iter().product(), 30);
             let source = new.iter().copied().cycle();
-            let source: Vec<T> = source.take(of_value.iter().product()).collect();
-            let plan = Plan::masked_update(&of_value, &of_mask, &view, T::DTYPE).unwrap();
+            let source: Vec<T> = source.take(value_shape.iter().product()).collect();
+            let plan = Plan::masked_update(&value_shape, &mask_shape, &view, T::DTYPE).unwrap();
             let mut expected = old.clone();
             for row in 0..rows - 1 {
                 for column in 0..width {
@@ -236,16 +253,16 @@ fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize)
                         [_, 1] => row,
                         _ => row * width + column,
                     };
-                    if mask[at(&of_mask)] != 0 {
+                    if mask[at(&mask_shape)] != 0 {
                         expected[(row + 1) * columns + begin + column * step] =
-                            source[at(&of_value)];
+                            source[at(&value_shape)];
                     }
                 }
             }
             for device in devices() {
                 let mut changed = device.backend.upload((&old, &[rows, columns])).unwrap();
-                let source = device.backend.upload((&source, &of_value)).unwrap();
-                let mask = device.backend.upload((&mask, &of_mask)).unwrap();
+                let source = device.backend.upload((&source, &value_shape)).unwrap();
+                let mask = device.backend.upload((&mask, &mask_shape)).unwrap();
                 Tensor::run_into(&plan, &[&source, &mask], &mut [&mut changed]).unwrap();
                 let changed = changed.to_vec::<T>().unwrap();
                 assert_eq!(changed, expected, "{} {plan}", device.name);
@@ -288,8 +305,8 @@ fn views_are_selected_from() {
         }
         let row = device.backend.upload((&[1u16, 2, 3, 4, 5], &[5])).unwrap();
         let mask = device.backend.upload((&[1u8, 0, 1, 0], &[4, 1])).unwrap();
-        let wide = row.broadcast_to(&[3, 4, 5]).unwrap();
-        let chosen = Tensor::select(&mask, &wide, &x).unwrap();
+        let repeated = row.broadcast_to(&[3, 4, 5]).unwrap();
+        let chosen = Tensor::select(&mask, &repeated, &x).unwrap();
         let expected = (0..60).map(|n: u16| {
             if (n / 5).is_multiple_of(2) {
                 n % 5 + 1
@@ -317,11 +334,11 @@ fn too_few_and_too_many_values() {
             (&[9, 8, 7, 6, 5], [9, 2, 8, 7]),
         ] {
             let mut x = device.backend.upload((&[1u8, 2, 3, 4], &[4])).unwrap();
-            let kept = x.clone();
+            let original = x.clone();
             let values = device.backend.upload((values, &[values.len()])).unwrap();
             let count = x.masked_scatter(&mask, &values).unwrap();
             assert_eq!(x.to_vec::<u8>().unwrap(), expected, "{}", device.name);
-            assert_eq!(kept.to_vec::<u8>().unwrap(), [1, 2, 3, 4]);
+            assert_eq!(original.to_vec::<u8>().unwrap(), [1, 2, 3, 4]);
             let report = count.wait().unwrap();
             assert_eq!(report.found, Some(3));
             assert_eq!(report.into_result().is_ok(), values.shape()[0] >= 3);
@@ -338,7 +355,7 @@ fn compress_flattens_views() {
         let x: Vec<u16> = (0..12).collect();
         let x = device.backend.upload((&x, &[3, 4])).unwrap();
         let condition = device.backend.upload((&mask, &[5])).unwrap();
-        for (view, count, expected) in [
+        for (view, step_count, expected) in [
             (x.clone(), 2, [1, 2, 4]),
             (x.slice(&slice![.., 1]).unwrap(), 2, [5, 9, 0]),
             (x.slice(&slice![.., ..; 2]).unwrap(), 2, [2, 4, 8]),
@@ -347,13 +364,13 @@ fn compress_flattens_views() {
             (x.slice(&slice![.., ..2]).unwrap(), 3, [1, 4, 8]),
         ] {
             let elements = view.layout().len();
-            let short = condition.slice(&slice![..elements as i64]).unwrap();
-            let length = short.shape().to_vec();
+            let cut_condition = condition.slice(&slice![..elements as i64]).unwrap();
+            let length = cut_condition.shape().to_vec();
             let plan = Plan::compress(view.layout(), &length, None, Some(3), DType::U16);
-            assert_eq!(steps(&plan.unwrap()), count, "{view:?}");
-            let (kept, _) = view.compress(&short, None, Some(3)).unwrap();
-            let kept = kept.to_vec::<u16>().unwrap();
-            assert_eq!(kept, expected, "{view:?} on {}", device.name);
+            assert_eq!(steps(&plan.unwrap()), step_count, "{view:?}");
+            let (selected, _) = view.compress(&cut_condition, None, Some(3)).unwrap();
+            let selected = selected.to_vec::<u16>().unwrap();
+            assert_eq!(selected, expected, "{view:?} on {}", device.name);
         }
     }
 }
@@ -422,7 +439,7 @@ fn masks_that_do_not_fit_are_errors() {
 
 /// A plan accepts either index tuples or a mask, and rejects the other.
 #[test]
-fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
+fn masks_and_index_tuples_are_distinguished() {
     let x = View::new(&[3]).unwrap();
     let update = Plan::masked_update(&x, &[3], &x, DType::U8).unwrap();
     let gather = Plan::gather(&[3], &[3], GatherOptions::default(), DType::U8).unwrap();
@@ -448,14 +465,14 @@ fn a_mask_is_no_index_tuple_and_none_is_a_mask() {
 fn threads_share_an_update() {
     let x: Vec<u32> = (0..5 * 777).collect();
     let mask = random_mask(777, 20);
-    let one = |threads| -> Array<u32> {
+    let select_on = |threads| -> Array<u32> {
         let backend = Backend::cpu().with_threads_for_any_work(threads);
         let y = (&[1_000_000u32], &[1, 1]);
         backend.select((&mask, &[777]), (&x, &[5, 777]), y).unwrap()
     };
-    let alone = one(1);
+    let on_one_thread = select_on(1);
     assert_eq!(
-        alone
+        on_one_thread
             .data
             .iter()
             .filter(|&&value| value == 1_000_000)
@@ -463,7 +480,7 @@ fn threads_share_an_update() {
             % 5,
         0
     );
-    assert_eq!(one(3), alone);
+    assert_eq!(select_on(3), on_one_thread);
 }
 
 /// On the CPU, short pieces are selected in one pass. Tests blocks with all, some or no pieces selected, incomplete
@@ -496,27 +513,27 @@ fn short_pieces_are_kept_in_one_pass() {
             if let Some(last) = mask.iter_mut().rfind(|byte| **byte == 1) {
                 *last = 128;
             }
-            let kept: Vec<u8> = x
+            let selected: Vec<u8> = x
                 .chunks(piece)
                 .zip(&mask)
                 .filter(|(_, byte)| **byte != 0)
                 .flat_map(|(piece, _)| piece.to_vec())
                 .collect();
-            let count = kept.len() / piece;
+            let count = selected.len() / piece;
             let what = format!("{rows} pieces of {piece} bytes, {count} true");
-            let (x_of, mask_of) = ((&x, &[rows, piece]), (&mask, &[rows]));
+            let (x_array, mask_array) = ((&x, &[rows, piece]), (&mask, &[rows]));
             for threads in [1, 3] {
                 let cpu = cpu.clone().with_threads_for_any_work(threads);
-                let found = cpu.boolean_mask(x_of, mask_of, 0).unwrap();
+                let found = cpu.boolean_mask(x_array, mask_array, 0).unwrap();
                 assert_eq!(found.shape, [count, piece], "{what}");
-                assert!(found.data == kept, "{what}, {threads} threads");
+                assert!(found.data == selected, "{what}, {threads} threads");
                 for room in [count / 2, count, count + 3] {
                     let shape = [rows, piece];
                     let plan = Plan::boolean_mask(&shape, &[rows], 0, Some(room), DType::U8)
                         .and_then(Plan::with_count)
                         .unwrap();
-                    let said = cpu.explain(&plan).contains("instead of the steps");
-                    assert_eq!(said, piece <= 32, "{what}");
+                    let is_one_pass = cpu.explain(&plan).contains("instead of the steps");
+                    assert_eq!(is_one_pass, piece <= 32, "{what}");
                     let (mut dest, mut words) = (vec![9_u8; room * piece], [9_u32; 8]);
                     let report = plan
                         .run_cpu(
@@ -525,13 +542,9 @@ fn short_pieces_are_kept_in_one_pass() {
                         )
                         .unwrap();
                     assert_eq!(report.found, Some(count), "{what}, room for {room}");
-                    let words_of = (words[3] as usize, words[4] as usize);
-                    assert_eq!(
-                        words_of,
-                        (count.min(room), count),
-                        "{what}, room for {room}"
-                    );
-                    let mut expected = kept.clone();
+                    let counts = (words[3] as usize, words[4] as usize);
+                    assert_eq!(counts, (count.min(room), count), "{what}, room for {room}");
+                    let mut expected = selected.clone();
                     expected.resize(room * piece, 0);
                     assert!(dest == expected, "{what}, room for {room}");
                 }

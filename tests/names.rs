@@ -15,8 +15,8 @@ const ALLOWED_DUPLICATES: [(&str, &str); 4] = [
     ("Shuffle", "with the standard library, and without it"),
 ];
 
-/// Returns the name of the type that a line of code declares. Associated types do not count, so an alias counts only at
-/// the left margin.
+/// Returns the name of the type that a line of code declares, if it declares one. Associated types do not count, so an
+/// alias counts only at the left margin.
 fn declared_type(line: &str) -> Option<&str> {
     let at_margin = !line.starts_with(' ');
     let mut rest = line.trim_start();
@@ -38,7 +38,7 @@ fn declared_type(line: &str) -> Option<&str> {
     (declares && !name.is_empty()).then_some(name)
 }
 
-/// Finds the places of each name that is declared below a folder.
+/// Adds the places of each type that is declared below a folder to `found`.
 fn find_places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -65,9 +65,9 @@ fn a_type_has_a_name_of_its_own() {
     );
     assert!(found.contains_key("Walk") && found.contains_key("Backend"));
     found.retain(|_, places| places.len() > 1);
-    let several: BTreeSet<&str> = found.keys().map(String::as_str).collect();
+    let duplicates: BTreeSet<&str> = found.keys().map(String::as_str).collect();
     let allowed: BTreeSet<&str> = ALLOWED_DUPLICATES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(several, allowed, "{found:#?}");
+    assert_eq!(duplicates, allowed, "{found:#?}");
 }
 
 #[test]

@@ -46,8 +46,8 @@ fn every_slice_of_small_arrays() {
     }
 }
 
-/// Tests bounds at which ndarray panics. wgslice clamps a range to the dimension before walking it, and a single index
-/// outside of the dimension is an error.
+/// Tests bounds at which ndarray panics. wgslice first clamps a range to the dimension. A single index outside of the
+/// dimension is an error.
 #[test]
 fn bounds_outside_the_array() {
     let x = Array1::from_iter(0..5);
@@ -300,18 +300,18 @@ fn gathers_along_every_axis_of_every_layout() {
 #[test]
 fn arrays_become_one_another() {
     let x = ndarray::array![[1, 2, 3], [4, 5, 6]];
-    let kinds = [
+    let layouts = [
         x.clone(),
         x.clone().slice_move(s![1.., 1..]),
         x.clone().slice_move(s![.., ..;-1]),
         x.clone().slice_move(s![1..1, ..]),
         ndarray::Array2::from_shape_vec((2, 3).f(), vec![1, 4, 2, 5, 3, 6]).unwrap(),
     ];
-    for array in kinds {
-        let ours = Array::from(array.clone());
-        assert_eq!(ours.shape, array.shape());
-        assert_eq!(ours.data, array.iter().copied().collect::<Vec<_>>());
-        let mut longer = ours.clone();
+    for array in layouts {
+        let converted = Array::from(array.clone());
+        assert_eq!(converted.shape, array.shape());
+        assert_eq!(converted.data, array.iter().copied().collect::<Vec<_>>());
+        let mut longer = converted.clone();
         longer.data.push(7);
         let error = ArrayD::try_from(longer).unwrap_err();
         assert!(
@@ -324,6 +324,6 @@ fn arrays_become_one_another() {
             ),
             "{error}"
         );
-        assert_eq!(ArrayD::try_from(ours).unwrap(), array.into_dyn());
+        assert_eq!(ArrayD::try_from(converted).unwrap(), array.into_dyn());
     }
 }

@@ -8,24 +8,24 @@ fn slice_positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
     if size == 0 {
         return Vec::new();
     }
-    let counted = |bound: i64| if bound < 0 { bound + size } else { bound };
-    let mut taken = Vec::new();
+    let from_start = |bound: i64| if bound < 0 { bound + size } else { bound };
+    let mut positions = Vec::new();
     if step > 0 {
-        let end = counted(end).clamp(0, size);
-        let mut at = counted(start).clamp(0, size);
+        let end = from_start(end).clamp(0, size);
+        let mut at = from_start(start).clamp(0, size);
         while at < end {
-            taken.push(at);
+            positions.push(at);
             at += step;
         }
     } else {
-        let end = counted(end).clamp(-1, size - 1);
-        let mut at = counted(start).clamp(0, size - 1);
+        let end = from_start(end).clamp(-1, size - 1);
+        let mut at = from_start(start).clamp(0, size - 1);
         while at > end {
-            taken.push(at);
+            positions.push(at);
             at += step;
         }
     }
-    taken
+    positions
 }
 
 #[test]
@@ -40,11 +40,12 @@ fn every_range_of_small_dimensions() {
                     let spec =
                         SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
                     let found = Backend::cpu().slice((&data, &shape), &spec).unwrap();
-                    // Bounds of ±100 select the same positions as the extreme 64-bit bounds, and do not overflow here.
-                    let near = |bound: i64| bound.clamp(-100, 100);
+                    // Bounds of ±100 select the same positions as the extreme 64-bit bounds, and do not overflow in
+                    // `slice_positions`.
+                    let clamped = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(
                         found.data,
-                        slice_positions(size, near(start), near(end), step),
+                        slice_positions(size, clamped(start), clamped(end), step),
                         "{start}:{end}:{step} of {size}"
                     );
                 }
@@ -104,17 +105,17 @@ fn what_onnx_does_not_allow() {
     let onnx = |shape: &[usize], starts: &[i64], ends: &[i64], axes, steps| {
         SliceSpec::onnx(shape, starts, ends, axes, steps).unwrap_err()
     };
-    let two: &[i64] = &[1, 1];
+    let two_steps: &[i64] = &[1, 1];
     for (starts, ends, axes, steps) in [
         (&[0][..], &[1, 2][..], None, None),
         (&[0], &[1], Some(&[][..]), None),
-        (&[0], &[1], None, Some(two)),
+        (&[0], &[1], None, Some(two_steps)),
     ] {
         let error = onnx(&[3], starts, ends, axes, steps);
         assert_eq!(kind(&error), "onnx_lengths");
         assert!(error.to_string().contains("must be"), "{error}");
     }
-    for (rank, wrong) in [
+    for (rank, axis) in [
         (2, 2),
         (2, -3),
         (2, i64::MAX),
@@ -122,23 +123,23 @@ fn what_onnx_does_not_allow() {
         (0, 0),
         (0, -1),
     ] {
-        let axes: &[i64] = &[wrong];
+        let axes: &[i64] = &[axis];
         let error = SliceSpec::onnx(&vec![3; rank], &[0], &[1], Some(axes), None).unwrap_err();
         assert_eq!(kind(&error), "axis");
-        assert!(error.to_string().contains(&wrong.to_string()), "{error}");
+        assert!(error.to_string().contains(&axis.to_string()), "{error}");
         assert!(
             rank == 0 || error.to_string().contains("must be"),
             "{error}"
         );
     }
-    let twice: &[i64] = &[1, -1];
-    let error = onnx(&[3, 3], &[0, 0], &[1, 1], Some(twice), None);
+    let repeated_axis: &[i64] = &[1, -1];
+    let error = onnx(&[3, 3], &[0, 0], &[1, 1], Some(repeated_axis), None);
     assert_eq!(kind(&error), "axis_twice");
 
     let error = onnx(&[3], &[0, 0], &[1, 1], None, None);
     assert_eq!(kind(&error), "too_many_specs");
-    let zero: &[i64] = &[0];
-    let error = onnx(&[3, 3], &[0], &[1], Some(&[-1]), Some(zero));
+    let zero_step: &[i64] = &[0];
+    let error = onnx(&[3, 3], &[0], &[1], Some(&[-1]), Some(zero_step));
     assert_eq!(kind(&error), "stride_zero");
     assert!(error.to_string().contains("must be"), "{error}");
     assert_eq!(

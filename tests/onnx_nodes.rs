@@ -1,8 +1,8 @@
 //! Runs ONNX's own node tests of `Slice`, `Concat`, `Pad`, `Tile`, `Compress`, `NonZero`, `Where`, `TensorScatter`, and
 //! of its gathers and scatters, on every device.
 //!
-//! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In them, negative indices count from the
-//! end, and an out-of-range index is an error.
+//! `tests/vectors/gen_onnx.py` extracted the tests from the package `onnx`. In these tests, negative indices count from
+//! the end, and an out-of-range index is an error.
 
 use crate::harness::devices;
 use serde::Deserialize;
@@ -70,14 +70,15 @@ impl Line {
         value.try_into().unwrap()
     }
 
-    /// Runs the operators that assemble tensors.
+    /// Runs an operator that assembles tensors.
     fn assemble(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name: &str| self.tensor(backend, name);
         match self.op.as_str() {
             "Concat" => {
-                let all = (0..self.inputs.len()).map(|number| tensor(&format!("inputs{number}")));
-                let all = all.collect::<Result<Vec<_>, _>>()?;
-                Tensor::concat(&all.iter().collect::<Vec<_>>(), self.integer("axis"))
+                let tensors =
+                    (0..self.inputs.len()).map(|number| tensor(&format!("inputs{number}")));
+                let tensors = tensors.collect::<Result<Vec<_>, _>>()?;
+                Tensor::concat(&tensors.iter().collect::<Vec<_>>(), self.integer("axis"))
             }
             "Tile" => {
                 let repeats = self.inputs["repeats"].integers();
@@ -114,7 +115,7 @@ impl Line {
         }
     }
 
-    /// Runs the operators that select by masks.
+    /// Runs an operator that selects by a mask.
     fn select(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name: &str| self.tensor(backend, name);
         if self.op == "NonZero" {
@@ -135,13 +136,13 @@ impl Line {
             .iter()
             .filter(|&&byte| byte > 0)
             .count();
-        let (some, found) = tensor("input")?.compress(&condition, axis, Some(count))?;
+        let (selected, found) = tensor("input")?.compress(&condition, axis, Some(count))?;
         assert_eq!(found.wait()?.found.unwrap(), count);
-        Ok(some)
+        Ok(selected)
     }
 
-    /// Runs TensorScatter. The update of each item is a box. It begins at the item's index along the axis, and at 0
-    /// along the dimensions before the axis.
+    /// Runs TensorScatter. The update of each item is a box. The box begins at the item's index along the axis, and at
+    /// 0 along the dimensions before the axis.
     fn tensor_scatter(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name| self.tensor(backend, name);
         let (mut cache, update) = (tensor("past_cache")?, tensor("update")?);

@@ -1,5 +1,4 @@
-//! Tests edge cases of `pad`. Other tests compare it with the reference on every device, by golden vectors and random
-//! cases.
+//! Tests edge cases of `pad`. Golden vectors and random cases compare `pad` with the reference on every device.
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{Backend, DType, Plan, View, options::Pad};
@@ -20,8 +19,8 @@ fn what_cannot_be_padded_is_an_error() {
         (&[0], &[[1, 1]], Pad::Constant(()), ""),
         (&[], &[], Pad::Symmetric, ""),
     ] {
-        let made = Plan::pad(shape, paddings, mode, DType::F32);
-        let found = made.err().map_or("", |error| kind(&error));
+        let plan = Plan::pad(shape, paddings, mode, DType::F32);
+        let found = plan.err().map_or("", |error| kind(&error));
         assert_eq!(found, tag, "{shape:?} by {paddings:?}, {mode:?}");
     }
     let x = View::new(&[3]).unwrap();
@@ -30,7 +29,7 @@ fn what_cannot_be_padded_is_an_error() {
         error.to_string(),
         "dimension 0 of 3 positions is padded by 3, but at most 2 can be reflected: pad less, or pad twice"
     );
-    for (size, mode, said) in [
+    for (size, mode, message) in [
         (
             0,
             Pad::Wrap,
@@ -48,7 +47,7 @@ fn what_cannot_be_padded_is_an_error() {
         ),
     ] {
         let error = Plan::pad(&[size], &[[0, 2]], mode, DType::F32).unwrap_err();
-        assert_eq!(error.to_string(), said);
+        assert_eq!(error.to_string(), message);
     }
     let error = Plan::pad(&x, &[[usize::MAX, 1]], Pad::Edge, DType::F32).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
@@ -56,8 +55,8 @@ fn what_cannot_be_padded_is_an_error() {
     assert!(error.to_string().contains("too many elements"), "{error}");
 }
 
-/// A pad of 11 dimensions by edge values would have too many pieces, and is rejected before they are planned. A pad of
-/// 25 dimensions by a constant has only 51 steps.
+/// A pad of 11 dimensions by edge values would have too many pieces, and is rejected before the pieces are planned. A
+/// pad of 25 dimensions by a constant has only 51 steps.
 #[test]
 fn many_dimensions_are_padded_by_a_constant_only() {
     let padded = |rank, mode| {
@@ -86,7 +85,7 @@ fn host_values_and_tensors_take_a_constant() {
     }
     let cpu = Backend::cpu();
     let x = cpu.upload((&[1u8, 2], &[2])).unwrap();
-    let wide = cpu.upload((&[7u16], &[])).unwrap();
-    let error = x.pad(&[[0, 1]], Pad::Constant(&wide)).unwrap_err();
+    let u16_constant = cpu.upload((&[7u16], &[])).unwrap();
+    let error = x.pad(&[[0, 1]], Pad::Constant(&u16_constant)).unwrap_err();
     assert_eq!(kind(&error), "dtype_mismatch");
 }

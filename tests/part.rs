@@ -32,7 +32,8 @@ struct KnownPlan {
     result: Tensor,
 }
 
-/// Plans a gather from a view. `plan` is given the view, the shape of the indices and the options.
+/// Plans a gather from a view. Calls `plan` with the view, the shape of the indices and the options. Returns `None` if
+/// `plan` fails.
 fn plan_gather(
     from: &Gathering<'_>,
     axis: Option<i64>,
@@ -61,7 +62,7 @@ fn plan_gather(
 }
 
 impl KnownPlan {
-    /// Plans a case. `None` if the case is an error and has no result even with zeros for out-of-range tuples.
+    /// Plans a case. Returns `None` if the case is an error and has no result even with zeros for out-of-range tuples.
     fn of(mut case: Case, dtype: DType) -> Option<Self> {
         let name = if case.tensors.contains_key("params") {
             "params"
@@ -143,12 +144,12 @@ impl KnownPlan {
         // from 0 in row-major order, has the value n + 1. Zeros in `expected` do not come from the source.
         let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source.len()];
         for &number in expected.data.iter().filter(|&&number| number > 0) {
-            let mut left = usize::try_from(number).unwrap() - 1;
+            let mut remaining = usize::try_from(number).unwrap() - 1;
             for (range, &size) in smallest.iter_mut().zip(&self.source).rev() {
-                let at = left % size;
-                left /= size;
-                let known = range.take().unwrap_or(at..at + 1);
-                *range = Some(known.start.min(at)..known.end.max(at + 1));
+                let at = remaining % size;
+                remaining /= size;
+                let covered = range.take().unwrap_or(at..at + 1);
+                *range = Some(covered.start.min(at)..covered.end.max(at + 1));
             }
         }
         let smallest: Vec<_> = smallest
@@ -157,10 +158,10 @@ impl KnownPlan {
             .collect();
         // If tuples are out of range, the box also covers the positions that they select in other dimensions.
         if expected.data.contains(&0) {
-            let within = |(inner, outer): (&Range<usize>, &Range<usize>)| {
+            let is_inside = |(inner, outer): (&Range<usize>, &Range<usize>)| {
                 inner.is_empty() || outer.start <= inner.start && inner.end <= outer.end
             };
-            assert!(smallest.iter().zip(&part.source).all(within));
+            assert!(smallest.iter().zip(&part.source).all(is_inside));
         } else {
             assert_eq!(part.source, smallest, "{} at {ranges:?}", self.plan);
         }
@@ -182,7 +183,7 @@ impl KnownPlan {
     }
 }
 
-/// Returns the elements of a box, found one by one.
+/// Returns the elements of a box, read one at a time.
 fn cut_box(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let element = |mut number: usize| {
@@ -216,7 +217,11 @@ fn random_partition(shape: &[usize], numbers: &mut RandomNumbers) -> Vec<Vec<Ran
         let ranges = cuts.windows(2).map(|pair| pair[0]..pair[1]);
         boxes = boxes
             .iter()
-            .flat_map(|known| ranges.clone().map(|range| [&known[..], &[range]].concat()))
+            .flat_map(|outer_ranges| {
+                ranges
+                    .clone()
+                    .map(|range| [&outer_ranges[..], &[range]].concat())
+            })
             .collect();
     }
     boxes
@@ -239,7 +244,7 @@ fn parts_make_up_the_result_and_read_the_smallest_boxes() {
         Operation::GatherElements,
     ];
     for operation in operations {
-        let (mut checked, mut several) = (0, 0);
+        let (mut checked, mut cut_count) = (0, 0);
         for number in 0..300 {
             let dtype = dtypes[number % dtypes.len()];
             let Some(known) = KnownPlan::of(case_of(operation, 3, number), dtype) else {
@@ -250,13 +255,13 @@ fn parts_make_up_the_result_and_read_the_smallest_boxes() {
             known.check(&whole, dtype);
             let boxes = random_partition(&known.result.shape, &mut numbers);
             let boxes: Vec<_> = boxes.into_iter().take(40).collect();
-            several += usize::from(boxes.len() > 2);
+            cut_count += usize::from(boxes.len() > 2);
             boxes.iter().for_each(|ranges| known.check(ranges, dtype));
             checked += 1;
         }
         assert!(
-            checked > 100 && several > 50,
-            "{operation:?}: {checked}, {several}"
+            checked > 100 && cut_count > 50,
+            "{operation:?}: {checked}, {cut_count}"
         );
     }
 }

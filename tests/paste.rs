@@ -1,4 +1,5 @@
-//! Compares `paste` with the reference on every device, in addition to golden vectors and random cases.
+//! Compares `paste` with the reference on every device, in addition to golden vectors and random cases. An item is a
+//! position along the first dimension of the destination.
 
 use crate::harness::{SIZES, assert_same, boxes_of, devices, elements, kind, to_bytes};
 use wgslice::{
@@ -35,9 +36,9 @@ impl PasteArguments<'_> {
         let ones = vec![1; dims];
         // On a device with buffers of 1 KiB, a tuple of 5 integers can be in two parts of a tensor, which the library
         // rejects.
-        let is_odd = self.flips.is_some() && count * 5 * 8 > 1024;
+        let splits_tuples = self.flips.is_some() && count * 5 * 8 > 1024;
         for policy in [OutOfRange::Ignore, OutOfRange::Clamp, OutOfRange::Error] {
-            let given = reference::Boxes {
+            let reference_boxes = reference::Boxes {
                 begins: &self.begins,
                 box_indices: self.box_indices.as_deref(),
                 flips: self.flips.as_deref(),
@@ -51,32 +52,38 @@ impl PasteArguments<'_> {
                 clamp: policy == OutOfRange::Clamp,
                 circular: self.circular,
             };
-            let expected = paste(&values, self.shape, &patches, &boxes, given).unwrap();
+            let expected = paste(&values, self.shape, &patches, &boxes, reference_boxes).unwrap();
             let fails = policy == OutOfRange::Error && !expected.bad_rows.is_empty();
-            let after = if fails { &values } else { &expected.values };
-            let after = to_bytes(after, dtype.size());
-            let takes = |bytes: usize| move |of: &&crate::harness::Device| of.takes(bytes, bytes);
-            for device in devices().iter().filter(takes(after.len())) {
+            let result = if fails { &values } else { &expected.values };
+            let result = to_bytes(result, dtype.size());
+            let takes =
+                |bytes: usize| move |device: &&crate::harness::Device| device.takes(bytes, bytes);
+            for device in devices().iter().filter(takes(result.len())) {
                 let what = || format!("{}: {dtype} {policy:?} {self:?}", device.name);
                 let upload = |elements: &[u128], shape: &[usize]| {
                     let bytes = to_bytes(elements, dtype.size());
                     Tensor::from_bytes(&device.backend, bytes, dtype, shape).unwrap()
                 };
                 let mut x = upload(&values, self.shape);
-                let (kept, patches) = (x.clone(), upload(&patches, &boxes));
+                let (original, patches) = (x.clone(), upload(&patches, &boxes));
                 let report = self.paste(&mut x, &patches, policy);
                 let report = match report {
                     Err(Error::InvalidIndices(report)) if fails => *report,
                     Ok(report) if !fails => report,
-                    Err(Error::DeviceLimit { .. }) if is_odd && device.is_tiny() => continue,
+                    Err(Error::DeviceLimit { .. }) if splits_tuples && device.is_tiny() => continue,
                     outcome => panic!("{}: {outcome:?}", what()),
                 };
-                assert_same(&after, &x.bytes().unwrap(), dtype.size(), &what);
+                assert_same(&result, &x.bytes().unwrap(), dtype.size(), &what);
                 assert_eq!(report.out_of_range, expected.bad_rows.len(), "{}", what());
                 let first = report.first.map(|first| first.tuple);
                 assert_eq!(first, expected.bad_rows.first().copied(), "{}", what());
-                let kept = kept.bytes().unwrap();
-                assert_same(&to_bytes(&values, dtype.size()), &kept, dtype.size(), &what);
+                let original = original.bytes().unwrap();
+                assert_same(
+                    &to_bytes(&values, dtype.size()),
+                    &original,
+                    dtype.size(),
+                    &what,
+                );
             }
         }
     }
@@ -111,9 +118,9 @@ impl PasteArguments<'_> {
     }
 }
 
-/// Returns `count` scattered numbers from 0 to `most - 1`, the same in every call.
-fn mixed_numbers(count: usize, most: i64) -> impl Iterator<Item = i64> {
-    (0..count as i64).map(move |n| (n * 7919 + n * n * 31) % most)
+/// Returns `count` scattered numbers from 0 to `end - 1`, the same in every call.
+fn mixed_numbers(count: usize, end: i64) -> impl Iterator<Item = i64> {
+    (0..count as i64).map(move |n| (n * 7919 + n * n * 31) % end)
 }
 
 fn make_flips(count: usize) -> Vec<bool> {
@@ -124,10 +131,10 @@ fn make_flips(count: usize) -> Vec<bool> {
 /// and with many elements. Rows are one element, a pixel, or whole words.
 #[test]
 fn boxes_that_overlap_are_written_in_their_order() {
-    for (number, rest) in [1, 3, 4].into_iter().enumerate() {
+    for (number, uncropped) in [1, 3, 4].into_iter().enumerate() {
         for count in [3, 60] {
-            let given = PasteArguments {
-                shape: &[3, 24, 19, rest],
+            let arguments = PasteArguments {
+                shape: &[3, 24, 19, uncropped],
                 sizes: &[5, 7],
                 begins: mixed_numbers(2 * count, 15).collect(),
                 box_indices: Some(mixed_numbers(count, 3).collect()),
@@ -135,7 +142,7 @@ fn boxes_that_overlap_are_written_in_their_order() {
                 ..PasteArguments::default()
             };
             for turn in 0..5 {
-                given.check(number + turn);
+                arguments.check(number + turn);
             }
         }
     }
@@ -150,7 +157,7 @@ fn boxes_reach_over_every_edge() {
     let count = begins.len() / 2;
     for (number, strides) in [[1, 1], [2, -1], [-1, 2]].into_iter().enumerate() {
         for circular in [false, true] {
-            let given = PasteArguments {
+            let arguments = PasteArguments {
                 shape: &[4, 6, 5, 3],
                 sizes: &[3, 2],
                 strides: &strides,
@@ -160,19 +167,19 @@ fn boxes_reach_over_every_edge() {
                 circular,
                 ..PasteArguments::default()
             };
-            given.check(number);
-            given.check(number + 2);
+            arguments.check(number);
+            arguments.check(number + 2);
         }
     }
 }
 
-/// Each item has its own box, as in a cache.
+/// Each item has its own box, as in a KV cache.
 #[test]
 fn boxes_of_their_own_items() {
-    for (number, rest) in [1, 2, 5, 16, 33].into_iter().enumerate() {
+    for (number, uncropped) in [1, 2, 5, 16, 33].into_iter().enumerate() {
         for circular in [false, true] {
             PasteArguments {
-                shape: &[7, 9, rest],
+                shape: &[7, 9, uncropped],
                 sizes: &[4],
                 begins: vec![0, 5, 6, -1, 8, 2, 100],
                 circular,
@@ -228,20 +235,20 @@ fn begins_beyond_32_bits() {
 /// Tests boxes with more bytes than one thread writes: one box for each item, and some boxes in few items.
 #[test]
 fn large_boxes() {
-    let given = PasteArguments {
+    let arguments = PasteArguments {
         shape: &[20, 50, 64, 3],
         sizes: &[40, 60],
         begins: (0..40).map(|at| at * 7 % 17 - 4).collect(),
         flips: Some(make_flips(40)),
         ..PasteArguments::default()
     };
-    given.check(3);
+    arguments.check(3);
     PasteArguments {
-        begins: given.begins[..16].to_vec(),
+        begins: arguments.begins[..16].to_vec(),
         box_indices: Some(vec![3, 1, 3, 3, 1, 0, 3, 2]),
         flips: Some(make_flips(16)),
         circular: true,
-        ..given
+        ..arguments
     }
     .check(4);
 }
@@ -265,8 +272,8 @@ fn an_array_without_positions_takes_nothing() {
     }
 }
 
-/// Tests views on both sides: every second row of a transposed array is overwritten with columns of another array.
-/// Boxes without cropped dimensions are whole items, here of an array without items and of a view with gaps.
+/// Boxes without cropped dimensions are whole items. Tests such boxes in an array without items and in a view with
+/// gaps.
 #[test]
 fn boxes_of_whole_items() {
     let boxes = || Boxes::of_tuples(&[3, 1], true, false);
@@ -293,11 +300,13 @@ fn boxes_of_whole_items() {
     }
 }
 
+/// Tests views on both sides: a transposed view of every second row as the destination, and a transposed view as the
+/// patches.
 #[test]
 fn views_take_boxes_and_are_boxes() {
     for dtype in SIZES {
         let whole = elements(8 * 10);
-        let of_patches = elements(3 * 2 * 4 * 2);
+        let patch_values = elements(3 * 2 * 4 * 2);
         // The destination is x[1::2].T[::-1], of shape [10, 4]. The patches are a transposed view of shape [3, 2, 4].
         let dest = View::new(&[8, 10]).unwrap().slice(&slice![1..; 2]).unwrap();
         let dest = dest
@@ -323,7 +332,7 @@ fn views_take_boxes_and_are_boxes() {
                     if place < 10 {
                         // Row 1 + 2k of x, and column 9 - place.
                         expected[(1 + 2 * k) * 10 + 9 - place] =
-                            of_patches[((n * 4 + k) * 2 + j) * 2 + 1];
+                            patch_values[((n * 4 + k) * 2 + j) * 2 + 1];
                     }
                 }
             }
@@ -334,7 +343,7 @@ fn views_take_boxes_and_are_boxes() {
                 Tensor::from_bytes(&device.backend, bytes, dtype, shape).unwrap()
             };
             let mut x = upload(&whole, &[8, 10]);
-            let patches = upload(&of_patches, &[3, 4, 2, 2]);
+            let patches = upload(&patch_values, &[3, 4, 2, 2]);
             let tuples = device.backend.upload((&tuples, &[3, 3])).unwrap();
             let report = Tensor::run_into(&plan, &[&patches, &tuples], &mut [&mut x]).unwrap();
             assert_eq!(report.wait().unwrap().out_of_range, 1, "{}", device.name);
@@ -365,15 +374,15 @@ fn what_does_not_match_is_an_error() {
         .unwrap();
     assert_eq!(kind(&plan(&repeats, &[2, 2, 4]).unwrap_err()), "repeats");
     let x = View::new(&[2, 3]).unwrap();
-    let long = plan(&x, &[2, 4]).unwrap_err();
-    assert_eq!(kind(&long), "crop_box_size");
+    let error = plan(&x, &[2, 4]).unwrap_err();
+    assert_eq!(kind(&error), "crop_box_size");
     for (boxes, tag) in [
         (Boxes::new(&[2]), "crop_shape"),
         (Boxes::of_tuples(&[2, 3], false, true), "crop_shape"),
         (Boxes::of_tuples(&[2, 0], true, false), "crop_shape"),
     ] {
-        let refused = Plan::paste(&x, &[2, 2], boxes, &options, DType::U8).unwrap_err();
-        assert_eq!(kind(&refused), tag, "{refused}");
+        let error = Plan::paste(&x, &[2, 2], boxes, &options, DType::U8).unwrap_err();
+        assert_eq!(kind(&error), tag, "{error}");
     }
 
     let backend = Backend::cpu();

@@ -1,4 +1,5 @@
-//! Runs plans with one step and with several in every way: on host values, on tensors, and in a program's own encoder.
+//! Runs plans with one step and with several steps in every way: on host values, on tensors, and in a program's own
+//! encoder.
 
 use crate::harness::{devices, kind};
 #[cfg(feature = "gpu")]
@@ -42,7 +43,7 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         ..ScatterDims::default()
     };
     let spec = |text: &str| -> IndexSpec { text.parse().unwrap() };
-    let (one, row) = (View::new(&[]).unwrap(), View::new(&[3]).unwrap());
+    let (scalar, row) = (View::new(&[]).unwrap(), View::new(&[3]).unwrap());
     let all = [
         ("slice", Plan::slice(&x, &slice![1..], U8), true),
         (
@@ -107,7 +108,7 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         ("roll", Plan::roll(&x, &[1], &[0], U8), false),
         ("tile", Plan::tile(&x, &[2, 1], U8), false),
         ("repeat", Plan::repeat(&x, 2, 0, U8), false),
-        ("select", Plan::select(&[4, 1], &x, &one, U8), false),
+        ("select", Plan::select(&[4, 1], &x, &scalar, U8), false),
         (
             "slice_update",
             Plan::slice_update(&[4, 3], &slice![1], &row, U8),
@@ -140,7 +141,7 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "masked_update",
-            Plan::masked_update(&one, &[4, 1], &x, U8),
+            Plan::masked_update(&scalar, &[4, 1], &x, U8),
             false,
         ),
         (
@@ -151,19 +152,19 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
     ];
     let plans = all.into_iter();
     plans
-        .map(|(name, plan, changes)| {
+        .map(|(name, plan, is_convertible)| {
             (
                 name,
                 plan.unwrap_or_else(|e| panic!("{name}: {e}")),
-                changes,
+                is_convertible,
             )
         })
         .collect()
 }
 
-/// Returns the bytes of the inputs of a plan, and of the array that it changes.
+/// Returns the bytes of the inputs of a plan, and of the array that the plan changes, if it changes one.
 fn input_bytes(plan: &Plan) -> Vec<Vec<u8>> {
-    let bytes = |bytes: usize| (1..=250).cycle().take(bytes).collect();
+    let bytes = |count: usize| (1..=250).cycle().take(count).collect();
     let inputs = plan.inputs();
     let inputs = inputs.iter().map(|input| match input.dtype {
         DType::I32 => vec![0; input.bytes()],
@@ -185,7 +186,7 @@ fn as_values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
         .collect()
 }
 
-/// Returns the result on the CPU.
+/// Runs a plan on the CPU and returns its result.
 fn result_on_cpu(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
     let inputs = plan.inputs().len();
     let mut dest = match arrays.get(inputs) {
@@ -210,19 +211,21 @@ fn every_operation_runs_in_every_way() {
         let wanted = result_on_cpu(&plan, &arrays);
         for device in devices() {
             let (backend, what) = (&device.backend, format!("{name} on {}", device.name));
-            let (made, _) = backend.run::<u8>(&plan, &all).unwrap();
+            let (array, _) = backend.run::<u8>(&plan, &all).unwrap();
             assert_eq!(
-                (made.shape, made.data),
+                (array.shape, array.data),
                 (plan.shape().to_vec(), wanted.clone()),
                 "{what}"
             );
             let inputs = plan.inputs();
-            let before = arrays.get(inputs.len()).cloned();
-            let before = before.unwrap_or_else(|| vec![9; wanted.len()]);
-            let mut kept = before.clone();
-            let given = &all[..inputs.len()];
-            backend.run_into(&plan, given, &mut kept).unwrap();
-            assert_eq!(kept, wanted, "{what}, into memory that is kept");
+            let old_bytes = arrays.get(inputs.len()).cloned();
+            let old_bytes = old_bytes.unwrap_or_else(|| vec![9; wanted.len()]);
+            let mut existing = old_bytes.clone();
+            let input_values = &all[..inputs.len()];
+            backend
+                .run_into(&plan, input_values, &mut existing)
+                .unwrap();
+            assert_eq!(existing, wanted, "{what}, into memory that is kept");
             #[cfg(feature = "gpu")]
             {
                 let running = backend.run_async::<u8>(&plan, &all);
@@ -241,11 +244,13 @@ fn every_operation_runs_in_every_way() {
                 })
                 .collect();
             let tensors: Vec<&Tensor> = tensors.iter().collect();
-            let mut dest = Tensor::from_bytes(backend, before, U8, plan.shape()).unwrap();
+            let mut dest = Tensor::from_bytes(backend, old_bytes, U8, plan.shape()).unwrap();
             Tensor::run_into(&plan, &tensors, &mut [&mut dest]).unwrap();
             assert_eq!(dest.bytes().unwrap(), wanted, "{what}, into a tensor");
             match Tensor::run(&plan, &tensors) {
-                Ok((made, _)) => assert_eq!(made[0].bytes().unwrap(), wanted, "{what}, tensors"),
+                Ok((results, _)) => {
+                    assert_eq!(results[0].bytes().unwrap(), wanted, "{what}, tensors");
+                }
                 Err(error) => {
                     assert!(plan.is_in_place(), "{what}: {error}");
                     assert_eq!(kind(&error), "in_place");
@@ -255,7 +260,7 @@ fn every_operation_runs_in_every_way() {
     }
 }
 
-/// The caller's memory is checked before it is written, and it can be booleans.
+/// The caller's memory is checked before it is written, and it can hold booleans.
 #[test]
 fn kept_memory_is_checked() {
     let flip = Plan::slice(&[4], &slice![..; -1], DType::I32).unwrap();
@@ -263,14 +268,14 @@ fn kept_memory_is_checked() {
     for device in devices() {
         let backend = &device.backend;
         let x = [1, 2, 3, 4];
-        let mut kept = vec![9; 3];
+        let mut memory = vec![9; 3];
         let error = backend
-            .run_into(&flip, &[(&x).into()], &mut kept)
+            .run_into(&flip, &[(&x).into()], &mut memory)
             .unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
         assert!(error.to_string().contains("result"), "{error}");
         let error = backend
-            .slice_into((&x, &[4]), &slice![..2], &mut kept)
+            .slice_into((&x, &[4]), &slice![..2], &mut memory)
             .unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
         let error = backend
@@ -279,7 +284,7 @@ fn kept_memory_is_checked() {
         assert!(matches!(error, Error::Argument { .. }), "{error}");
         let error = backend.run_into(&update, &[], &mut [false; 4]).unwrap_err();
         assert!(matches!(error, Error::Argument { .. }), "{error}");
-        assert_eq!(kept, [9; 3]);
+        assert_eq!(memory, [9; 3]);
         let mut flags = [true, true, true, false];
         backend
             .run_into(&update, &[(&[false, true]).into()], &mut flags)
@@ -349,15 +354,15 @@ fn every_operation_is_recorded() {
 /// result, the error names the operation.
 #[test]
 fn results_of_one_step_convert_and_go_into_views() {
-    for (name, plan, changes) in plans_of_operations() {
+    for (name, plan, is_convertible) in plans_of_operations() {
         let halved = Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]);
         let place = [&[2], plan.shape()].concat();
         let place = View::new(&place).unwrap().slice(&slice![1]).unwrap();
         let (converted, placed) = (plan.converted(&halved), plan.written_to(&place));
-        if !changes {
+        if !is_convertible {
             for error in [converted.unwrap_err(), placed.unwrap_err()] {
-                let refused = ["steps", "convert_operation", "written_to"];
-                assert!(refused.contains(&kind(&error)), "{name}: {error}");
+                let tags = ["steps", "convert_operation", "written_to"];
+                assert!(tags.contains(&kind(&error)), "{name}: {error}");
                 assert!(
                     error
                         .to_string()
@@ -379,14 +384,14 @@ fn results_of_one_step_convert_and_go_into_views() {
         for device in devices() {
             let what = format!("{name} on {}", device.name);
             if !is_tiny(&device.name) {
-                let (made, _) = device
+                let (array, _) = device
                     .backend
                     .run::<f32>(&converted, &all[..all.len() - 1])
                     .unwrap();
-                assert_eq!(made.data, floats, "{what}");
+                assert_eq!(array.data, floats, "{what}");
             }
-            let (made, _) = device.backend.run::<u8>(&placed, &all).unwrap();
-            assert_eq!(made.data, expected, "{what}");
+            let (array, _) = device.backend.run::<u8>(&placed, &all).unwrap();
+            assert_eq!(array.data, expected, "{what}");
         }
         larger.clear();
     }
@@ -433,8 +438,8 @@ fn slices_share_and_changes_do_not_show() {
     }
 }
 
-/// Appending to a cache copies nothing, even if copies of windows exist. If a window shares the memory, the next append
-/// copies the whole cache once.
+/// Appending to a cache copies nothing, even if copies of its slices exist. If a slice shares the memory, the next
+/// append copies the whole cache once.
 #[test]
 fn appends_to_a_cache_copy_nothing() {
     for device in devices() {
@@ -458,11 +463,11 @@ fn appends_to_a_cache_copy_nothing() {
             format!("{window:?}").contains("view of [16,2]"),
             "{window:?}"
         );
-        let mut copied = || {
+        let mut append = || {
             let report = cache.slice_update(&slice![8..9], &new).unwrap();
             report.wait().unwrap().copied
         };
-        assert_eq!([copied(), copied()], [128, 0], "{what}");
+        assert_eq!([append(), append()], [128, 0], "{what}");
         assert_eq!(
             window.to_vec::<f32>().unwrap(),
             [1.0, 2.0].repeat(4),
@@ -510,33 +515,33 @@ fn layouts_compose_without_copies() {
         assert_eq!(tensor_integers(&rows), [1, 4, 3, 6], "{what}");
         // A plan of a shape runs on any tensor of that shape. A view is copied first.
         let flip = Plan::slice(&[3, 2], &slice![.., ..; -1], DType::I32).unwrap();
-        let (made, _) = Tensor::run(&flip, &[&turned]).unwrap();
-        assert_eq!(tensor_integers(&made[0]), [6, 3, 5, 2, 4, 1], "{what}");
+        let (results, _) = Tensor::run(&flip, &[&turned]).unwrap();
+        assert_eq!(tensor_integers(&results[0]), [6, 3, 5, 2, 4, 1], "{what}");
         let wrong = Tensor::run(&flip, &[&x]).unwrap_err();
         assert_eq!(kind(&wrong), "plan_argument", "{wrong}");
         assert_eq!(
             tensor_integers(&turned.reshape(&[6]).unwrap()),
             [3, 6, 2, 5, 1, 4]
         );
-        let wide = turned
+        let repeated = turned
             .slice(&slice![0])
             .unwrap()
             .broadcast_to(&[2, 2])
             .unwrap();
         assert_eq!(
-            tensor_integers(&Tensor::concat(&[&wide, &turned], 0).unwrap())[..6],
+            tensor_integers(&Tensor::concat(&[&repeated, &turned], 0).unwrap())[..6],
             [3, 6, 3, 6, 3, 6]
         );
         // This is an empty slice of memory that is not empty.
-        let none = x.slice(&slice![2..]).unwrap();
-        assert_eq!(tensor_integers(&none), [0; 0], "{what}");
+        let empty = x.slice(&slice![2..]).unwrap();
+        assert_eq!(tensor_integers(&empty), [0; 0], "{what}");
         assert_eq!(
-            none.contiguous().unwrap().bytes().unwrap().len(),
+            empty.contiguous().unwrap().bytes().unwrap().len(),
             0,
             "{what}"
         );
         assert_eq!(
-            tensor_integers(&none.reshape(&[3, 0]).unwrap()),
+            tensor_integers(&empty.reshape(&[3, 0]).unwrap()),
             [0; 0],
             "{what}"
         );
@@ -598,21 +603,25 @@ fn typical_programs_are_single_plans() {
         };
         let crop = Plan::crop(frame.layout(), Boxes::new(&begins), &options, DType::U8).unwrap();
         let crop = crop.converted(&Conversion::to(DType::F32)).unwrap();
-        let (made, report) = Tensor::run(&crop, &[&frame, &begins]).unwrap();
+        let (results, report) = Tensor::run(&crop, &[&frame, &begins]).unwrap();
         assert_eq!(
-            made[0].to_vec::<f32>().unwrap(),
+            results[0].to_vec::<f32>().unwrap(),
             [2.0, 3.0, 5.0, 6.0],
             "{what}"
         );
         assert_eq!(report.wait().unwrap().out_of_range, 0, "{what}");
 
-        // Selects x[mask] with a conversion, which the last step does.
+        // Selects x[mask] and converts it in the last step.
         let keep = backend.upload((&[false, true, true], &[3])).unwrap();
         let x = backend.upload((&[1u8, 2, 3], &[3])).unwrap();
         let plan = Plan::boolean_mask(x.layout(), &[3], 0, None, DType::U8).unwrap();
         let plan = plan.converted(&Conversion::to(DType::F32)).unwrap();
-        let (made, report) = Tensor::run(&plan, &[&x, &keep]).unwrap();
-        assert_eq!(made[0].to_vec::<f32>().unwrap(), [2.0, 3.0, 0.0], "{what}");
+        let (results, report) = Tensor::run(&plan, &[&x, &keep]).unwrap();
+        assert_eq!(
+            results[0].to_vec::<f32>().unwrap(),
+            [2.0, 3.0, 0.0],
+            "{what}"
+        );
         let report = report.wait().unwrap();
         assert_eq!(
             (report.found.unwrap(), report.out_of_range),
@@ -639,19 +648,19 @@ fn a_mask_in_a_programs_own_encoder() {
                 mapped_at_creation: false,
             })
         };
-        let [source, of_mask, kept, count] = [256, 64, 40, 32].map(buffer);
+        let [source, mask_buffer, selected, count] = [256, 64, 40, 32].map(buffer);
         gpu.queue()
             .write_buffer(&source, 0, bytemuck::cast_slice(&x));
-        gpu.queue().write_buffer(&of_mask, 0, &mask);
+        gpu.queue().write_buffer(&mask_buffer, 0, &mask);
         let plan = Plan::boolean_mask(&[64], &[64], 0, Some(10), DType::U32).unwrap();
-        let counted = gpu.prepare(&plan.clone().with_count().unwrap()).unwrap();
+        let plan_with_count = gpu.prepare(&plan.clone().with_count().unwrap()).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let inputs = [source.slice(..), of_mask.slice(..)];
-        let outputs = [kept.slice(..), count.slice(..)];
+        let inputs = [source.slice(..), mask_buffer.slice(..)];
+        let outputs = [selected.slice(..), count.slice(..)];
         let reports = [
             gpu.encode(&mut encoder, &plan, &inputs, &outputs[..1])
                 .unwrap(),
-            gpu.encode(&mut encoder, &counted, &inputs, &outputs)
+            gpu.encode(&mut encoder, &plan_with_count, &inputs, &outputs)
                 .unwrap(),
         ];
         let error = gpu
@@ -663,13 +672,13 @@ fn a_mask_in_a_programs_own_encoder() {
             assert_eq!(report.wait().unwrap().found.unwrap(), 22, "{gpu}");
         }
         let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
-        assert!(words(&kept).into_iter().eq((0..30).step_by(3)), "{gpu}");
+        assert!(words(&selected).into_iter().eq((0..30).step_by(3)), "{gpu}");
         assert_eq!(words(&count)[..6], [1, 1, 1, 10, 22, 0], "{gpu}");
     }
 }
 
 /// Tests boxes with items and flips in separate tensors, which steps join to index tuples. The report has the first
-/// invalid tuple, even after other work has used the memory between steps.
+/// invalid tuple, even after other crops have used the memory between steps.
 #[test]
 fn boxes_are_joined_by_steps() {
     for device in devices() {
@@ -679,16 +688,16 @@ fn boxes_are_joined_by_steps() {
             sizes: vec![2],
             ..CropOptions::default()
         };
-        for wide in [false, true] {
-            let numbers = |numbers: &[i32], shape: &[usize]| match wide {
+        for is_wide in [false, true] {
+            let upload = |numbers: &[i32], shape: &[usize]| match is_wide {
                 false => backend.upload((numbers, shape)).unwrap(),
                 true => {
                     let wide: Vec<i64> = numbers.iter().map(|&number| number.into()).collect();
                     backend.upload((&wide, shape)).unwrap()
                 }
             };
-            let begins = numbers(&[0, 2, 1], &[3, 1]);
-            let items = numbers(&[1, 0, 7], &[3]);
+            let begins = upload(&[0, 2, 1], &[3, 1]);
+            let items = upload(&[1, 0, 7], &[3]);
             let flips = backend.upload((&[true, false, true], &[3, 1])).unwrap();
             let crop = || {
                 lines
@@ -699,7 +708,7 @@ fn boxes_are_joined_by_steps() {
                     .unwrap()
             };
             let (crops, report) = crop();
-            let others: Vec<_> = (0..3).map(|_| crop()).collect();
+            let later_crops: Vec<_> = (0..3).map(|_| crop()).collect();
             assert_eq!(crops.to_vec::<u8>().unwrap(), [5, 4, 3, 0, 0, 0], "{what}");
             let report = report.wait().unwrap();
             let first = report.first.unwrap();
@@ -708,7 +717,7 @@ fn boxes_are_joined_by_steps() {
                 (2, vec![0, 2]),
                 "{what}"
             );
-            drop(others);
+            drop(later_crops);
             let (crops, _) = lines
                 .crop(Boxes::new(&begins).of_items(&items), &options)
                 .unwrap();

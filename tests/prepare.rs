@@ -28,11 +28,12 @@ fn make_buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
         })
 }
 
-/// Returns plans of slices, an update, gradients, gathers and scatters, for indices of this type, each with its indices.
-fn plans_to_prepare(index: DType) -> Vec<(Plan, Vec<i32>)> {
+/// Returns plans of slices, an update, gradients, gathers and scatters, for indices of this type, each with its
+/// indices.
+fn plans_to_prepare(index_type: DType) -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
     let nd = GatherNdOptions::default();
-    let tuples = (&[4, 1], index);
+    let tuples = (&[4, 1], index_type);
     let scatter = |combine| ScatterOptions {
         combine: Some(combine),
         ..ScatterOptions::default()
@@ -70,7 +71,7 @@ fn plans_to_prepare(index: DType) -> Vec<(Plan, Vec<i32>)> {
         (
             Plan::gather(
                 &[30, 5, 3],
-                (&[4], index),
+                (&[4], index_type),
                 GatherOptions {
                     axis: Some(1),
                     ..Default::default()
@@ -119,24 +120,24 @@ fn check_prepared(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize,
             .map(|byte| byte.wrapping_mul(3) ^ salt)
             .collect()
     };
-    let (source, before) = (
+    let (source, old_bytes) = (
         bytes(plan.inputs()[0].bytes()),
         bytes(plan.outputs()[0].bytes()),
     );
     let what = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
-    let mut expected = before.clone();
-    let wide: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
+    let mut expected = old_bytes.clone();
+    let as_i64: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
     let tuples = (!indices.is_empty()).then(|| indices.into());
     let report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
     let is_wide = plan.inputs().last().unwrap().dtype == DType::I64;
     // No index is negative, so the bits are the same as i32 and as u32.
     let tuples = match is_wide {
-        true => make_buffer(gpu, bytemuck::cast_slice(&wide), 0),
+        true => make_buffer(gpu, bytemuck::cast_slice(&as_i64), 0),
         false => make_buffer(gpu, bytemuck::cast_slice(indices), 0),
     };
     let (from, to) = (
         make_buffer(gpu, &source, shift),
-        make_buffer(gpu, &before, shift),
+        make_buffer(gpu, &old_bytes, shift),
     );
     let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -161,9 +162,9 @@ fn check_prepared(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize,
 }
 
 /// Prepared plans are recorded at offsets that they are prepared for (multiples of 256 bytes) and at another offset,
-/// with different bytes each time. Devices with low limits need several windows.
+/// with different bytes each time. Devices with low limits need several dispatches.
 #[test]
-fn what_is_prepared_gives_the_results_of_the_plan() {
+fn prepared_plans_give_the_results_of_their_plans() {
     for gpu in gpu_devices() {
         let types = [DType::I32, DType::I64, DType::U32];
         for (number, (plan, indices)) in types.into_iter().flat_map(plans_to_prepare).enumerate() {
@@ -179,7 +180,7 @@ fn what_is_prepared_gives_the_results_of_the_plan() {
 
 /// Prepared plans can be recorded in an open pass, even after the device has dropped its caches.
 #[test]
-fn what_is_prepared_is_recorded_into_an_open_pass() {
+fn prepared_plans_are_recorded_into_an_open_pass() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[6], &slice![..; -1], DType::U8).unwrap();
         let prepared = gpu.prepare_async(&plan).wait().unwrap();
@@ -213,7 +214,7 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
 
 /// Recording a prepared plan fails with the same errors as recording the plan itself.
 #[test]
-fn what_is_prepared_checks_its_buffers() {
+fn prepared_plans_check_their_buffers() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[64], &slice![..; -1], DType::F32).unwrap();
         let prepared = gpu.prepare(&plan).unwrap();
@@ -245,7 +246,7 @@ fn what_is_prepared_checks_its_buffers() {
     }
 }
 
-/// `supports` rejects the same plans as preparing, and both name the limit without compiling anything.
+/// `supports` rejects the same plans as `prepare`, and both name the limit without compiling anything.
 #[test]
 fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
@@ -253,26 +254,27 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     for (limit, lower) in LOWERED_LIMITS {
         let gpu = noop(lower);
         for plan in [&gather, &reversed] {
-            let refused = gpu.supports(plan).unwrap_err();
-            let Error::DeviceLimit { limit: named, .. } = refused else {
-                panic!("{limit}: {refused:?}");
+            let error = gpu.supports(plan).unwrap_err();
+            let Error::DeviceLimit { limit: named, .. } = error else {
+                panic!("{limit}: {error:?}");
             };
             assert_eq!(named, limit);
-            assert_eq!(gpu.prepare(plan).unwrap_err(), refused);
-            assert_eq!(gpu.prepare_async(plan).wait().unwrap_err(), refused);
+            assert_eq!(gpu.prepare(plan).unwrap_err(), error);
+            assert_eq!(gpu.prepare_async(plan).wait().unwrap_err(), error);
         }
     }
     let gpu = noop(|_| {});
     assert_eq!(gpu.supports(&gather), Ok(()));
-    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
+    let deep_plan =
+        Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
     assert!(matches!(
-        gpu.supports(&deep),
+        gpu.supports(&deep_plan),
         Err(Error::DeviceLimit { .. })
     ));
-    let narrow = noop(|limits| limits.max_storage_buffer_binding_size = 8);
-    let wide = Plan::slice(&[20, 2], &slice![.., ..; -1], DType::Complex128).unwrap();
+    let narrow_gpu = noop(|limits| limits.max_storage_buffer_binding_size = 8);
+    let wide_plan = Plan::slice(&[20, 2], &slice![.., ..; -1], DType::Complex128).unwrap();
     assert!(matches!(
-        narrow.supports(&wide),
+        narrow_gpu.supports(&wide_plan),
         Err(Error::DeviceLimit { .. })
     ));
     let add = ScatterOptions {
@@ -324,7 +326,7 @@ fn buffers_of_the_caller_as_tensors() {
             read_buffer(gpu, &shared)[4..11],
             [4, 90, 91, 92, 93, 94, 10]
         );
-        // If a clone shares the buffer, an update makes a new one.
+        // If a clone shares the buffer, an update makes a new buffer.
         let clone = tensor.clone();
         tensor.slice_update(&slice![0], &row).unwrap();
         assert_ne!(tensor.buffers().unwrap(), std::slice::from_ref(&shared));
@@ -332,20 +334,20 @@ fn buffers_of_the_caller_as_tensors() {
         assert_eq!(clone.to_vec::<u8>().unwrap()[..6], [0, 1, 2, 3, 4, 90]);
         drop((tensor, clone));
         // The pool of buffers does not reuse the caller's buffer.
-        let others = [(); 3].map(|()| backend.upload((&[1u8; 28], &[28])).unwrap());
+        let later_tensors = [(); 3].map(|()| backend.upload((&[1u8; 28], &[28])).unwrap());
         assert!(
-            others
+            later_tensors
                 .iter()
                 .all(|other| other.buffers().unwrap()[0] != shared)
         );
 
-        let refused = |make_buffer, shape: &[usize]| {
-            let made = Tensor::from_buffer(&backend, make_buffer, DType::U8, shape);
-            made.unwrap_err().to_string()
+        let rejection = |buffer, shape: &[usize]| {
+            let outcome = Tensor::from_buffer(&backend, buffer, DType::U8, shape);
+            outcome.unwrap_err().to_string()
         };
-        assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));
+        assert!(rejection(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));
         let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
-        // Indices and other arguments need no other usage, but reading back does.
+        // Arguments of plans need only the usage STORAGE, but reading back needs COPY_SRC.
         let tensor = Tensor::from_buffer(&backend, storage, DType::U8, &[28]).unwrap();
         let last = tensor.slice(&slice![-1]).unwrap();
         assert_eq!(last.to_vec::<u8>().unwrap(), [27]);
@@ -364,14 +366,14 @@ fn buffers_of_the_caller_as_tensors() {
 
 /// On a device with the features and limits that the library requests, plans run as on a device that the library opens.
 #[test]
-fn a_device_with_what_is_wanted() {
+fn a_device_with_the_requested_features_and_limits() {
     for adapter in adapters() {
-        let wanted = Gpu::device_descriptor(&adapter);
-        let limits = wanted.required_limits.clone();
-        let gpu = request_device(&adapter, wanted.required_features, limits.clone()).unwrap();
-        let own = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let descriptor = Gpu::device_descriptor(&adapter);
+        let limits = descriptor.required_limits.clone();
+        let gpu = request_device(&adapter, descriptor.required_features, limits.clone()).unwrap();
+        let opened = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let plan = Plan::slice(&[1 << 16, 1 << 12], &slice![.., ..; -1], DType::F32).unwrap();
-        assert_eq!(gpu.explain(&plan), own.explain(&plan));
+        assert_eq!(gpu.explain(&plan), opened.explain(&plan));
         assert_eq!(limits.max_buffer_size, adapter.limits().max_buffer_size);
         assert!(limits.check_limits(&adapter.limits()));
     }
@@ -417,10 +419,10 @@ fn everything_has_a_label() {
             .iter()
             .flat_map(|what| names.iter().map(move |name| (what, name)))
         {
-            let begins = format!("{what} wgslice {name}");
+            let prefix = format!("{what} wgslice {name}");
             assert!(
-                labels.iter().any(|label| label.starts_with(&begins)),
-                "{begins}: {labels:?}"
+                labels.iter().any(|label| label.starts_with(&prefix)),
+                "{prefix}: {labels:?}"
             );
         }
     }

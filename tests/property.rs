@@ -15,16 +15,16 @@ use wgslice_vectors::{
 /// The maximum number of candidates that are tried to reduce a failing case.
 const MAX_CANDIDATES: usize = 500;
 
-/// Checks `count` cases of an operation that satisfy `wanted`.
+/// Checks `count` cases of an operation that satisfy `condition`.
 #[track_caller]
-fn check_operation(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
+fn check_operation(operation: Operation, count: usize, condition: impl Fn(&Case) -> bool) {
     let cases = (0..).map(|number| case_of(operation, *SEED, number));
-    for case in cases.filter(wanted).take(count) {
-        let before = draws();
+    for case in cases.filter(condition).take(count) {
+        let draw_count = draws();
         let fails = |smaller: &Case| {
             // A panic ends the case, and no value of the case is used again.
             let check = || catch_unwind(AssertUnwindSafe(|| check_case(smaller)));
-            Call::of(smaller).is_ok() && again(before, check).is_err()
+            Call::of(smaller).is_ok() && again(draw_count, check).is_err()
         };
         if fails(&case) {
             let smallest = answered(reduce(&case, MAX_CANDIDATES, fails)).unwrap();
@@ -39,7 +39,7 @@ fn check_operation(operation: Operation, count: usize, wanted: impl Fn(&Case) ->
 }
 
 /// The operations of the tests below. The last test takes all other operations, so that a new operation is checked
-/// without a change here.
+/// without a change to this file.
 const CHECKED_OPERATIONS: &[Operation] = &[
     Operation::StridedSlice,
     Operation::Slice,
@@ -101,17 +101,17 @@ fn random_scatters() {
     check_operation(Operation::ScatterElements, 100, any_case);
 }
 
-fn of_a_view(case: &Case) -> bool {
+fn is_of_view(case: &Case) -> bool {
     case.args.contains_key("view")
 }
 
 #[test]
 fn random_gathers() {
-    let whole = |case: &Case| !of_a_view(case);
-    check_operation(Operation::GatherNd, 200, whole);
-    check_operation(Operation::Gather, 150, whole);
+    let is_of_array = |case: &Case| !is_of_view(case);
+    check_operation(Operation::GatherNd, 200, is_of_array);
+    check_operation(Operation::Gather, 150, is_of_array);
     check_operation(Operation::BatchGather, 50, any_case);
-    check_operation(Operation::GatherElements, 100, whole);
+    check_operation(Operation::GatherElements, 100, is_of_array);
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn random_pastes() {
 /// Tests random gathers whose params are views.
 #[test]
 fn random_gathers_of_views() {
-    check_operation(Operation::GatherNd, 200, of_a_view);
-    check_operation(Operation::Gather, 200, of_a_view);
-    check_operation(Operation::GatherElements, 100, of_a_view);
+    check_operation(Operation::GatherNd, 200, is_of_view);
+    check_operation(Operation::Gather, 200, is_of_view);
+    check_operation(Operation::GatherElements, 100, is_of_view);
 }
 
 /// Tests every begin and end up to 2 beyond either end of a short axis, with strides from -3 to 3.
@@ -158,7 +158,7 @@ fn every_range_of_a_short_axis() {
 }
 
 /// Tests rows that are aligned for the widest loads and packed stores of shaders, and rows that are aligned only for
-/// narrower ones.
+/// narrower loads and stores.
 #[test]
 fn rows_of_many_alignments() {
     let all = TfStridedSlice {

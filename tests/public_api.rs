@@ -159,7 +159,7 @@ impl Crate {
                     named.retain(|(module, _)| module == from);
                 }
                 match &named[..] {
-                    // `defined` returns only modules that are written inline, whose folder is not read.
+                    // `defined_name` returns only modules that are written inline, whose folder is not read.
                     [(_, item @ Item::Mod(_))] => {
                         self.module(path, &self.folder.clone(), std::slice::from_ref(item));
                     }
@@ -247,7 +247,7 @@ impl Crate {
     /// Lists the methods that one of the macros for methods makes.
     fn methods(&mut self, made: &syn::Macro) {
         let name = made.path.segments.last().unwrap().ident.to_string();
-        let of = match &name[..] {
+        let type_name = match &name[..] {
             "host_methods" => "wgslice::Backend",
             "tensor_methods" => "wgslice::Tensor",
             _ => return,
@@ -257,30 +257,33 @@ impl Crate {
             .clone()
             .into_iter()
             .map(|token| token.to_string());
-        let before = self.list.len();
+        let old_length = self.list.len();
         while tokens.any(|token| token == "fn") {
             let declaration: Vec<String> =
                 tokens.by_ref().take_while(|token| token != "=").collect();
-            self.list
-                .push(format!("{of}: fn {}", tidy_spaces(&declaration.join(" "))));
+            self.list.push(format!(
+                "{type_name}: fn {}",
+                tidy_spaces(&declaration.join(" "))
+            ));
         }
-        assert!(self.list.len() > before, "{name} declares no method");
+        assert!(self.list.len() > old_length, "{name} declares no method");
     }
 
     /// Lists the public methods and constants, or the trait, of an implementation for a public type.
     fn implementation(&mut self, item: &ItemImpl) {
-        let Type::Path(of) = &*item.self_ty else {
+        let Type::Path(self_type) = &*item.self_ty else {
             return;
         };
-        let name = of.path.segments.last().unwrap().ident.to_string();
+        let name = self_type.path.segments.last().unwrap().ident.to_string();
         let Some(path) = self.public.get(&name) else {
             return;
         };
-        if let Some((of, _)) = &item.trait_ {
-            let arguments = source_text(&of.segments.last().unwrap().arguments);
-            let of = source_text(&of.segments.last().unwrap().ident);
-            if !self.private.contains(&of) {
-                self.list.push(format!("impl {of}{arguments} for {path}"));
+        if let Some((trait_path, _)) = &item.trait_ {
+            let arguments = source_text(&trait_path.segments.last().unwrap().arguments);
+            let trait_name = source_text(&trait_path.segments.last().unwrap().ident);
+            if !self.private.contains(&trait_name) {
+                self.list
+                    .push(format!("impl {trait_name}{arguments} for {path}"));
             }
             return;
         }
@@ -291,8 +294,9 @@ impl Crate {
                         .push(format!("{path}: {}", source_text(&item.sig)));
                 }
                 ImplItem::Const(item) if is_public(&item.vis) => {
-                    let (name, of) = (source_text(&item.ident), source_text(&item.ty));
-                    self.list.push(format!("const {path}::{name}: {of}"));
+                    let (name, constant_type) = (source_text(&item.ident), source_text(&item.ty));
+                    self.list
+                        .push(format!("const {path}::{name}: {constant_type}"));
                 }
                 _ => {}
             }
@@ -352,8 +356,8 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-fn has_attribute(attrs: &[Attribute], written: &str) -> bool {
-    attrs.iter().any(|attr| source_text(&attr.meta) == written)
+fn has_attribute(attrs: &[Attribute], text: &str) -> bool {
+    attrs.iter().any(|attr| source_text(&attr.meta) == text)
 }
 
 /// Returns whether an item exists only for this repository's own tests.

@@ -1,5 +1,4 @@
-//! Tests edge cases of `roll`. Other tests compare it with the reference on every device, by golden vectors and random
-//! cases.
+//! Tests edge cases of `roll`. Golden vectors and random cases compare `roll` with the reference on every device.
 
 use crate::harness::kind;
 use wgslice::{Backend, DType, Plan};
@@ -20,7 +19,7 @@ fn bad_axes_and_shifts_are_errors() {
     }
 }
 
-/// Shifts of 2^32 and more have their full value, whereas TensorFlow takes shifts modulo 2^32.
+/// Shifts of 2^32 and more are applied in full, whereas TensorFlow takes shifts modulo 2^32.
 #[test]
 fn shifts_are_whole() {
     let x = (&[1, 2, 3], &[3]);
@@ -31,8 +30,8 @@ fn shifts_are_whole() {
         (-3_000_000_001, [2, 3, 1]),
     ] {
         let rolled = Backend::cpu().roll(x, &[shift], &[0]).unwrap();
-        let by = usize::try_from(shift.rem_euclid(3)).unwrap();
-        assert_eq!(rolled.data[by], 1);
+        let position = usize::try_from(shift.rem_euclid(3)).unwrap();
+        assert_eq!(rolled.data[position], 1);
         assert_eq!(rolled.data, expected, "by {shift}");
     }
 }

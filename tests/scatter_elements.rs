@@ -46,10 +46,10 @@ fn every_axis() {
     let mut number = 0;
     for axis in -3..3_i64 {
         let position = usize::try_from(axis.rem_euclid(3)).unwrap();
-        for longer in [0, 1, 9] {
+        for length in [0, 1, 9] {
             for adds in [false, true] {
                 let mut sizes = [4, 3, 6];
-                sizes[position] = longer;
+                sizes[position] = length;
                 check_case(&make_case(&shape, &sizes, axis, adds, number));
                 number += 1;
             }
@@ -63,9 +63,9 @@ fn every_axis() {
 fn fewer_indices_along_all_dimensions_but_one() {
     let mut number = 0;
     for shape in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
-        for whole in 0..shape.len() {
+        for full_dim in 0..shape.len() {
             let mut sizes: Vec<usize> = shape.iter().map(|size| size - 1).collect();
-            sizes[whole] = shape[whole];
+            sizes[full_dim] = shape[full_dim];
             for axis in 0..shape.len() {
                 check_case(&make_case(
                     shape,
@@ -76,11 +76,11 @@ fn fewer_indices_along_all_dimensions_but_one() {
                 ));
                 number += 1;
             }
-            sizes[whole] = 2 * shape[whole] + 1;
+            sizes[full_dim] = 2 * shape[full_dim] + 1;
             check_case(&make_case(
                 shape,
                 &sizes,
-                whole as i64,
+                full_dim as i64,
                 number % 2 == 0,
                 number,
             ));
@@ -164,8 +164,8 @@ fn shapes_that_do_not_match_are_errors() {
         let error = Plan::scatter_elements(shape, indices, indices, axis, options, DType::F32);
         let error = error.unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
-        let scalar = shape.is_empty() && error.to_string().contains("is a scalar");
-        assert_eq!(scalar, shape.is_empty(), "{error}");
+        let names_scalar = shape.is_empty() && error.to_string().contains("is a scalar");
+        assert_eq!(names_scalar, shape.is_empty(), "{error}");
     }
     let backend = wgslice::Backend::cpu();
     let mut tensor = backend.upload((&[0i32; 4], &[2, 2])).unwrap();
@@ -190,14 +190,14 @@ fn more_dimensions_than_shaders_walk() {
     let (shape, sizes) = ([3; 9], [2; 9]);
     for device in devices() {
         let (values, zeros) = ([7_u8; 512], vec![0; 3_usize.pow(9)]);
-        let done = device.backend.scatter_elements(
+        let outcome = device.backend.scatter_elements(
             (&zeros, &shape),
             (&[1_i32; 512][..], &sizes),
             (&values, &sizes),
             0,
             options,
         );
-        let written = done.unwrap().0.data;
+        let written = outcome.unwrap().0.data;
         let count = written.iter().filter(|&&value| value == 7).count();
         assert_eq!(count, 256, "{}", device.name);
     }

@@ -131,7 +131,7 @@ fn tuples_follow_every_policy() {
     }
 }
 
-/// Tests more rows, and more slices, than one window holds on devices with low limits. Several rows go to the same
+/// Tests more rows, and more slices, than one dispatch covers on devices with low limits. Several rows go to the same
 /// slice.
 #[test]
 fn many_rows() {
@@ -197,8 +197,8 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// Adds a row of two numbers to one of `slices` slices for each index, and compares the sums bit by bit with those that
-/// are added row by row.
+/// Adds a row of two numbers to one of `slices` slices for each index, and compares the sums bit by bit with sums that
+/// this function adds row by row.
 fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     let rows = indices.len();
     let (input, updates) = (random_floats(2 * slices, 5), random_floats(2 * rows, 6));
@@ -222,8 +222,8 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// Adds more rows than a software adapter combines in one block, because its loops are limited. Tests many slices,
-/// which have several lists each, and few slices. Devices with low limits are left out.
+/// Adds more rows than a software adapter combines in one block, because its loops are limited. The rows go to all of
+/// the 960 slices, to three, or to one. Devices with low limits are left out.
 #[test]
 fn many_floats_are_added_in_order() {
     for slices in [960, 3, 1] {
@@ -319,7 +319,7 @@ fn long_lists_of_several_blocks_are_added_in_order() {
 #[cfg(feature = "gpu")]
 fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
-        // A GPU does not limit the rounds of loops, so the device allows many.
+        // A GPU does not limit the iterations of loops, so the strict device allows many.
         most_rounds: 1 << 21,
         ..crate::harness::gpu::strict_options()
     })
@@ -332,7 +332,7 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// A dispatch of 16 bytes writes the first 8 of the 17 bytes of two slices. It must skip the other bytes of the first
+/// A dispatch of 16 bytes writes the first 8 of the 17 bytes of two slices. It must skip the last 9 bytes of the first
 /// slice.
 #[cfg(feature = "gpu")]
 #[test]
@@ -431,10 +431,10 @@ fn every_combination_of_tensorflows_table() {
         for (combine, expected) in table {
             let scattered = scatter(&tensor, &[1, 3, 1], &[5, 100, 7], combine);
             assert_eq!(scattered, expected, "{backend}: {combine}");
-            let mut one = tensor;
-            one[1] = scatter(&[10], &[0], &[5], combine)[0];
+            let mut with_one_update = tensor;
+            with_one_update[1] = scatter(&[10], &[0], &[5], combine)[0];
             let scattered = scatter(&tensor, &[1, 9, -1], &[5, 100, 7], combine);
-            assert_eq!(scattered, one, "{backend}: {combine}");
+            assert_eq!(scattered, with_one_update, "{backend}: {combine}");
         }
         let scattered = scatter(&[0, 1, 2, 3, 4], &[1, 1], &[-10, -20], Combine::Min);
         assert_eq!(scattered, [0, -20, 2, 3, 4], "{backend}");
@@ -556,8 +556,8 @@ fn every_combination_of_every_type() {
                 let plan = Plan::scatter_nd(&[9, run], &[45, 1], &[45, run], case.options, dtype);
                 let error = plan.unwrap_err();
                 assert_eq!(kind(&error), "undefined");
-                let said = format!("Combine::{combine:?} is not defined for {dtype}");
-                assert!(error.to_string().contains(&said), "{error}");
+                let message = format!("Combine::{combine:?} is not defined for {dtype}");
+                assert!(error.to_string().contains(&message), "{error}");
                 continue;
             }
             let input = telling_elements(combine, dtype, 9 * run, 1);
@@ -630,13 +630,13 @@ fn unique_rows_go_straight_to_their_places() {
         let plan = Plan::tensor_scatter_nd(&[1000, 3], &[5, 1], &[5, 3], options, dtype).unwrap();
         for device in devices().iter().filter(|device| !device.backend.is_cpu()) {
             let explained = device.backend.explain(&plan);
-            let straight = explained.contains("each row goes straight to its place");
-            assert!(straight, "{}: {explained}", device.name);
+            let is_direct = explained.contains("each row goes straight to its place");
+            assert!(is_direct, "{}: {explained}", device.name);
         }
     }
 }
 
-/// Under `any_order` rows are added in any order. Here all orders have the same sum.
+/// Under `any_order` rows are added in any order. All orders of these rows have the same sum.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
@@ -724,7 +724,7 @@ fn an_error_names_the_first_row_and_changes_nothing() {
     }
 }
 
-/// `into_result` makes a report into the error that the scatter returns under `OutOfRange::Error`.
+/// `into_result` turns a report into the error that the scatter returns under `OutOfRange::Error`.
 #[test]
 fn a_report_becomes_the_error_of_the_scatter() {
     let error = |out_of_range| {
@@ -769,9 +769,9 @@ fn scatters_follow_one_another() {
     }
 }
 
-/// Tests TensorFlow 2.21's treatment of indices of rank 1. Its two checks of the shapes contradict each other, so all
-/// such indices fail except empty ones. For a new array without elements, it checks the updates before it checks for
-/// emptiness.
+/// Tests TensorFlow 2.21's treatment of indices of rank 1. Its two checks of the shapes contradict each other, so
+/// indices of rank 1 fail unless they are empty. For a new array without elements, TensorFlow checks the updates before
+/// it checks for emptiness.
 #[test]
 fn indices_of_rank_1() {
     type TableRow<'a> = (&'a [usize], &'a [usize], &'a [usize], &'a str, &'a str);
@@ -854,8 +854,8 @@ fn a_new_array_has_a_dimension_and_is_zeros_without_rows() {
 
     let zeros = plan(&[4], &[0, 1], &[0]).unwrap().to_string();
     assert_eq!(zeros, "scatter_nd [0] -> [4]: no rows, 16 bytes of zeros");
-    let kept = Plan::tensor_scatter_nd(&[4], &[0, 1], &[0], ADD, DType::I32).unwrap();
-    assert!(kept.to_string().ends_with(": empty"), "{kept}");
+    let unchanged = Plan::tensor_scatter_nd(&[4], &[0, 1], &[0], ADD, DType::I32).unwrap();
+    assert!(unchanged.to_string().ends_with(": empty"), "{unchanged}");
 }
 
 /// With `combine: None` the operation decides, as in TensorFlow and ONNX: `scatter_nd` adds, other scatters replace.

@@ -7,14 +7,14 @@ use wgslice_vectors::reference;
 /// Tests every begin and size from -3 to 5 in short dimensions, and the lowest and highest 64-bit integers.
 #[test]
 fn every_block_of_short_dimensions() {
-    let mut ends: Vec<i64> = (-3..=5).collect();
-    ends.extend([i64::MIN, i64::MAX]);
+    let mut bounds: Vec<i64> = (-3..=5).collect();
+    bounds.extend([i64::MIN, i64::MAX]);
     for shape in [[0, 2], [1, 3], [3, 0]] {
         let input: Vec<i32> = (0..).take(shape.iter().product()).collect();
-        for &begin in &ends {
-            for &size in &ends {
-                for other in [(0, -1), (1, 1), (0, 9)] {
-                    let (begins, sizes) = ([begin, other.0], [size, other.1]);
+        for &begin in &bounds {
+            for &size in &bounds {
+                for second in [(0, -1), (1, 1), (0, 9)] {
+                    let (begins, sizes) = ([begin, second.0], [size, second.1]);
                     let plan = SliceSpec::block(&shape, &begins, &sizes)
                         .and_then(|block| Plan::slice(&shape, &block, DType::I32));
                     match (plan, reference::slice(&input, &shape, &begins, &sizes)) {

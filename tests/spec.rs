@@ -132,12 +132,12 @@ fn problems_are_pointed_at() {
         ("None, €", 6, "expected an index"),
         ("True", 0, "expected an index"),
     ];
-    for (text, position, says) in cases {
+    for (text, position, expected) in cases {
         let Err(Error::Parse(error)) = text.parse::<SliceSpec>() else {
             panic!("{text:?} parsed");
         };
         assert_eq!(error.position(), position, "{text:?}: {error}");
-        assert!(error.to_string().contains(says), "{text:?}: {error}");
+        assert!(error.to_string().contains(expected), "{text:?}: {error}");
         assert_caret(&error, text);
     }
 }
@@ -265,13 +265,13 @@ fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
 
 #[test]
 fn what_no_encoding_holds() {
-    let long = SliceSpec::new(vec![SliceItem::from(..); 32]);
-    let error = TfStridedSlice::try_from(&long).unwrap_err();
+    let too_long = SliceSpec::new(vec![SliceItem::from(..); 32]);
+    let error = TfStridedSlice::try_from(&too_long).unwrap_err();
     assert_eq!(kind(&error), "spec_vectors");
-    let two = slice![Ellipsis, Ellipsis];
-    let error = TfStridedSlice::try_from(&two).unwrap_err();
+    let two_ellipses = slice![Ellipsis, Ellipsis];
+    let error = TfStridedSlice::try_from(&two_ellipses).unwrap_err();
     assert_eq!(kind(&error), "multiple_ellipses");
-    assert_eq!(two.view(&[3]), Err(error));
+    assert_eq!(two_ellipses.view(&[3]), Err(error));
 }
 
 #[test]

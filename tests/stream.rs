@@ -126,11 +126,11 @@ fn only_what_is_needed_is_fetched() {
 #[test]
 fn errors_of_the_callers_functions_come_back() {
     #[derive(Debug, PartialEq)]
-    enum Own {
+    enum CallerError {
         Library(Error),
         Disk,
     }
-    impl From<Error> for Own {
+    impl From<Error> for CallerError {
         fn from(error: Error) -> Self {
             Self::Library(error)
         }
@@ -140,21 +140,21 @@ fn errors_of_the_callers_functions_come_back() {
     for device in devices() {
         let stream = device.backend.stream(&[4096], &spec, DType::U8).unwrap();
         let stream = stream.with_memory(10_000);
-        let refused = stream.run(|_| Err::<Vec<u8>, _>(Own::Disk), |_| Ok(()));
-        assert_eq!(refused.unwrap_err(), Own::Disk);
-        let refused = stream.run(|range| Ok(&source[range]), |_| Err(Own::Disk));
-        assert_eq!(refused.unwrap_err(), Own::Disk);
-        let short = stream.run(|_| Ok([0u8; 3]), |_| Ok(()));
-        let error = short.unwrap_err();
+        let outcome = stream.run(|_| Err::<Vec<u8>, _>(CallerError::Disk), |_| Ok(()));
+        assert_eq!(outcome.unwrap_err(), CallerError::Disk);
+        let outcome = stream.run(|range| Ok(&source[range]), |_| Err(CallerError::Disk));
+        assert_eq!(outcome.unwrap_err(), CallerError::Disk);
+        let outcome = stream.run(|_| Ok([0u8; 3]), |_| Ok(()));
+        let error = outcome.unwrap_err();
         assert!(
-            matches!(error, Own::Library(Error::Length { found: 3, .. })),
+            matches!(error, CallerError::Library(Error::Length { found: 3, .. })),
             "{error:?}"
         );
         // A stream can be run again after a failed run.
         let mut bytes = 0;
         let count = |piece: &[u8]| {
             bytes += piece.len();
-            Ok::<_, Own>(())
+            Ok::<_, CallerError>(())
         };
         stream.run(|range| Ok(&source[range]), count).unwrap();
         assert_eq!(bytes, 4096);
@@ -196,33 +196,35 @@ mod fallback {
             )
             .unwrap();
         assert!(result == expected);
-        let why = streamed.fallback.expect("the device was lost");
-        assert!(matches!(why, Error::DeviceLost { .. }), "{why:?}");
-        assert_eq!(backend.last_fallback(), Some(why));
+        let reason = streamed.fallback.expect("the device was lost");
+        assert!(matches!(reason, Error::DeviceLost { .. }), "{reason:?}");
+        assert_eq!(backend.last_fallback(), Some(reason));
     }
 
     #[test]
     fn values_in_values_out() {
         let Some(gpu) = gpu() else { return };
         gpu.device().destroy();
-        let strict = Backend::from(gpu);
+        let without_fallback = Backend::from(gpu);
         let spec = slice![..; -1];
-        let error = strict.slice((&[1u32, 2, 3], &[3]), &spec).unwrap_err();
+        let error = without_fallback
+            .slice((&[1u32, 2, 3], &[3]), &spec)
+            .unwrap_err();
         assert!(error.is_device_error(), "{error:?}");
-        assert_eq!(strict.last_fallback(), None);
+        assert_eq!(without_fallback.last_fallback(), None);
 
-        let backend = strict.with_fallback();
+        let backend = without_fallback.with_fallback();
         assert_eq!(backend.last_fallback(), None);
         let sliced = backend.slice((&[1u32, 2, 3], &[3]), &spec).unwrap();
         assert_eq!(sliced.data, [3, 2, 1]);
         assert!(
             backend
                 .last_fallback()
-                .is_some_and(|why| why.is_device_error())
+                .is_some_and(|reason| reason.is_device_error())
         );
 
-        let again = backend.clone();
-        let (gathered, report) = again
+        let clone = backend.clone();
+        let (gathered, report) = clone
             .gather_nd(
                 (&[1u32, 2, 3], &[3]),
                 (&[2i32, 9][..], &[2, 1]),

@@ -1,4 +1,4 @@
-//! Checks that strict devices detect faults of shaders. They must find each of these bugs when it is put into the
+//! Checks that strict devices detect faults of shaders. They must find each bug of `BUGS` when it is put into the
 //! library's own shaders. Without bugs, strict devices give the same results as the CPU, whether they drop or clamp
 //! accesses outside of a binding.
 
@@ -37,7 +37,7 @@ fn take_unaligned_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
 
-/// Writes rows of bytes in which neighbouring rows share words.
+/// Updates rows of bytes. Neighbouring rows share words.
 fn update_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
     let of = |count, shape: &[usize]| {
         Tensor::from_bytes(backend, to_bytes(&elements(count), 1), DType::U8, shape)
@@ -131,7 +131,7 @@ fn spread_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// Adds 40 rows to slices of a large array. One workgroup links all of them.
+/// Adds 40 rows to slices of a large array. One workgroup links all of these rows.
 fn few_added(backend: &Backend) -> Result<Vec<u8>, Error> {
     added_to_many(backend, 40)
 }
@@ -400,7 +400,7 @@ fn every_bug_is_found() {
 /// this is the right row, so only another order shows the mistake.
 #[test]
 fn the_last_row_is_not_always_the_last_to_arrive() {
-    // Each invocation takes four rows, of which only one goes to each slice.
+    // Each invocation takes four rows, one for each of four slices.
     let rows: Vec<i32> = (0..900).collect();
     let replaced =
         |backend: &Backend| scatter_rows(backend, 7, Combine::Update, &rows, |n| n % 4).unwrap();

@@ -40,8 +40,8 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
-/// Tests rows that begin at any byte. Some rows end at the end of a vector of the result, and others share their last
-/// vector with the next row.
+/// Tests rows that begin at any byte. Some rows end at the end of a vector of the result, and other rows share their
+/// last vector with the next row.
 #[test]
 fn rows_begin_at_any_byte() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
@@ -125,7 +125,8 @@ fn rank_8_that_cannot_be_merged() {
     );
 }
 
-/// TensorFlow rejects ranks above 8. The library merges dimensions first, so a higher rank can need fewer dimensions.
+/// TensorFlow rejects ranks above 8. The library merges dimensions first, so an array of a higher rank can need at most
+/// 8 dimensions.
 #[test]
 fn ranks_above_8_that_can_be_merged() {
     check(&[2; 12], "1");
@@ -135,7 +136,7 @@ fn ranks_above_8_that_can_be_merged() {
     check(&nine_axes, &["::-1"; 9].join(", "));
 }
 
-/// Shaders support ten dimensions that cannot be merged, although TensorFlow does not.
+/// Shaders support more than 8 dimensions that cannot be merged, unlike TensorFlow.
 #[test]
 fn rank_10_that_cannot_be_merged() {
     check(&[3, 3, 2, 2, 2, 2, 2, 2, 2, 3], &["::-1"; 10].join(", "));
@@ -165,8 +166,8 @@ fn more_workgroups_than_one_dimension_holds() {
         .rev()
         .flat_map(|row| (row * 2 + 1).to_le_bytes())
         .collect();
-    // Devices with tiny windows would need a million dispatches. They are left out, as are strict devices. With tiny
-    // windows, other tests use several dimensions of workgroups, on a strict device too.
+    // Devices with tiny bindings would need a million dispatches. They are left out, as are strict devices. With tiny
+    // bindings, other tests use several dimensions of workgroups, even on a strict device.
     let takes = |device: &&Device| device.takes(input.len(), expected.len());
     for device in devices().iter().filter(takes) {
         let (got, _) = device.run(&plan, &input, None).unwrap();
@@ -195,20 +196,20 @@ fn bits_survive() {
 /// Slices into a tensor with other values: long rows, which are copied, short rows, the whole tensor and an empty
 /// slice. On the CPU the results are written in place. `tests/gpu.rs` tests this on GPUs.
 #[test]
-fn into_a_tensor_that_is_there() {
+fn slices_into_an_existing_tensor() {
     let shape = [7, 5, 3, 11];
     let values = elements(shape.iter().product());
     for (Device { backend, name, .. }, dtype) in on_every_device_at_every_size() {
         let bytes = to_bytes(&values, dtype.size());
-        let others: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        let inverted: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
         let tensor = Tensor::from_bytes(backend, bytes.clone(), dtype, &shape).unwrap();
-        let other = Tensor::from_bytes(backend, others, dtype, &shape).unwrap();
+        let other_tensor = Tensor::from_bytes(backend, inverted, dtype, &shape).unwrap();
         let on_cpu = Tensor::from_bytes(&Backend::cpu(), bytes, dtype, &shape).unwrap();
         for spec in ["1:6", "::-1, ::2", "..., ::-2", "2, None, 1:", "3:3", "..."] {
             let spec: SliceSpec = spec.parse().unwrap();
             let expected = on_cpu.slice(&spec).unwrap();
-            let mut dest = other.slice(&spec).unwrap().contiguous().unwrap();
-            let before = dest.bytes().unwrap().as_ptr();
+            let mut dest = other_tensor.slice(&spec).unwrap().contiguous().unwrap();
+            let old_address = dest.bytes().unwrap().as_ptr();
             tensor.slice_into(&spec, &mut dest).unwrap();
             let what = || format!("{spec} of {dtype} on {name}");
             assert!(
@@ -218,10 +219,10 @@ fn into_a_tensor_that_is_there() {
             );
             assert_eq!(dest.shape(), expected.shape());
             if backend.is_cpu() {
-                let kept = dest.bytes().unwrap().as_ptr() == before;
+                let is_in_place = dest.bytes().unwrap().as_ptr() == old_address;
                 // A slice of the whole tensor shares the tensor's memory, so the old memory is not kept.
                 assert_eq!(
-                    kept,
+                    is_in_place,
                     spec != slice![wgslice::spec::SliceItem::Ellipsis],
                     "{}",
                     what()
@@ -238,7 +239,7 @@ fn on_every_device_at_every_size() -> impl Iterator<Item = (&'static Device, DTy
 
 /// Overwriting a tensor changes neither its clones, nor other tensors that share its memory, nor the caller's bytes.
 #[test]
-fn what_others_hold_is_not_written() {
+fn shared_memory_is_not_written() {
     let reversed = slice![..; -1];
     for Device { backend, .. } in devices() {
         let tensor = backend.upload((&[1u16, 2, 3, 4, 5], &[5])).unwrap();
@@ -254,9 +255,9 @@ fn what_others_hold_is_not_written() {
         assert_eq!(values(&clone), [5, 4, 3, 2, 1]);
         assert_eq!(values(&row), [5, 4, 3, 2, 1]);
 
-        let mut same = tensor.clone();
-        tensor.slice_into(&reversed, &mut same).unwrap();
-        assert_eq!(values(&same), [5, 4, 3, 2, 1]);
+        let mut overwritten = tensor.clone();
+        tensor.slice_into(&reversed, &mut overwritten).unwrap();
+        assert_eq!(values(&overwritten), [5, 4, 3, 2, 1]);
         assert_eq!(values(&tensor), [1, 2, 3, 4, 5]);
 
         let callers: &'static [u8] = &[9; 10];
@@ -273,28 +274,28 @@ fn tensors_that_do_not_fit_the_result() {
     for Device { backend, .. } in devices() {
         let tensor = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let mut dest = backend.upload((&[7u32, 8, 9], &[3])).unwrap();
-        let says = |spec: &SliceSpec, dest: &mut Tensor| {
+        let message = |spec: &SliceSpec, dest: &mut Tensor| {
             let error = tensor.slice_into(spec, dest).unwrap_err();
             error.to_string()
         };
         assert_eq!(
-            says(&slice![.., 0], &mut dest),
+            message(&slice![.., 0], &mut dest),
             "dest is u32 [3], but the result is u32 [2]: \
              pass a tensor of that shape and type, or let Tensor::slice make one"
         );
-        let shape = says(&slice![0..1], &mut dest);
+        let shape = message(&slice![0..1], &mut dest);
         assert!(shape.contains("u32 [1,3]"), "{shape}");
-        let spec = says(&slice![2], &mut dest);
+        let spec = message(&slice![2], &mut dest);
         assert!(spec.contains("out of bounds"), "{spec}");
         assert_eq!(dest.to_array::<u32>().unwrap().data, [7, 8, 9]);
         let mut floats = backend.upload((&[7.0f32, 8.0, 9.0], &[3])).unwrap();
-        let dtype = says(&slice![0], &mut floats);
+        let dtype = message(&slice![0], &mut floats);
         assert!(dtype.contains("dest is f32 [3], but"), "{dtype}");
 
-        let elsewhere = devices()
+        let other_device = devices()
             .iter()
             .find(|other| other.backend.is_cpu() != backend.is_cpu());
-        if let Some(Device { backend, .. }) = elsewhere {
+        if let Some(Device { backend, .. }) = other_device {
             let mut dest = backend.upload((&[7u32, 8, 9], &[3])).unwrap();
             let error = tensor.slice_into(&slice![0], &mut dest).unwrap_err();
             assert!(

@@ -1,9 +1,9 @@
-//! Tests of `strided_slice_grad`: TensorFlow's table, and slices with patterns of many kinds.
+//! Tests of `strided_slice_grad`: TensorFlow's table, and slices of many patterns.
 
 use crate::harness::{Sizes, check_grad, devices};
 use wgslice::{SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
-fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
+fn check_dy(shape: &[usize], spec: &str, dy: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
     check_grad(
         shape,
@@ -26,18 +26,18 @@ fn check_at(sizes: Sizes, shape: &[usize], spec: &str) {
 
 #[test]
 fn tensorflows_table() {
-    check_of(&[5], "4:-6:-2", &[3]);
-    check_of(&[5], "2", &[]);
-    check_of(&[2, 3], "1, :", &[3]);
-    check_of(&[5], "0:0", &[0]);
-    check_of(&[], "None", &[1]);
+    check_dy(&[5], "4:-6:-2", &[3]);
+    check_dy(&[5], "2", &[]);
+    check_dy(&[2, 3], "1, :", &[3]);
+    check_dy(&[5], "0:0", &[0]);
+    check_dy(&[], "None", &[1]);
     for dy in [&[1][..], &[], &[3]] {
-        check_of(&[5], "1:4:2", dy);
+        check_dy(&[5], "1:4:2", dy);
     }
-    check_of(&[5], "7", &[1]);
-    check_of(&[0, 3], "...", &[0, 3]);
-    check_of(&[2, 0], "1", &[0]);
-    check_of(&[3, 4], "1:1", &[0, 4]);
+    check_dy(&[5], "7", &[1]);
+    check_dy(&[0, 3], "...", &[0, 3]);
+    check_dy(&[2, 0], "1", &[0]);
+    check_dy(&[3, 4], "1:1", &[0, 4]);
 }
 
 #[test]
@@ -92,7 +92,8 @@ fn short_rows() {
     }
 }
 
-/// Tests units so far apart that their words are not neighbours, and rows that take several rounds on a GPU.
+/// Tests units so far apart that their words are not neighbours, and rows that take several iterations of a loop on a
+/// GPU.
 #[test]
 fn wide_rows() {
     for step in [5, 17, 64, 129, 650] {
@@ -114,7 +115,7 @@ fn gradients_of_many_dimensions_match_the_reference() {
     check_gradient(&[2; 9], &["1"; 9].join(", "));
 }
 
-/// Tests long rows and wide gaps, which are cut into tiles and windows.
+/// Tests long rows and wide gaps, which are cut into tiles and several dispatches.
 #[test]
 fn long_rows() {
     check_gradient(&[2, 1301], ":, ::2");

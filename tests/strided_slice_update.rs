@@ -1,5 +1,5 @@
-//! Tests of `strided_slice_update`: TensorFlow's table of value shapes, slices with patterns of many kinds, and tensors
-//! that share memory.
+//! Tests of `strided_slice_update`: TensorFlow's table of value shapes, slices of many patterns, and tensors that share
+//! memory.
 
 use crate::harness::{Sizes, check_update, devices};
 use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
@@ -77,7 +77,7 @@ fn updates_keep_the_bytes_around_the_slice() {
 #[test]
 fn short_rows() {
     for length in 1..=40 {
-        let check = |shape: &[usize], spec: &str, value: &[usize]| {
+        let check_short = |shape: &[usize], spec: &str, value: &[usize]| {
             check_at(Sizes::of_length(length), shape, spec, value);
         };
         for (first, spec) in [
@@ -89,15 +89,16 @@ fn short_rows() {
             let shape = [3, length + first + 1];
             let parsed: SliceSpec = spec.parse().unwrap();
             let value = parsed.view(&shape).unwrap().shape().to_vec();
-            check(&shape, spec, &value);
+            check_short(&shape, spec, &value);
         }
-        check(&[3, length + 2], ":, -2:0:-1", &[3, length]);
-        check(&[3, 3 * length + 1], ":, 1::3", &[length]);
-        check(&[2, length + 1], ":, 1:", &[2, 1]);
+        check_short(&[3, length + 2], ":, -2:0:-1", &[3, length]);
+        check_short(&[3, 3 * length + 1], ":, 1::3", &[length]);
+        check_short(&[2, length + 1], ":, 1:", &[2, 1]);
     }
 }
 
-/// Tests units so far apart that their words are not neighbours, and rows that take several rounds on a GPU.
+/// Tests units so far apart that their words are not neighbours, and rows that take several iterations of a loop on a
+/// GPU.
 #[test]
 fn wide_rows() {
     for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
@@ -121,7 +122,7 @@ fn many_dimensions() {
     check(&[3; 8], &["::-2"; 8].join(", "), &[1, 2, 2, 1, 1, 2, 2, 1]);
 }
 
-/// Tests long rows, which are cut into tiles and windows.
+/// Tests long rows, which are cut into tiles and several dispatches.
 #[test]
 fn long_rows() {
     check(&[2, 3001], ":, ::2", &[2, 1501]);
@@ -137,7 +138,7 @@ fn a_tensor_changes_alone() {
     for backend in devices().iter().map(|device| &device.backend) {
         let mut tensor = backend.upload((&[1i32, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let row = backend.upload((&[9i32, 8, 7], &[3])).unwrap();
-        let kept = tensor.clone();
+        let original = tensor.clone();
         tensor.slice_update(&slice![1], &row).unwrap();
         tensor
             .slice_update(&slice![.., 0], &row.slice(&slice![1]).unwrap())
@@ -148,7 +149,7 @@ fn a_tensor_changes_alone() {
             "{backend}"
         );
         assert_eq!(
-            kept.to_array::<i32>().unwrap().data,
+            original.to_array::<i32>().unwrap().data,
             [1, 2, 3, 4, 5, 6],
             "{backend}"
         );
@@ -199,7 +200,7 @@ fn values_of_the_host() {
 }
 
 #[test]
-fn what_does_not_belong_is_named() {
+fn wrong_values_are_named() {
     let cpu = Backend::cpu();
     let mut x = cpu.upload((&[1i32, 2], &[2])).unwrap();
     let y = cpu.upload((&[1.0f32], &[])).unwrap();

@@ -67,11 +67,11 @@ impl Array {
         pairs.iter().map(byte).collect()
     }
 
-    fn on(&self, backend: &Backend) -> Result<Tensor, Error> {
+    fn upload_to(&self, backend: &Backend) -> Result<Tensor, Error> {
         Tensor::from_bytes(backend, self.bytes(), self.dtype(), &self.shape)
     }
 
-    /// Returns the values of indices of 1, 4 or 8 bytes.
+    /// Returns the values of indices of any integer type.
     fn indices(&self) -> Vec<i64> {
         let width = self.dtype().size();
         let value = |bytes: &[u8]| {
@@ -93,7 +93,7 @@ impl Case {
         serde_json::from_value(self.attrs[name].clone()).unwrap()
     }
 
-    /// Returns the options for a box of one item, and its start indices. JAX counts negative ones from the end.
+    /// Returns the options for a single box, and its start indices. JAX counts negative start indices from the end.
     fn boxes(&self, x: &Array, begins: &Array, sizes: &[usize]) -> (CropOptions, Vec<i64>) {
         let options = CropOptions {
             sizes: sizes.to_vec(),
@@ -112,13 +112,13 @@ impl Case {
         (options, begins.map(from_end).collect())
     }
 
-    /// Runs the case. `None` if the library cannot express it, or if its attributes are not in the file.
+    /// Runs the case. Returns `None` if the library cannot express it, or if its attributes are not in the file.
     fn run(&self, backend: &Backend) -> Option<Result<Tensor, Error>> {
         let inputs: Result<Vec<Tensor>, Error> =
-            self.inputs.iter().map(|x| x.on(backend)).collect();
+            self.inputs.iter().map(|x| x.upload_to(backend)).collect();
         let inputs = inputs.unwrap();
         let rank = self.inputs[0].shape.len();
-        let items = |shape: &[usize]| [&[1], shape].concat();
+        let as_one_item = |shape: &[usize]| [&[1], shape].concat();
         Some(match (&self.family[..], &self.op[..]) {
             ("scatter", _) => self.scatter(inputs),
             ("gather", "gather") => {
@@ -141,8 +141,8 @@ impl Case {
                 inputs[0].transpose(order)
             }
             ("rev", _) => {
-                let of = |text: &str| text.parse::<SliceSpec>().unwrap().items()[0];
-                let flips = |d| of(if rank == 3 || d == 0 { "::-1" } else { ":" });
+                let item = |text: &str| text.parse::<SliceSpec>().unwrap().items()[0];
+                let flips = |d| item(if rank == 3 || d == 0 { "::-1" } else { ":" });
                 inputs[0].slice(&SliceSpec::new((0..rank).map(flips).collect::<Vec<_>>()))
             }
             ("concatenate", _) => {
@@ -157,7 +157,9 @@ impl Case {
                 let sizes = &self.expected[0].shape;
                 let (options, begins) = self.boxes(x, begins, sizes);
                 let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
-                let x = inputs[inputs.len() - 2].reshape(&items(&x.shape)).unwrap();
+                let x = inputs[inputs.len() - 2]
+                    .reshape(&as_one_item(&x.shape))
+                    .unwrap();
                 x.crop(Boxes::new(&begins), &options)
                     .and_then(|(tensor, _)| tensor.reshape(sizes))
             }
@@ -168,8 +170,8 @@ impl Case {
                 let (crop, begins) = self.boxes(x, begins, &update.shape);
                 let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
                 let at = inputs.len() - 3;
-                let mut changed = inputs[at].reshape(&items(&x.shape)).unwrap();
-                let patches = inputs[at + 1].reshape(&items(&update.shape)).unwrap();
+                let mut changed = inputs[at].reshape(&as_one_item(&x.shape)).unwrap();
+                let patches = inputs[at + 1].reshape(&as_one_item(&update.shape)).unwrap();
                 let options = PasteOptions {
                     out_of_range: crop.out_of_range,
                     ..PasteOptions::default()
@@ -248,8 +250,8 @@ fn the_cases_of_stablehlo_hold_on_every_device() {
             }
         }
     }
-    for (family, [passed, refused, left]) in &counts {
-        println!("{family}: {passed} passed, {refused} refused by a GPU, {left} not expressed");
+    for (family, [passed, refused, skipped]) in &counts {
+        println!("{family}: {passed} passed, {refused} refused by a GPU, {skipped} not expressed");
     }
     let passed: usize = counts.values().map(|count| count[0]).sum();
     assert!(passed > 1123, "{passed}");
@@ -303,7 +305,7 @@ impl Operand {
         self.data.iter().flat_map(bytes).collect()
     }
 
-    fn on(&self, backend: &Backend) -> Result<Tensor, Error> {
+    fn upload_to(&self, backend: &Backend) -> Result<Tensor, Error> {
         Tensor::from_bytes(backend, self.bytes(), self.dtype(), &self.descriptor.shape)
     }
 }
@@ -320,7 +322,7 @@ impl Graph {
                 .cloned()
                 .unwrap_or_default()
         };
-        let tensor = |name: &str| self.inputs[argument(name).as_str().unwrap()].on(backend);
+        let tensor = |name: &str| self.inputs[argument(name).as_str().unwrap()].upload_to(backend);
         let list =
             |value: &Value| -> Option<Vec<i64>> { serde_json::from_value(value.clone()).ok() };
         let (x, options) = (tensor("input")?, argument("options"));

@@ -59,11 +59,11 @@ fn every_format() {
                 continue;
             }
             seen.push(format);
-            let level = (TextureDimension::D2, 1);
-            let kind = (channels, dtype.size());
-            let mut image = Image::new(gpu, format, level, [1, 5, 7], kind);
+            let one_level = (TextureDimension::D2, 1);
+            let texel = (channels, dtype.size());
+            let mut image = Image::new(gpu, format, one_level, [1, 5, 7], texel);
             check(gpu, &mut image, &whole(0, [1, 5, 7, channels]), dtype);
-            // Selects rows 3 to 1, every second column, and the channels in reverse order and before the rows.
+            // Selects rows 3 to 1 and every second column. The channels are reversed and moved before the rows.
             let crop = Case {
                 walks: [
                     Walk(0, 1, 1),
@@ -96,8 +96,8 @@ fn widths_around_256_bytes() {
             (TextureFormat::Rgba8Unorm, 4, [1, 2, 63, 64, 65, 127]),
         ] {
             for width in widths {
-                let level = (TextureDimension::D2, 1);
-                let mut image = Image::new(&gpu, format, level, [2, 3, width], (channels, 1));
+                let one_level = (TextureDimension::D2, 1);
+                let mut image = Image::new(&gpu, format, one_level, [2, 3, width], (channels, 1));
                 let shape = image.shapes[0];
                 check(&gpu, &mut image, &whole(0, shape), DType::U8);
                 let mut flipped = whole(0, shape);
@@ -112,8 +112,8 @@ fn widths_around_256_bytes() {
 #[test]
 fn cube_maps() {
     for gpu in gpus() {
-        let level = (TextureDimension::D2, 1);
-        let mut image = Image::new(&gpu, TextureFormat::R8Unorm, level, [6, 3, 3], (1, 1));
+        let one_level = (TextureDimension::D2, 1);
+        let mut image = Image::new(&gpu, TextureFormat::R8Unorm, one_level, [6, 3, 3], (1, 1));
         let side = Case {
             walks: [Walk(4, -2, 2), Walk(0, 1, 3), Walk(2, -1, 3), Walk(0, 1, 1)],
             ..whole(0, [6, 3, 3, 1])
@@ -167,13 +167,13 @@ fn boxes_levels_layers_and_orders() {
                     check(&gpu, &mut image, &crop, dtype);
                     // Selects every second row and column, and all channels except the first in reverse order, or the
                     // only channel.
-                    let rest = channels.max(2) - 1;
+                    let selected_count = channels.max(2) - 1;
                     let thinned = Case {
                         walks: [
                             Walk(0, 1, layers),
                             Walk(0, 2, height.div_ceil(2)),
                             Walk(width - 1, -2, width.div_ceil(2)),
-                            Walk(channels - 1, -1, rest),
+                            Walk(channels - 1, -1, selected_count),
                         ],
                         ..case
                     };
@@ -193,9 +193,21 @@ fn recorded_into_the_callers_encoder() {
         if gpu.device().limits().max_buffer_size < 4096 {
             continue;
         }
-        let level = (TextureDimension::D2, 1);
-        let image = Image::new(&gpu, TextureFormat::Bgra8Unorm, level, [1, 9, 21], (4, 1));
-        let overlay = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 4, 9], (4, 1));
+        let one_level = (TextureDimension::D2, 1);
+        let image = Image::new(
+            &gpu,
+            TextureFormat::Bgra8Unorm,
+            one_level,
+            [1, 9, 21],
+            (4, 1),
+        );
+        let overlay = Image::new(
+            &gpu,
+            TextureFormat::Rgba8Unorm,
+            one_level,
+            [1, 4, 9],
+            (4, 1),
+        );
         let texels = Texels::new(&image.texture).unwrap();
         let texels = texels.slice(&slice![0, 7..;-2, 2..20;2, 2..;-1]).unwrap();
         let texels = texels.transpose(&[2, 0, 1]).unwrap();
@@ -240,11 +252,11 @@ fn recorded_into_the_callers_encoder() {
                 .chain(&bytes[256 + 108..])
                 .all(|&byte| byte == 9)
         );
-        let mut after = overlay.levels[0].clone();
+        let mut expected_overlay = overlay.levels[0].clone();
         for (texel, &green) in expected[36..72].iter().enumerate() {
-            after[texel * 4 + 3] = green;
+            expected_overlay[texel * 4 + 3] = green;
         }
-        assert_eq!(overlay.read(&gpu, 0), after);
+        assert_eq!(overlay.read(&gpu, 0), expected_overlay);
     }
 }
 
@@ -256,8 +268,16 @@ fn rows_of_256_bytes_at_offsets() {
         if gpu.device().limits().max_buffer_size < 4096 {
             continue;
         }
-        let level = (TextureDimension::D2, 1);
-        let image = || Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 4, 64], (4, 1));
+        let one_level = (TextureDimension::D2, 1);
+        let image = || {
+            Image::new(
+                &gpu,
+                TextureFormat::Rgba8Unorm,
+                one_level,
+                [1, 4, 64],
+                (4, 1),
+            )
+        };
         let (frame, mut other) = (image(), image());
         let from = Texels::new(&frame.texture).unwrap();
         let to = Texels::new(&other.texture).unwrap();
@@ -307,9 +327,16 @@ fn rows_of_256_bytes_at_offsets() {
 #[test]
 fn recordings_do_not_disturb_each_other() {
     for gpu in gpus() {
-        let level = (TextureDimension::D2, 1);
-        let [first, second] = [3u32, 5]
-            .map(|width| Image::new(&gpu, TextureFormat::R8Unorm, level, [1, 2, width], (1, 1)));
+        let one_level = (TextureDimension::D2, 1);
+        let [first, second] = [3u32, 5].map(|width| {
+            Image::new(
+                &gpu,
+                TextureFormat::R8Unorm,
+                one_level,
+                [1, 2, width],
+                (1, 1),
+            )
+        });
         let backend = Backend::from(gpu.clone());
         let dest = backend.upload((&[0u8; 6], &[1, 2, 3, 1])).unwrap();
         let texels = Texels::new(&first.texture).unwrap();
@@ -330,34 +357,41 @@ fn recordings_do_not_disturb_each_other() {
 #[test]
 fn a_mask_is_broadcast_to_all_channels() {
     for gpu in gpus() {
-        let level = (TextureDimension::D2, 1);
-        let mut image = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 3, 2], (4, 1));
+        let one_level = (TextureDimension::D2, 1);
+        let mut image = Image::new(
+            &gpu,
+            TextureFormat::Rgba8Unorm,
+            one_level,
+            [1, 3, 2],
+            (4, 1),
+        );
         let backend = Backend::from(gpu.clone());
         let mask = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3, 1])).unwrap();
         let view = mask.transpose(&[1, 0, 2]).unwrap();
         let view = view.broadcast_to(&[1, 3, 2, 4]).unwrap();
         let texels = Texels::new(&image.texture).unwrap();
-        for (channels, alpha) in [(vec![0, 1, 2, 3], true), (vec![2, 1, 0], false)] {
+        for (channels, has_alpha) in [(vec![0, 1, 2, 3], true), (vec![2, 1, 0], false)] {
             let chosen = texels.channels(&channels).unwrap();
             let view = view
                 .slice(&slice![.., .., .., ..(channels.len() as i64)])
                 .unwrap();
             view.write_texture(&chosen).unwrap();
             for (texel, value) in [1, 4, 2, 5, 3, 6].into_iter().enumerate() {
-                let of_alpha = if alpha {
+                let alpha = if has_alpha {
                     value
                 } else {
                     image.levels[0][texel * 4 + 3]
                 };
-                image.levels[0][texel * 4..][..4].copy_from_slice(&[value, value, value, of_alpha]);
+                image.levels[0][texel * 4..][..4].copy_from_slice(&[value, value, value, alpha]);
             }
             assert_eq!(image.read(&gpu, 0), image.levels[0]);
         }
     }
 }
 
-/// Tests conversions with boxes, flips and orders of channels and dimensions. Texels are read as other numbers, and as
-/// floats by tables for each channel, row, column or layer, or for all texels. Tensors of other types are written.
+/// Tests conversions with boxes, flips and orders of channels and dimensions. Texels are read as numbers of other
+/// types, and as floats by tables for each channel, row, column or layer, or for all texels. Tensors of other types are
+/// written.
 #[test]
 fn texels_are_converted_on_the_way() {
     let table = |axis: isize, size: usize| {
@@ -380,9 +414,9 @@ fn texels_are_converted_on_the_way() {
             (TextureFormat::R32Float, DType::F32, [vec![0], vec![0]]),
         ] {
             let channels = orders[0].len();
-            let level = (TextureDimension::D2, 1);
-            let kind = (channels, stored.size());
-            let mut image = Image::new(&gpu, format, level, [3, 7, 9], kind);
+            let one_level = (TextureDimension::D2, 1);
+            let texel = (channels, stored.size());
+            let mut image = Image::new(&gpu, format, one_level, [3, 7, 9], texel);
             for (number, order) in orders.into_iter().enumerate() {
                 let count = order.len();
                 let case = Case {
@@ -423,7 +457,7 @@ fn texels_are_converted_on_the_way() {
     }
 }
 
-/// Checks texels that convert against the same conversion on the CPU, which other tests compare with the reference.
+/// Compares converted texels with the same conversion on the CPU, which other tests compare with the reference.
 #[track_caller]
 fn check_read(
     gpu: &wgslice::Gpu,
@@ -448,8 +482,8 @@ fn check_read(
     let size = stored.size();
     let texels = image.levels[0].chunks(channels * size);
     let chosen = texels.flat_map(|texel| {
-        let of = |&channel: &usize| &texel[channel * size..][..size];
-        case.channels.iter().flat_map(of).copied()
+        let channel_bytes = |&channel: &usize| &texel[channel * size..][..size];
+        case.channels.iter().flat_map(channel_bytes).copied()
     });
     let chosen: Vec<u8> = chosen.collect();
     let view = View::new(&[layers, height, width, case.channels.len()]).unwrap();
@@ -509,8 +543,8 @@ fn converted_rows_begin_at_a_multiple_of_4_bytes() {
         if gpu.device().limits().max_buffer_size < 4096 {
             continue;
         }
-        let level = (TextureDimension::D2, 1);
-        let image = Image::new(&gpu, TextureFormat::R8Uint, level, [1, 2, 256], (1, 1));
+        let one_level = (TextureDimension::D2, 1);
+        let image = Image::new(&gpu, TextureFormat::R8Uint, one_level, [1, 2, 256], (1, 1));
         let texels = Texels::new(&image.texture).unwrap();
         let floats = texels.converted(&Conversion::to(DType::F32)).unwrap();
         let usage = wgpu::BufferUsages::STORAGE | COPY;
@@ -526,10 +560,10 @@ fn converted_rows_begin_at_a_multiple_of_4_bytes() {
             prepared => prepared.unwrap(),
         };
         let error = gpu.encode_from_texture(&mut encoder, &prepared, buffer.slice(2..));
-        let said = error.unwrap_err().to_string();
+        let message = error.unwrap_err().to_string();
         assert!(
-            said.contains("dest") && said.contains("multiple of 4"),
-            "{said}"
+            message.contains("dest") && message.contains("multiple of 4"),
+            "{message}"
         );
         gpu.encode_from_texture(&mut encoder, &prepared, buffer.slice(16..))
             .unwrap();
@@ -546,8 +580,14 @@ const COPY: wgpu::BufferUsages = wgpu::BufferUsages::COPY_SRC.union(wgpu::Buffer
 #[test]
 fn conversions_of_texels_that_are_not_possible_are_named() {
     for gpu in gpus() {
-        let level = (TextureDimension::D2, 1);
-        let image = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 2, 3], (4, 1));
+        let one_level = (TextureDimension::D2, 1);
+        let image = Image::new(
+            &gpu,
+            TextureFormat::Rgba8Unorm,
+            one_level,
+            [1, 2, 3],
+            (4, 1),
+        );
         let texels = Texels::new(&image.texture).unwrap();
         let backend = Backend::from(gpu.clone());
         let floats = texels.converted(&Conversion::to(DType::F32)).unwrap();
@@ -591,24 +631,25 @@ fn conversions_of_texels_that_are_not_possible_are_named() {
 
 #[test]
 fn textures_and_selections_that_do_not_fit_are_named() {
-    let one = [1, 2, 2];
+    let small_size = [1, 2, 2];
     for gpu in gpus() {
-        let make = |format, usage| texture(&gpu, format, TextureDimension::D2, 1, one, usage);
+        let make =
+            |format, usage| texture(&gpu, format, TextureDimension::D2, 1, small_size, usage);
         let rgba = make(TextureFormat::Rgba8Unorm, COPIES);
         let texels = Texels::new(&rgba).unwrap();
         let backend = Backend::from(gpu.clone());
-        let all = |error: Error, says: &[&str]| {
+        let check_error = |error: Error, parts: &[&str]| {
             let text = error.to_string();
-            assert!(says.iter().all(|says| text.contains(says)), "{text}");
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         };
 
         let packed = make(TextureFormat::Rgb10a2Unorm, COPIES);
-        all(
+        check_error(
             Texels::new(&packed).unwrap_err(),
             &["Rgb10a2Unorm", "Rgba8Unorm"],
         );
         let depth = make(TextureFormat::Depth32Float, TextureUsages::COPY_SRC);
-        all(Texels::new(&depth).unwrap_err(), &["Depth32Float"]);
+        check_error(Texels::new(&depth).unwrap_err(), &["Depth32Float"]);
         let multisampled = gpu.device().create_texture(&wgpu::TextureDescriptor {
             label: None,
             size: rgba.size(),
@@ -619,54 +660,54 @@ fn textures_and_selections_that_do_not_fit_are_named() {
             usage: TextureUsages::RENDER_ATTACHMENT,
             view_formats: &[],
         });
-        all(
+        check_error(
             Texels::new(&multisampled).unwrap_err(),
             &["4 samples", "resolve"],
         );
-        all(
+        check_error(
             Texels::of_level(&rgba, 1).unwrap_err(),
             &["level is 1", "[0, 1)"],
         );
-        all(texels.channels(&[2, 4]).unwrap_err(), &["[2, 4]", "[0, 4)"]);
-        all(
+        check_error(texels.channels(&[2, 4]).unwrap_err(), &["[2, 4]", "[0, 4)"]);
+        check_error(
             texels.channels(&[1, 1]).unwrap_err(),
             &["[1, 1]", "at most once"],
         );
         let sliced = texels.slice(&slice![0]).unwrap();
-        all(sliced.channels(&[0]).unwrap_err(), &["[2,2,4]", "first"]);
-        all(texels.slice(&slice![1]).unwrap_err(), &["out of bounds"]);
+        check_error(sliced.channels(&[0]).unwrap_err(), &["[2,2,4]", "first"]);
+        check_error(texels.slice(&slice![1]).unwrap_err(), &["out of bounds"]);
         let block = SliceSpec::block(texels.shape(), &[0, 0, 1, 0], &[1, 2, 2, 4]);
-        all(block.unwrap_err(), &["size[2]"]);
-        all(texels.transpose(&[0, 1]).unwrap_err(), &["permutation"]);
+        check_error(block.unwrap_err(), &["size[2]"]);
+        check_error(texels.transpose(&[0, 1]).unwrap_err(), &["permutation"]);
 
-        let unread =
+        let write_only =
             Texels::new(&make(TextureFormat::Rgba8Unorm, TextureUsages::COPY_DST)).unwrap();
-        all(
-            Tensor::from_texture(&backend, &unread).unwrap_err(),
+        check_error(
+            Tensor::from_texture(&backend, &write_only).unwrap_err(),
             &["COPY_SRC", "reading"],
         );
-        let unwritten =
+        let read_only =
             Texels::new(&make(TextureFormat::Rgba8Unorm, TextureUsages::COPY_SRC)).unwrap();
         let tensor = backend.upload((&[1u8; 16], &[1, 2, 2, 4])).unwrap();
-        all(
-            tensor.write_texture(&unwritten).unwrap_err(),
+        check_error(
+            tensor.write_texture(&read_only).unwrap_err(),
             &["COPY_DST", "writing"],
         );
         // A whole box can be written without being read first. Some channels of a box cannot.
-        tensor.write_texture(&unread).unwrap();
-        let alpha = unread.slice(&slice![.., .., .., 3..]).unwrap();
+        tensor.write_texture(&write_only).unwrap();
+        let alpha = write_only.slice(&slice![.., .., .., 3..]).unwrap();
         let mask = backend.upload((&[1u8; 4], &[1, 2, 2, 1])).unwrap();
-        all(
+        check_error(
             mask.write_texture(&alpha).unwrap_err(),
             &["COPY_SRC", "channels"],
         );
 
-        all(
+        check_error(
             mask.write_texture(&texels).unwrap_err(),
             &["[1,2,2,1]", "[1,2,2,4]"],
         );
         let signed = backend.upload((&[1i8; 16], &[1, 2, 2, 4])).unwrap();
-        all(signed.write_texture(&texels).unwrap_err(), &["i8", "u8"]);
+        check_error(signed.write_texture(&texels).unwrap_err(), &["i8", "u8"]);
         let error = Tensor::from_texture(&Backend::cpu(), &texels).unwrap_err();
         assert_eq!(kind(&error), "on_cpu");
         let on_cpu = Backend::cpu().upload((&[1u8; 16], &[1, 2, 2, 4])).unwrap();
@@ -674,7 +715,7 @@ fn textures_and_selections_that_do_not_fit_are_named() {
 
         // A row of 300 texels of 4 bytes is padded from 1,200 to 1,280 bytes.
         let size = [1, 1, 300];
-        let wide = texture(
+        let wide_texture = texture(
             &gpu,
             TextureFormat::Rgba8Unorm,
             TextureDimension::D2,
@@ -682,9 +723,9 @@ fn textures_and_selections_that_do_not_fit_are_named() {
             size,
             COPIES,
         );
-        let read = Tensor::from_texture(&backend, &Texels::new(&wide).unwrap());
+        let read = Tensor::from_texture(&backend, &Texels::new(&wide_texture).unwrap());
         match gpu.device().limits().max_buffer_size {
-            1024 => all(read.unwrap_err(), &["max_buffer_size", "1280", "1024"]),
+            1024 => check_error(read.unwrap_err(), &["max_buffer_size", "1280", "1024"]),
             _ => assert_eq!(read.unwrap().shape(), [1, 1, 300, 4]),
         }
 
@@ -697,19 +738,19 @@ fn textures_and_selections_that_do_not_fit_are_named() {
                 mapped_at_creation: false,
             })
         };
-        let short = buffer(12, wgpu::BufferUsages::STORAGE);
-        let error = gpu.encode_from_texture(&mut encoder, &texels, short.slice(..));
-        all(error.unwrap_err(), &["dest", "12 bytes", "16"]);
-        let error = gpu.encode_to_texture(&mut encoder, short.slice(..), &texels);
-        all(error.unwrap_err(), &["source", "12 bytes", "16"]);
+        let short_buffer = buffer(12, wgpu::BufferUsages::STORAGE);
+        let error = gpu.encode_from_texture(&mut encoder, &texels, short_buffer.slice(..));
+        check_error(error.unwrap_err(), &["dest", "12 bytes", "16"]);
+        let error = gpu.encode_to_texture(&mut encoder, short_buffer.slice(..), &texels);
+        check_error(error.unwrap_err(), &["source", "12 bytes", "16"]);
         // With an empty selection nothing is copied, so a buffer of any usage and size is accepted.
-        let none = texels.slice(&slice![.., 1..1]).unwrap();
-        gpu.encode_from_texture(&mut encoder, &none, short.slice(..))
+        let empty_texels = texels.slice(&slice![.., 1..1]).unwrap();
+        gpu.encode_from_texture(&mut encoder, &empty_texels, short_buffer.slice(..))
             .unwrap();
-        gpu.encode_to_texture(&mut encoder, short.slice(..), &none)
+        gpu.encode_to_texture(&mut encoder, short_buffer.slice(..), &empty_texels)
             .unwrap();
         gpu.queue().submit([encoder.finish()]);
-        let empty = Tensor::from_texture(&backend, &none).unwrap();
+        let empty = Tensor::from_texture(&backend, &empty_texels).unwrap();
         assert_eq!(empty.shape(), [1, 0, 2, 4]);
     }
 }

@@ -21,11 +21,11 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
     });
     let cases: Vec<_> = vectors.chain(random).collect();
     assert!(cases.len() > 2000, "{}", cases.len());
-    // Only one in `every` cases is checked, because starting 63 threads for every case would take a minute.
-    for (threads, every) in [(2, 4), (3, 1), (64, 16)] {
+    // Only one in `interval` cases is checked, because starting 63 threads for every case would take a minute.
+    for (threads, interval) in [(2, 4), (3, 1), (64, 16)] {
         with_at_most(threads, || {
             let cpu = Backend::cpu().with_threads_for_any_work(threads);
-            for case in cases.iter().step_by(every) {
+            for case in cases.iter().step_by(interval) {
                 if let Err(difference) = check_all(case, &Call::of(case).unwrap(), &cpu) {
                     panic!("on {threads} threads: {difference:?}\n{}", case.to_line());
                 }
@@ -39,14 +39,14 @@ const LARGE: usize = 128 << 20;
 
 #[test]
 fn no_operation_uses_more_threads_than_the_bound() {
-    let wide = [LARGE / 4];
+    let shape = [LARGE / 4];
     let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
     let plans = [
-        Plan::slice(&wide, &slice![..; -1], DType::F32),
-        Plan::slice_update(&wide, &slice![..; -1], &wide, DType::F32),
-        Plan::slice_grad(&wide, &slice![..; -1], &wide, DType::F32),
-        Plan::gather_nd(&wide, &[wide[0], 1], gather, DType::F32),
-        Plan::scatter_nd(&wide, &[wide[0], 1], &wide, scatter, DType::F32),
+        Plan::slice(&shape, &slice![..; -1], DType::F32),
+        Plan::slice_update(&shape, &slice![..; -1], &shape, DType::F32),
+        Plan::slice_grad(&shape, &slice![..; -1], &shape, DType::F32),
+        Plan::gather_nd(&shape, &[shape[0], 1], gather, DType::F32),
+        Plan::scatter_nd(&shape, &[shape[0], 1], &shape, scatter, DType::F32),
     ];
     let plans = plans.map(Result::unwrap);
     // No operation uses more threads than its pool has.
@@ -85,7 +85,7 @@ fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     }
 }
 
-/// Large results are cut into parts without a special setting, and equal those of a single thread.
+/// Large results are cut into parts without a special setting, and equal the results of a single thread.
 #[test]
 fn large_results_do_not_depend_on_the_bound() {
     let shape = [1500, 4001];
@@ -95,9 +95,9 @@ fn large_results_do_not_depend_on_the_bound() {
         cpu.slice((&input, &shape), &slice![..; -1, ..; -3])
             .unwrap()
     };
-    let alone = flipped(1);
+    let on_one_thread = flipped(1);
     for threads in [0, 2, 3, 64, usize::MAX] {
-        assert!(flipped(threads) == alone, "{threads} threads");
+        assert!(flipped(threads) == on_one_thread, "{threads} threads");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Tests edge cases of `tile` and `repeat`. Other tests compare them with the reference on every device, by golden
-//! vectors and random cases.
+//! Tests edge cases of `tile` and `repeat`. Golden vectors and random cases compare both with the reference on every
+//! device.
 
 use crate::harness::{devices, kind, steps};
 use wgslice::{DType, Plan, View};
@@ -33,7 +33,7 @@ fn many_dimensions_are_tiled() {
             // the position and the copy.
             1 + digit(2) + 2 * digit(4) + 4 * digit(6)
         });
-        let same = tiled.iter().map(|&value| usize::from(value)).eq(expected);
-        assert!(same, "{}: {tiled:?}", device.name);
+        let is_equal = tiled.iter().map(|&value| usize::from(value)).eq(expected);
+        assert!(is_equal, "{}: {tiled:?}", device.name);
     }
 }

@@ -23,7 +23,7 @@ fn dests(shape: &[usize]) -> Vec<View> {
     let rank = shape.len();
     let larger: Vec<usize> = shape.iter().map(|size| 2 * size + 3).collect();
     let whole = View::new(&larger).unwrap();
-    let of = |text: &dyn Fn(usize) -> String| {
+    let slice_by = |text: &dyn Fn(usize) -> String| {
         let spec: Vec<String> = shape.iter().map(|&size| text(size)).collect();
         whole.slice(&spec.join(",").parse().unwrap()).unwrap()
     };
@@ -34,9 +34,9 @@ fn dests(shape: &[usize]) -> Vec<View> {
     let part = View::new(&longer).unwrap();
     let part = part.slice(&format!("2:{}", 2 + shape[0]).parse().unwrap());
     vec![
-        of(&|size| format!("1:{}", size + 1)),
-        of(&|size| format!("2:{}:2", 2 * size + 1)),
-        of(&|size| format!("{}:0:-1", size)),
+        slice_by(&|size| format!("1:{}", size + 1)),
+        slice_by(&|size| format!("2:{}:2", 2 * size + 1)),
+        slice_by(&|size| format!("{}:0:-1", size)),
         View::new(&turned).unwrap().transpose(&reversed).unwrap(),
         part.unwrap(),
         View::new(shape).unwrap(),
@@ -46,7 +46,7 @@ fn dests(shape: &[usize]) -> Vec<View> {
 /// Runs a plan with several views as destination, each on every second device. Compares the elements of the view with
 /// the plan's ordinary result.
 fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
-    let bytes = plan.dtype().size();
+    let size = plan.dtype().size();
     let source: Vec<u8> = (0..plan.inputs()[0].bytes())
         .map(|n| u8::try_from(n * 7 % 251).unwrap())
         .collect();
@@ -56,12 +56,12 @@ fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
     for (number, dest) in dests(plan.shape()).into_iter().enumerate() {
         let placed = plan.written_to(&dest).unwrap();
         assert!(placed.is_in_place());
-        let before: Vec<u8> = (0..placed.outputs()[0].bytes())
+        let old_bytes: Vec<u8> = (0..placed.outputs()[0].bytes())
             .map(|n| u8::try_from(n % 13 + 200).unwrap())
             .collect();
-        let mut expected = before.clone();
+        let mut expected = old_bytes.clone();
         for (n, place) in places(&dest).into_iter().enumerate() {
-            expected[place * bytes..][..bytes].copy_from_slice(&result[n * bytes..][..bytes]);
+            expected[place * size..][..size].copy_from_slice(&result[n * size..][..size]);
         }
         for device in devices().iter().skip(number % 2).step_by(2) {
             let backend = &device.backend;
@@ -70,7 +70,7 @@ fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
             };
             let from = upload(&source, x);
             let tuples = tuples.map(|tuples| backend.upload(tuples).unwrap());
-            let mut array = upload(&before, placed.shape());
+            let mut array = upload(&old_bytes, placed.shape());
             let inputs = [Some(&from), tuples.as_ref()].into_iter().flatten();
             let inputs: Vec<&Tensor> = inputs.collect();
             let found = Tensor::run_into(&placed, &inputs, &mut [&mut array]).unwrap();
@@ -160,10 +160,14 @@ fn crops_go_to_views() {
 
 #[test]
 fn an_empty_result_changes_nothing() {
-    let none = Plan::gather(&[6, 5], &[0], GatherOptions::default(), DType::F32).unwrap();
-    check(&none, &[6, 5], Some((&[], &[0])));
-    let none = View::new(&[5, 6]).unwrap().slice(&slice![3..3]).unwrap();
-    check(&Plan::contiguous(&none, DType::U8).unwrap(), &[5, 6], None);
+    let no_rows = Plan::gather(&[6, 5], &[0], GatherOptions::default(), DType::F32).unwrap();
+    check(&no_rows, &[6, 5], Some((&[], &[0])));
+    let no_rows = View::new(&[5, 6]).unwrap().slice(&slice![3..3]).unwrap();
+    check(
+        &Plan::contiguous(&no_rows, DType::U8).unwrap(),
+        &[5, 6],
+        None,
+    );
 }
 
 #[test]
@@ -199,21 +203,21 @@ fn plans_and_tensors_that_do_not_fit_are_errors() {
         };
         let (source, mut array) = (values(&[3, 4]), values(&[5, 4]));
         let ids = device.backend.upload((&[0i32, 2], &[2])).unwrap();
-        let wrong = device.backend.upload((&[0i32], &[1])).unwrap();
+        let wrong_ids = device.backend.upload((&[0i32], &[1])).unwrap();
         for (plan, source, indices, tag) in [
             (&plan, &source, None, "dest_mismatch"),
             (&placed, &source, None, "dest_mismatch"),
             (&rows, &array.clone(), Some(&ids), "plan_argument"),
             (&rows, &source, None, "arguments"),
-            (&rows, &source, Some(&wrong), "plan_argument"),
+            (&rows, &source, Some(&wrong_ids), "plan_argument"),
             (&rows, &ids, Some(&ids), "dtype_mismatch"),
         ] {
             let inputs: Vec<&Tensor> = [Some(source), indices].into_iter().flatten().collect();
             let error = Tensor::run_into(plan, &inputs, &mut [&mut array]).unwrap_err();
             assert_eq!(kind(&error), tag, "{error}");
         }
-        let changes = Tensor::run(&rows, &[&source, &ids]).unwrap_err();
-        assert_eq!(kind(&changes), "in_place");
+        let error = Tensor::run(&rows, &[&source, &ids]).unwrap_err();
+        assert_eq!(kind(&error), "in_place");
         Tensor::run_into(&rows, &[&source, &ids], &mut [&mut array]).unwrap();
     }
 }

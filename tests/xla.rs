@@ -9,7 +9,7 @@ use wgslice::{
 };
 
 /// Returns the dimensions of a gather of windows of two rows of a matrix. Each tuple is a single row number.
-fn of_rows() -> GatherDims {
+fn row_gather_dims() -> GatherDims {
     GatherDims {
         offset_dims: vec![1, 2],
         start_index_map: vec![0],
@@ -19,7 +19,8 @@ fn of_rows() -> GatherDims {
     }
 }
 
-fn into_rows() -> ScatterDims {
+/// Returns the dimensions of a scatter of windows of rows. Each tuple is a single row number.
+fn row_scatter_dims() -> ScatterDims {
     ScatterDims {
         update_window_dims: vec![1, 2],
         scatter_dims_to_operand_dims: vec![0],
@@ -37,8 +38,8 @@ fn error(dims: &GatherDims, indices: &[usize]) -> String {
 
 #[test]
 fn numbers_that_contradict_each_other_are_errors() {
-    let of = |change: fn(&mut GatherDims)| {
-        let mut dims = of_rows();
+    let error_after = |change: fn(&mut GatherDims)| {
+        let mut dims = row_gather_dims();
         change(&mut dims);
         error(&dims, &[5])
     };
@@ -82,10 +83,18 @@ fn numbers_that_contradict_each_other_are_errors() {
              tuple",
         ),
     ] {
-        assert_eq!(of(change), text);
+        assert_eq!(error_after(change), text);
     }
     let planned = |updates: &[usize], options| {
-        Plan::xla_scatter(&[4, 3], &[5], updates, &into_rows(), options, DType::F32).unwrap_err()
+        Plan::xla_scatter(
+            &[4, 3],
+            &[5],
+            updates,
+            &row_scatter_dims(),
+            options,
+            DType::F32,
+        )
+        .unwrap_err()
     };
     let options = XlaScatterOptions::default();
     assert_eq!(
@@ -94,7 +103,7 @@ fn numbers_that_contradict_each_other_are_errors() {
     );
 }
 
-/// Tests tuples along the first dimension, on host values and on tensors, from a view.
+/// Tests tuples along the first dimension, on host values, on tensors and from a view.
 #[test]
 fn tuples_may_lie_along_any_dimension() {
     let dims = GatherDims {
@@ -122,8 +131,13 @@ fn tuples_may_lie_along_any_dimension() {
         assert_eq!((report.tuples, report.out_of_range), (2, 0));
         let (x, starts) = (backend.upload(x).unwrap(), backend.upload(starts).unwrap());
         let (gathered, _) = x.xla_gather(&starts, &dims, OutOfRange::Ignore).unwrap();
-        let bad = [expected[0], 0, expected[2], 0];
-        assert_eq!(gathered.to_vec::<i32>().unwrap(), bad, "{}", device.name);
+        let ignored = [expected[0], 0, expected[2], 0];
+        assert_eq!(
+            gathered.to_vec::<i32>().unwrap(),
+            ignored,
+            "{}",
+            device.name
+        );
         let flipped = x.slice(&slice![..; -1]).unwrap();
         let (gathered, _) = flipped
             .xla_gather(&starts, &dims, OutOfRange::Clamp)
@@ -152,15 +166,15 @@ fn tuples_are_put_in_order_by_a_step() {
     assert_eq!(steps(&plan), 2);
     let values: Vec<u8> = (10..22).collect();
     // The tuples (2, 3), (0, 1) and (1, 9).
-    let (wide, narrow) = ([2i64, 0, 1, 3, 1, 9], [2i32, 0, 1, 3, 1, 9]);
-    for indices in [(&wide).into(), (&narrow).into()] {
+    let (as_i64, as_i32) = ([2i64, 0, 1, 3, 1, 9], [2i32, 0, 1, 3, 1, 9]);
+    for indices in [(&as_i64).into(), (&as_i32).into()] {
         let mut found = [7u8; 3];
         let inputs = [(&values).into(), indices];
         let report = plan.run_cpu(&inputs, &mut [(&mut found).into()]).unwrap();
         assert_eq!((found, report.out_of_range), ([21, 11, 0], 1));
         assert_eq!(report.first.unwrap().index, [1, 9]);
     }
-    let into = ScatterDims {
+    let scatter_dims = ScatterDims {
         inserted_window_dims: vec![0, 1],
         scatter_dims_to_operand_dims: vec![0, 1],
         ..ScatterDims::default()
@@ -169,8 +183,8 @@ fn tuples_are_put_in_order_by_a_step() {
         let backend = &device.backend;
         let x = backend.upload((&values, &[3, 4])).unwrap();
         for tuples in [
-            backend.upload((&wide, &[2, 3])).unwrap(),
-            backend.upload((&narrow, &[2, 3])).unwrap(),
+            backend.upload((&as_i64, &[2, 3])).unwrap(),
+            backend.upload((&as_i32, &[2, 3])).unwrap(),
         ] {
             let (found, report) = x.xla_gather(&tuples, &dims, OutOfRange::Ignore).unwrap();
             assert_eq!(
@@ -184,7 +198,9 @@ fn tuples_are_put_in_order_by_a_step() {
             let mut x = x.clone();
             let updates = backend.upload((&[1u8, 2, 3], &[3])).unwrap();
             let options = XlaScatterOptions::default();
-            let report = x.xla_scatter(&tuples, &updates, &into, options).unwrap();
+            let report = x
+                .xla_scatter(&tuples, &updates, &scatter_dims, options)
+                .unwrap();
             let expected = [10, 2, 12, 13, 14, 15, 16, 17, 18, 19, 20, 1];
             assert_eq!(x.to_vec::<u8>().unwrap(), expected, "{}", device.name);
             assert_eq!(report.wait().unwrap().out_of_range, 1, "{}", device.name);
@@ -193,10 +209,10 @@ fn tuples_are_put_in_order_by_a_step() {
 }
 
 /// Overlapping windows are combined in row-major order of the updates. A window that does not fit is dropped as a
-/// whole. If it is an error instead, nothing changes.
+/// whole. Under `OutOfRange::Error`, nothing changes.
 #[test]
 fn windows_are_dropped_whole() {
-    let dims = into_rows();
+    let dims = row_scatter_dims();
     let updates: Vec<i32> = (1..=18).collect();
     for device in devices() {
         let backend = &device.backend;
@@ -274,7 +290,14 @@ fn elements_that_a_device_does_not_combine_are_an_error_there() {
 /// A gather can be cut into parts, and written into a view of a larger array.
 #[test]
 fn parts_and_views_of_results() {
-    let plan = Plan::xla_gather(&[9, 3], &[4], &of_rows(), OutOfRange::Clamp, DType::I32).unwrap();
+    let plan = Plan::xla_gather(
+        &[9, 3],
+        &[4],
+        &row_gather_dims(),
+        OutOfRange::Clamp,
+        DType::I32,
+    )
+    .unwrap();
     let values: Vec<i32> = (0..27).collect();
     let begins = [7, 0, 9, 3];
     let mut whole = [0; 24];
@@ -314,8 +337,8 @@ fn parts_and_views_of_results() {
         let x = backend.upload((&values, &[9, 3])).unwrap();
         let begins = backend.upload((&begins, &[4])).unwrap();
         Tensor::run_into(&placed, &[&x, &begins], &mut [&mut larger]).unwrap();
-        let half = |half: usize| {
-            let half = slice![.., .., half as i64 * 3..half as i64 * 3 + 3];
+        let half = |number: usize| {
+            let half = slice![.., .., number as i64 * 3..number as i64 * 3 + 3];
             larger.slice(&half).unwrap().to_vec::<i32>().unwrap()
         };
         assert_eq!(half(0), [-1; 24], "{}", device.name);
@@ -323,8 +346,8 @@ fn parts_and_views_of_results() {
     }
 }
 
-/// The plan for rows by their numbers equals the plan of an ordinary gather, except for the name and the order of the
-/// checks.
+/// An `xla_gather` of rows by their numbers has the plan of an ordinary gather, except for the name and the order of
+/// the checks.
 #[test]
 fn rows_are_an_ordinary_gather() {
     let dims = GatherDims {
@@ -335,15 +358,16 @@ fn rows_are_an_ordinary_gather() {
         slice_sizes: vec![1, 3, 8],
         ..GatherDims::default()
     };
-    let mine = Plan::xla_gather(&[9, 3, 8], &[5], &dims, OutOfRange::Clamp, DType::F16).unwrap();
+    let xla_plan =
+        Plan::xla_gather(&[9, 3, 8], &[5], &dims, OutOfRange::Clamp, DType::F16).unwrap();
     let clamps = GatherOptions {
         out_of_range: OutOfRange::Clamp,
         ..GatherOptions::default()
     };
-    let theirs = Plan::gather(&[9, 3, 8], &[5], clamps, DType::F16).unwrap();
+    let gather_plan = Plan::gather(&[9, 3, 8], &[5], clamps, DType::F16).unwrap();
     assert_eq!(
-        mine.explain(),
-        theirs.explain().replace("gather", "xla_gather")
+        xla_plan.explain(),
+        gather_plan.explain().replace("gather", "xla_gather")
     );
 }
 
@@ -352,12 +376,14 @@ fn rows_are_an_ordinary_gather() {
 fn empty_arrays() {
     let backend = Backend::cpu();
     let empty = Tensor::from_bytes(&backend, vec![], DType::F32, &[0, 3]).unwrap();
-    let none = Tensor::from_bytes(&backend, vec![], DType::I32, &[0]).unwrap();
+    let no_indices = Tensor::from_bytes(&backend, vec![], DType::I32, &[0]).unwrap();
     let dims = GatherDims {
         slice_sizes: vec![0, 3],
-        ..of_rows()
+        ..row_gather_dims()
     };
-    let (gathered, report) = empty.xla_gather(&none, &dims, OutOfRange::Error).unwrap();
+    let (gathered, report) = empty
+        .xla_gather(&no_indices, &dims, OutOfRange::Error)
+        .unwrap();
     assert_eq!(
         (gathered.shape(), report.wait().unwrap().tuples),
         (&[0, 0, 3][..], 0)
@@ -365,7 +391,7 @@ fn empty_arrays() {
     let dims = ScatterDims {
         update_window_dims: vec![1],
         inserted_window_dims: vec![0],
-        ..into_rows()
+        ..row_scatter_dims()
     };
     let options = XlaScatterOptions::default();
     let updates =

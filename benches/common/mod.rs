@@ -1,5 +1,5 @@
-//! Cases, devices and copies for the benchmark `writes`. The speed of a copy on the CPU is the upper limit for its
-//! cases.
+//! Cases, devices and copies for the benchmark `writes`. The speed of a copy on the CPU is the upper limit for the
+//! cases on the CPU.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Throughput};
@@ -28,8 +28,8 @@ pub(crate) const fn case<What>(
     }
 }
 
-/// Returns the indices of `rows` index tuples, which select scattered positions in dimensions of these sizes. They are
-/// the same in every run.
+/// Returns the indices of `rows` index tuples, which select scattered positions in dimensions of these sizes. The
+/// indices are the same in every run.
 pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let depth = sizes.len();

@@ -69,15 +69,15 @@ def ways(workload):
             view = x[slices(workload)]
         copy = copies[view.ndim]
         if update:
-            new = value(workload)
+            new = value(workload).view(x.dtype)
 
             def run(kept):
                 compiled(copy, new)(kept[slices(workload)], new)
                 return kept
 
-            yield "fresh", lambda: run(x.copy()), np.asarray
+            yield "fresh", lambda: run(x.copy()), as_numpy
             kept = x.copy()
-            yield "resident", lambda: run(kept), np.asarray
+            yield "resident", lambda: run(kept), as_numpy
             return
         shape, dtype = view.shape, view.dtype
 

@@ -11,7 +11,7 @@ const PARAMS: u32 = 128;
 /// A pipeline, and the bind groups that all its dispatches share.
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
-    buffers: wgpu::BindGroupLayout,
+    buffers_layout: wgpu::BindGroupLayout,
     /// The bind group of the buffer to which a gather reports wrong indices, at a dynamic offset. `None` for a slice.
     report: Option<wgpu::BindGroup>,
     /// The bind group of `Params` in a uniform buffer, at a dynamic offset. `None` if immediates hold `Params`.
@@ -19,7 +19,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    pub(crate) fn new(device: &wgpu::Device, gather: bool, immediates: bool) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, is_gather: bool, uses_immediates: bool) -> Self {
         let layout = |buffers: &[(wgpu::BufferBindingType, bool)]| {
             let entries: Vec<_> = (0..)
                 .zip(buffers)
@@ -43,27 +43,28 @@ impl Bare {
         };
         let storage = |read_only| (wgpu::BufferBindingType::Storage { read_only }, false);
         let mut buffers = vec![storage(true), storage(false)];
-        if gather {
+        if is_gather {
             buffers.push(storage(true));
         }
-        let buffers = layout(&buffers);
-        let report = layout(&[(wgpu::BufferBindingType::Storage { read_only: false }, true)]);
-        let params = layout(&[(wgpu::BufferBindingType::Uniform, true)]);
+        let buffers_layout = layout(&buffers);
+        let report_layout =
+            layout(&[(wgpu::BufferBindingType::Storage { read_only: false }, true)]);
+        let params_layout = layout(&[(wgpu::BufferBindingType::Uniform, true)]);
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: None,
             bind_group_layouts: &[
-                Some(&buffers),
-                gather.then_some(&report),
-                (!immediates).then_some(&params),
+                Some(&buffers_layout),
+                is_gather.then_some(&report_layout),
+                (!uses_immediates).then_some(&params_layout),
             ],
-            immediate_size: if immediates { PARAMS } else { 0 },
+            immediate_size: if uses_immediates { PARAMS } else { 0 },
         });
-        let space = if immediates {
+        let address_space = if uses_immediates {
             "var<immediate>"
         } else {
             "@group(2) @binding(0) var<uniform>"
         };
-        let (declared, used) = if gather {
+        let (index_declarations, index_use) = if is_gather {
             (
                 "@group(0) @binding(2) var<storage> indices: array<u32>;
                  @group(1) @binding(0) var<storage, read_write> report: array<u32>;",
@@ -74,13 +75,13 @@ impl Bare {
         };
         let source = format!(
             "struct Params {{ words: array<vec4<u32>, 8> }}
-             {space} params: Params;
+             {address_space} params: Params;
              @group(0) @binding(0) var<storage> source: array<u32>;
              @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
-             {declared}
+             {index_declarations}
              @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) at: vec3<u32>) {{
                  dest[at.x] = source[at.x] + params.words[7].x;
-                 {used}
+                 {index_use}
              }}"
         );
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -100,10 +101,10 @@ impl Bare {
             group(device, layout, &[(&buffer, Some(bytes))])
         };
         Self {
-            report: gather.then(|| group(&report, 256, BufferUsages::STORAGE)),
-            params: (!immediates).then(|| group(&params, 256, BufferUsages::UNIFORM)),
+            report: is_gather.then(|| group(&report_layout, 256, BufferUsages::STORAGE)),
+            params: (!uses_immediates).then(|| group(&params_layout, 256, BufferUsages::UNIFORM)),
             pipeline,
-            buffers,
+            buffers_layout,
         }
     }
 
@@ -113,7 +114,7 @@ impl Bare {
         buffers: &[&wgpu::Buffer],
     ) -> wgpu::BindGroup {
         let buffers: Vec<_> = buffers.iter().map(|&buffer| (buffer, None)).collect();
-        group(device, &self.buffers, &buffers)
+        group(device, &self.buffers_layout, &buffers)
     }
 
     pub(crate) fn dispatch(&self, pass: &mut ComputePass<'_>, group: &wgpu::BindGroup) {

@@ -1,11 +1,11 @@
 //! Measures the host's time to record operations and, for comparison, its time to record minimal wgpu commands of the
 //! same kind.
 //!
-//! Every figure is the time of the number of operations in its group's name, and includes `finish`. A figure in
-//! milliseconds for 1000 operations is one in microseconds for a single operation. Unless a name contains "submitted"
-//! or "submission", submission and device time are excluded: after each measurement the commands are submitted and
-//! waited for, so that their resources are freed as in a program. All slices are small, because a software adapter runs
-//! on the measured cores.
+//! Every figure is the time of as many operations as its group's name says, and includes `finish`. A figure in
+//! milliseconds for 1000 operations is one in microseconds for a single operation. Submission and device time are
+//! included only if a name contains "submitted" or "submission". Otherwise the commands are submitted and waited for
+//! after each measurement, so that their resources are freed as in a program. All slices are small, because a software
+//! adapter runs on the measured cores.
 
 mod bare;
 mod rig;
@@ -20,7 +20,7 @@ use wgslice::{
     slice,
 };
 
-/// The number of operations that each figure of the first group times.
+/// The number of operations that each figure of the group "1000 operations" times.
 const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {
@@ -43,12 +43,12 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.sample_size(10);
     let (gpu, bare) = (&rig.gpu, &rig.slice);
     let plan = Plan::slice(&[32, 32], &slice![4..20, ..; 2], DType::F32).expect("a slice");
-    let recorded = "it fits";
+    let fit_reason = "it fits";
     let pair = rig.pair();
     let slices = |pass: &mut ComputePass<'_>| {
         for _ in 0..OPERATIONS {
             gpu.encode(pass, &plan, &pair.inputs(), &pair.outputs())
-                .expect(recorded);
+                .expect(fit_reason);
         }
     };
     let bare_dispatches = |pass: &mut ComputePass<'_>| {
@@ -59,11 +59,11 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
 
     bench.bench_function("slices in one pass", |b| rig.measure_pass(b, slices));
     bench.bench_function("slices in one pass, prepared", |b| {
-        let plan = gpu.prepare(&plan).expect(recorded);
+        let plan = gpu.prepare(&plan).expect(fit_reason);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 gpu.encode(pass, &plan, &pair.inputs(), &pair.outputs())
-                    .expect(recorded);
+                    .expect(fit_reason);
             }
         });
     });
@@ -78,7 +78,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             |(), encoder| {
                 for _ in 0..OPERATIONS {
                     gpu.encode(encoder, &plan, &pair.inputs(), &pair.outputs())
-                        .expect(recorded);
+                        .expect(fit_reason);
                 }
             },
         );
@@ -104,7 +104,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             |(), encoder| {
                 for _ in 0..OPERATIONS {
                     gpu.encode(encoder, &rows, &pair.inputs(), &pair.outputs())
-                        .expect(recorded);
+                        .expect(fit_reason);
                 }
             },
         );
@@ -130,17 +130,17 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             for _ in 0..OPERATIONS {
                 let inputs = [pair.source.slice(..), tuples.slice(..)];
                 gpu.encode(pass, &gather, &inputs, &pair.outputs())
-                    .expect(recorded);
+                    .expect(fit_reason);
             }
         });
     });
     bench.bench_function("gathers in one pass, prepared", |b| {
-        let gather = gpu.prepare(&gather).expect(recorded);
+        let gather = gpu.prepare(&gather).expect(fit_reason);
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {
                 let inputs = [pair.source.slice(..), tuples.slice(..)];
                 gpu.encode(pass, &gather, &inputs, &pair.outputs())
-                    .expect(recorded);
+                    .expect(fit_reason);
             }
         });
     });
@@ -158,7 +158,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let slices_of = |pairs: &[Pair], pass: &mut ComputePass<'_>| {
         for pair in pairs {
             gpu.encode(pass, &plan, &pair.inputs(), &pair.outputs())
-                .expect(recorded);
+                .expect(fit_reason);
         }
     };
     bench.bench_function("slices of 1000 pairs of buffers", |b| {
@@ -173,14 +173,14 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     drop(pairs);
 
-    let fresh = || (0..OPERATIONS).map(|_| rig.pair()).collect::<Vec<_>>();
+    let new_pairs = || (0..OPERATIONS).map(|_| rig.pair()).collect::<Vec<_>>();
     bench.bench_function("slices of new buffers", |b| {
-        rig.measure(b, fresh, |pairs, encoder| {
+        rig.measure(b, new_pairs, |pairs, encoder| {
             slices_of(pairs, &mut encoder.begin_compute_pass(&Default::default()));
         });
     });
     bench.bench_function("slices of new buffers, bare", |b| {
-        rig.measure(b, fresh, |pairs, encoder| {
+        rig.measure(b, new_pairs, |pairs, encoder| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for Pair { source, dest, .. } in pairs {
                 let group = bare.group(rig.device(), &[source, dest]);
@@ -190,23 +190,23 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     gpu.trim();
 
-    let submitted = |record: &dyn Fn(&mut ComputePass<'_>)| {
+    let submit_pass = |record: &dyn Fn(&mut ComputePass<'_>)| {
         let mut encoder = rig.device().create_command_encoder(&Default::default());
         record(&mut encoder.begin_compute_pass(&Default::default()));
         rig.run(encoder.finish());
     };
     bench.bench_function("slices in one pass, submitted and waited for", |b| {
-        b.iter(|| submitted(&slices));
+        b.iter(|| submit_pass(&slices));
     });
     bench.bench_function("slices in one pass, submitted and waited for, bare", |b| {
-        b.iter(|| submitted(&bare_dispatches));
+        b.iter(|| submit_pass(&bare_dispatches));
     });
     bench.finish();
 
-    // `queued` is like a program that submits the work for each result separately, and then waits for all results.
+    // `submit_each` is like a program that submits the work for each result separately, and then waits for all results.
     let mut bench = c.benchmark_group(format!("100 operations, {space}"));
     bench.sample_size(10);
-    let queued = |record: &dyn Fn(&mut CommandEncoder)| {
+    let submit_each = |record: &dyn Fn(&mut CommandEncoder)| {
         for _ in 0..100 {
             let mut encoder = rig.device().create_command_encoder(&Default::default());
             record(&mut encoder);
@@ -217,36 +217,36 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     };
     bench.bench_function("slices submitted one by one, one wait", |b| {
         b.iter(|| {
-            queued(&|encoder| {
+            submit_each(&|encoder| {
                 gpu.encode(encoder, &plan, &pair.inputs(), &pair.outputs())
-                    .expect(recorded);
+                    .expect(fit_reason);
             });
         });
     });
     bench.bench_function("slices submitted one by one, one wait, bare", |b| {
         b.iter(|| {
-            queued(&|encoder| {
+            submit_each(&|encoder| {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 bare.dispatch(&mut pass, &pair.group);
             });
         });
     });
-    let together = |record: &dyn Fn(&mut CommandEncoder)| {
+    let submit_together = |record: &dyn Fn(&mut CommandEncoder)| {
         let mut encoder = rig.device().create_command_encoder(&Default::default());
         (0..100).for_each(|_| record(&mut encoder));
         rig.run(encoder.finish());
     };
     bench.bench_function("slices in one submission, one wait", |b| {
         b.iter(|| {
-            together(&|encoder| {
+            submit_together(&|encoder| {
                 gpu.encode(encoder, &plan, &pair.inputs(), &pair.outputs())
-                    .expect(recorded);
+                    .expect(fit_reason);
             });
         });
     });
     bench.bench_function("slices in one submission, one wait, bare", |b| {
         b.iter(|| {
-            together(&|encoder| {
+            submit_together(&|encoder| {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 bare.dispatch(&mut pass, &pair.group);
             });

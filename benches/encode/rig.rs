@@ -35,8 +35,8 @@ impl Pair {
 }
 
 impl Rig {
-    pub(crate) fn new(adapter: &wgpu::Adapter, immediates: bool) -> Self {
-        let descriptor = if immediates {
+    pub(crate) fn new(adapter: &wgpu::Adapter, uses_immediates: bool) -> Self {
+        let descriptor = if uses_immediates {
             wgpu::DeviceDescriptor {
                 required_features: wgpu::Features::IMMEDIATES,
                 required_limits: adapter.limits(),
@@ -47,7 +47,7 @@ impl Rig {
         };
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
-        let bare = |gather| Bare::new(&device, gather, immediates);
+        let bare = |gather| Bare::new(&device, gather, uses_immediates);
         let (slice, gather) = (bare(false), bare(true));
         let gpu = Gpu::new(&device, &queue);
         Self { gpu, slice, gather }
@@ -78,7 +78,7 @@ impl Rig {
         self.device().poll(wait).expect("the device");
     }
 
-    /// Times `record`, which gets the output of `prepare`, together with `finish`. The times of `prepare` and of the
+    /// Times `record` and `finish` together. `record` gets the output of `prepare`. The times of `prepare` and of the
     /// submission are excluded.
     pub(crate) fn measure<T>(
         &self,
@@ -86,20 +86,20 @@ impl Rig {
         mut prepare: impl FnMut() -> T,
         mut record: impl FnMut(&T, &mut CommandEncoder),
     ) {
-        let mut once = || {
+        let mut time_once = || {
             let prepared = prepare();
             let mut encoder = self.device().create_command_encoder(&Default::default());
             let start = Instant::now();
             record(&prepared, &mut encoder);
             let commands = encoder.finish();
-            let taken = start.elapsed();
+            let elapsed = start.elapsed();
             self.run(commands);
-            taken
+            elapsed
         };
-        bencher.iter_custom(|times| (0..times).map(|_| once()).sum::<Duration>());
+        bencher.iter_custom(|times| (0..times).map(|_| time_once()).sum::<Duration>());
     }
 
-    /// Does the same as [`Rig::measure`] within one compute pass.
+    /// Does the same as [`Rig::measure`], but records in one compute pass.
     pub(crate) fn measure_pass(
         &self,
         bencher: &mut Bencher<'_>,

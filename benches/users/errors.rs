@@ -1,7 +1,7 @@
 //! A program that does everything wrong: it passes wrong arguments and buffers that are too short, foreign or
 //! destroyed, and loses its device. Each mistake must give an error that explains it, in terms of the library and not
-//! of the command. wgpu's handler of uncaptured errors, which panics, must never run. `README.md` describes how to run
-//! it.
+//! of the command line. wgpu's handler of uncaptured errors, which panics, must never run. `README.md` describes how to
+//! run the program.
 
 use std::{error::Error, process::ExitCode};
 use wgpu::{
@@ -20,14 +20,17 @@ struct Attempts {
 }
 
 impl Attempts {
-    fn fails<T>(&mut self, what: &str, outcome: Result<T, wgslice::Error>, words: &[&str]) {
+    fn fails<T>(&mut self, name: &str, outcome: Result<T, wgslice::Error>, words: &[&str]) {
         let message = match outcome {
             Ok(_) => "no error".into(),
             Err(error) => error.to_string(),
         };
-        let good = words.iter().all(|word| message.contains(word)) && !message.contains("--");
-        self.wrong += usize::from(!good);
-        println!("{} {what}: {message}", if good { "ok   " } else { "WRONG" });
+        let is_right = words.iter().all(|word| message.contains(word)) && !message.contains("--");
+        self.wrong += usize::from(!is_right);
+        println!(
+            "{} {name}: {message}",
+            if is_right { "ok   " } else { "WRONG" }
+        );
     }
 }
 
@@ -90,10 +93,10 @@ fn arguments(attempts: &mut Attempts, backend: &Backend) -> Result<(), wgslice::
     if backend.is_cpu() {
         return Ok(());
     }
-    let elsewhere = Backend::cpu().upload((&[0], &[1]))?;
+    let cpu_indices = Backend::cpu().upload((&[0], &[1]))?;
     attempts.fails(
         "another device",
-        table.gather(&elsewhere, gather),
+        table.gather(&cpu_indices, gather),
         &["indices"],
     );
     Ok(())
@@ -106,7 +109,7 @@ fn encoder(device: &Device) -> CommandEncoder {
 fn buffers(
     attempts: &mut Attempts,
     device: &Device,
-    others: &Device,
+    other_device: &Device,
     gpu: &Gpu,
 ) -> Result<(), Box<dyn Error>> {
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
@@ -115,12 +118,12 @@ fn buffers(
     let mappable = buffer(device, 64, BufferUsages::COPY_DST | BufferUsages::MAP_READ);
     let destroyed = buffer(device, 64, storage);
     destroyed.destroy();
-    let foreign = buffer(others, 64, storage);
+    let foreign = buffer(other_device, 64, storage);
     let flip = Plan::slice(&[4, 4], &slice![.., ..; -1], DType::F32)?;
-    let mut encode = |what, plan: &Plan, from: &wgpu::Buffer, to: &wgpu::Buffer, words: &[&str]| {
+    let mut encode = |name, plan: &Plan, from: &wgpu::Buffer, to: &wgpu::Buffer, words: &[&str]| {
         let (inputs, outputs) = ([from.slice(..)], [to.slice(..)]);
         attempts.fails(
-            what,
+            name,
             gpu.encode(&mut encoder(device), plan, &inputs, &outputs),
             words,
         );
@@ -139,8 +142,8 @@ fn buffers(
     encode("a foreign buffer", &flip, &x, &foreign, &["device"]);
     let gather = Plan::gather(&[4, 4], &[4], GatherOptions::default(), DType::F32)?;
     encode("no indices", &gather, &x, &y, &["1 inputs", "2"]);
-    let wide = (&[4], DType::I64);
-    let gather = Plan::gather(&[4, 4], wide, GatherOptions::default(), DType::F32)?;
+    let i64_indices = (&[4], DType::I64);
+    let gather = Plan::gather(&[4, 4], i64_indices, GatherOptions::default(), DType::F32)?;
     let (inputs, outputs) = ([x.slice(..), short.slice(..)], [y.slice(..)]);
     let outcome = gpu.encode(&mut encoder(device), &gather, &inputs, &outputs);
     attempts.fails("short indices", outcome, &["indices", "16", "32"]);
@@ -153,18 +156,18 @@ fn buffers(
     Ok(())
 }
 
-fn lost(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<dyn Error>> {
+fn lose_device(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<dyn Error>> {
     let backend = Backend::from(gpu.clone());
     let table = backend.upload((&[1.0f32; 16], &[4, 4]))?;
     let storage = BufferUsages::STORAGE;
     let [x, y] = [64, 64].map(|size| buffer(device, size, storage));
     device.destroy();
-    // This plan has another shape than all before, so its pipeline is not compiled yet.
-    let fresh = Plan::slice(&[2, 2, 2, 2], &slice![..; -1, .., ..; -1], DType::F32)?;
+    // This plan has another shape than all earlier plans, so its pipeline is not compiled yet.
+    let new_plan = Plan::slice(&[2, 2, 2, 2], &slice![..; -1, .., ..; -1], DType::F32)?;
     let (inputs, outputs) = ([x.slice(..)], [y.slice(..)]);
-    let outcome = gpu.encode(&mut encoder(device), &fresh, &inputs, &outputs);
+    let outcome = gpu.encode(&mut encoder(device), &new_plan, &inputs, &outputs);
     attempts.fails("lost: a plan not yet compiled", outcome, &["lost"]);
-    attempts.fails("lost: prepare", gpu.prepare(&fresh), &["lost"]);
+    attempts.fails("lost: prepare", gpu.prepare(&new_plan), &["lost"]);
     attempts.fails("lost: wait", backend.wait(), &["lost"]);
     attempts.fails("lost: a tensor", table.to_vec::<f32>(), &["lost"]);
     attempts.fails(
@@ -175,8 +178,8 @@ fn lost(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<d
     let host = ([1, 2, 3], [3]);
     let outcome = backend.slice((&host.0, &host.1), &slice![..; -1]);
     attempts.fails("lost: host values", outcome, &["lost"]);
-    let saved = backend.with_fallback();
-    let result = saved.slice((&host.0, &host.1), &slice![..; -1])?;
+    let fallback_backend = backend.with_fallback();
+    let result = fallback_backend.slice((&host.0, &host.1), &slice![..; -1])?;
     println!("ok    lost, with a fallback: {:?}", result.data);
     Ok(())
 }
@@ -184,22 +187,22 @@ fn lost(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<(), Box<d
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut attempts = Attempts { wrong: 0 };
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let fitting = candidates.iter().find(|found| found.refused.is_none());
-    let adapter = &fitting.ok_or("there is no adapter")?.adapter;
+    let fitting_adapter = candidates.iter().find(|found| found.refused.is_none());
+    let adapter = &fitting_adapter.ok_or("there is no adapter")?.adapter;
     let (device, queue) = open(adapter)?;
-    let (others, _queue) = open(adapter)?;
+    let (other_device, _queue) = open(adapter)?;
     let gpu = Gpu::new(&device, &queue);
     for backend in [Backend::cpu(), Backend::from(gpu.clone())] {
         println!("== {backend}");
         arguments(&mut attempts, &backend)?;
     }
-    buffers(&mut attempts, &device, &others, &gpu)?;
-    let nobody = AdapterOptions {
+    buffers(&mut attempts, &device, &other_device, &gpu)?;
+    let no_adapter = AdapterOptions {
         name: Some("no such adapter".into()),
         ..AdapterOptions::default()
     };
-    attempts.fails("no adapter", Gpu::open(&nobody), &["no such adapter"]);
-    lost(&mut attempts, &device, &gpu)?;
+    attempts.fails("no adapter", Gpu::open(&no_adapter), &["no such adapter"]);
+    lose_device(&mut attempts, &device, &gpu)?;
     println!("{} wrong", attempts.wrong);
     Ok(match attempts.wrong {
         0 => ExitCode::SUCCESS,

@@ -41,7 +41,7 @@ const SEQS: usize = 8;
 /// The maximum number of blocks of a sequence.
 const MAX_BLOCKS: usize = 16;
 /// The size of a token in bytes. Its elements are `f16`.
-const ROW: usize = HEADS * HEAD_SIZE * 2;
+const TOKEN_BYTES: usize = HEADS * HEAD_SIZE * 2;
 const STEPS: usize = 1000;
 
 /// Returns the bits of an element of a token.
@@ -80,14 +80,14 @@ fn stat(mut times: Vec<Duration>) -> String {
 }
 
 /// Returns options that promise unique rows, because each token has its own row of the cache.
-fn update() -> ScatterOptions {
+fn update_options() -> ScatterOptions {
     ScatterOptions {
         unique: true,
         ..ScatterOptions::default()
     }
 }
 
-fn along(axis: isize) -> GatherOptions {
+fn gather_options(axis: isize) -> GatherOptions {
     GatherOptions {
         axis: Some(axis),
         ..GatherOptions::default()
@@ -176,36 +176,41 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
             mapped_at_creation: false,
         })
     };
-    let made = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-    let written = made | BufferUsages::COPY_DST;
-    let all = SEQS * MAX_BLOCKS * BLOCK_TOKENS * ROW;
-    let cache = buffer("cache", BLOCKS * BLOCK_TOKENS * ROW, written);
-    let rows = buffer("new rows", SEQS * ROW, written);
-    let slots = buffer("slots", SEQS * 4, written);
-    let table = buffer("block tables", SEQS * MAX_BLOCKS * 4, written);
-    let gathered = buffer("gathered, padded", all, made);
-    let heads = buffer("heads first", all, made);
-    let ragged = buffer("ragged", all, made);
-    let ragged_ids = buffer("ragged ids", SEQS * MAX_BLOCKS * 4, written);
+    let result_usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let written_usage = result_usage | BufferUsages::COPY_DST;
+    let gathered_bytes = SEQS * MAX_BLOCKS * BLOCK_TOKENS * TOKEN_BYTES;
+    let cache = buffer("cache", BLOCKS * BLOCK_TOKENS * TOKEN_BYTES, written_usage);
+    let rows = buffer("new rows", SEQS * TOKEN_BYTES, written_usage);
+    let slots = buffer("slots", SEQS * 4, written_usage);
+    let table = buffer("block tables", SEQS * MAX_BLOCKS * 4, written_usage);
+    let gathered = buffer("gathered, padded", gathered_bytes, result_usage);
+    let heads = buffer("heads first", gathered_bytes, result_usage);
+    let ragged = buffer("ragged", gathered_bytes, result_usage);
+    let ragged_ids = buffer("ragged ids", SEQS * MAX_BLOCKS * 4, written_usage);
 
     let append = Plan::tensor_scatter_nd(
         &[BLOCKS * BLOCK_TOKENS, HEADS * HEAD_SIZE],
         (&[SEQS, 1], DType::U32),
         &[SEQS, HEADS * HEAD_SIZE],
-        update(),
+        update_options(),
         DType::F16,
     )?;
     // A table entry of -1 is out of range, so the result is padded with zeros.
     let paged = Plan::gather(
         &[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE],
         &[SEQS, MAX_BLOCKS],
-        along(0),
+        gather_options(0),
         DType::F16,
     )?;
-    // Does the same with a view of shape [HEADS, BLOCKS, BLOCK_TOKENS, HEAD_SIZE].
+    // This plan does the same with a view of shape [HEADS, BLOCKS, BLOCK_TOKENS, HEAD_SIZE].
     let heads_first =
         View::new(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?.transpose(&[2, 0, 1, 3])?;
-    let heads_first = Plan::gather(heads_first, &[SEQS, MAX_BLOCKS], along(1), DType::F16)?;
+    let heads_first = Plan::gather(
+        heads_first,
+        &[SEQS, MAX_BLOCKS],
+        gather_options(1),
+        DType::F16,
+    )?;
     println!(
         "{}\n{}\n{}",
         gpu.explain(&append),
@@ -222,7 +227,7 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
     println!("before: {}", counters(device));
     let (mut append_times, mut gather_times, mut plan_times) = (vec![], vec![], vec![]);
     let (mut ragged_times, mut submit_times, mut write_times) = (vec![], vec![], vec![]);
-    let (mut seen, mut first_of_shape) = (HashSet::new(), vec![]);
+    let (mut seen_counts, mut first_of_shape) = (HashSet::new(), vec![]);
     let mut pending = vec![];
     for step in 0..STEPS {
         let (new_rows, new_slots) = model.step(step);
@@ -237,7 +242,7 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
         let t = Instant::now();
-        let appended = gpu.encode(
+        let append_report = gpu.encode(
             &mut pass,
             &append,
             &[rows.slice(..), slots.slice(..)],
@@ -245,15 +250,16 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         )?;
         append_times.push(t.elapsed());
         let t = Instant::now();
-        let of_table = table.slice(..);
+        let table_slice = table.slice(..);
         let dest = gathered.slice(..);
-        let padded = gpu.encode(&mut pass, &paged, &[cache.slice(..), of_table], &[dest])?;
-        let of_table = table.slice(..);
+        let padded_report =
+            gpu.encode(&mut pass, &paged, &[cache.slice(..), table_slice], &[dest])?;
+        let table_slice = table.slice(..);
         let dest = heads.slice(..);
-        let by_head = gpu.encode(
+        let heads_report = gpu.encode(
             &mut pass,
             &heads_first,
-            &[cache.slice(..), of_table],
+            &[cache.slice(..), table_slice],
             &[dest],
         )?;
         gather_times.push(t.elapsed());
@@ -262,24 +268,24 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         let plan = Plan::gather(
             &[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE],
             &[ids.len()],
-            along(0),
+            gather_options(0),
             DType::F16,
         )?;
         plan_times.push(t.elapsed());
         let t = Instant::now();
-        let of_ids = ragged_ids.slice(..);
+        let ids_slice = ragged_ids.slice(..);
         let (source, dest) = (cache.slice(..), ragged.slice(..));
-        drop(gpu.encode(&mut pass, &plan, &[source, of_ids], &[dest])?);
+        drop(gpu.encode(&mut pass, &plan, &[source, ids_slice], &[dest])?);
         let time = t.elapsed();
         ragged_times.push(time);
-        if seen.insert(ids.len()) {
+        if seen_counts.insert(ids.len()) {
             first_of_shape.push(time);
         }
         drop(pass);
         let t = Instant::now();
         queue.submit([encoder.finish()]);
         submit_times.push(t.elapsed());
-        pending.push((appended, padded, by_head));
+        pending.push((append_report, padded_report, heads_report));
         if step % 16 == 15 {
             device.poll(PollType::wait_indefinitely())?;
             pending.clear();
@@ -305,7 +311,9 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
     }
     println!(
         "right; the reports of the last: {:?}",
-        pending.last().map(|(_, padded, _)| padded.wait())
+        pending
+            .last()
+            .map(|(_, padded_report, _)| padded_report.wait())
     );
     run_on_tensors(device, queue, &gpu, [&cache, &slots, &rows, &table])
 }
@@ -325,7 +333,8 @@ fn read(device: &Device, queue: &Queue, buffer: &Buffer) -> Result<Vec<u16>, Box
     Ok(bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..)?))
 }
 
-/// Compares the cache and the gathered blocks with the model. Returns whether the cache is correct.
+/// Compares the cache and the gathered blocks with the model. Returns whether the cache is correct. Panics if the
+/// gathered blocks are wrong.
 fn check(
     device: &Device,
     queue: &Queue,
@@ -334,37 +343,37 @@ fn check(
 ) -> Result<bool, Box<dyn Error>> {
     let (found, wanted) = (read(device, queue, cache)?, &model.cache);
     let differing = (0..found.len()).filter(|&i| found[i] != wanted[i]);
-    let bad: BTreeSet<usize> = differing.map(|i| i / (HEADS * HEAD_SIZE)).collect();
+    let wrong_rows: BTreeSet<usize> = differing.map(|i| i / (HEADS * HEAD_SIZE)).collect();
     let ends = |row: &usize| {
         let (first, last) = (row * 256, row * 256 + 255);
         (*row, found[first], wanted[first], found[last], wanted[last])
     };
     println!(
         "rows of the cache that differ: {} of {}; the first {:?}",
-        bad.len(),
+        wrong_rows.len(),
         BLOCKS * BLOCK_TOKENS,
-        bad.iter().take(6).map(ends).collect::<Vec<_>>()
+        wrong_rows.iter().take(6).map(ends).collect::<Vec<_>>()
     );
-    if !bad.is_empty() {
+    if !wrong_rows.is_empty() {
         return Ok(false);
     }
     let (gathered, heads) = (read(device, queue, gathered)?, read(device, queue, heads)?);
-    for (place, &block) in model.tables.iter().enumerate() {
+    for (entry, &block) in model.tables.iter().enumerate() {
         for token in 0..BLOCK_TOKENS {
             for h in 0..HEADS {
                 for d in 0..HEAD_SIZE {
-                    let want = match usize::try_from(block) {
+                    let expected = match usize::try_from(block) {
                         Ok(block) => {
                             wanted[((block * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d]
                         }
                         Err(_) => 0,
                     };
                     assert_eq!(
-                        gathered[((place * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d],
-                        want
+                        gathered[((entry * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d],
+                        expected
                     );
-                    let by_head = (h * SEQS * MAX_BLOCKS + place) * BLOCK_TOKENS + token;
-                    assert_eq!(heads[by_head * HEAD_SIZE + d], want);
+                    let heads_row = (h * SEQS * MAX_BLOCKS + entry) * BLOCK_TOKENS + token;
+                    assert_eq!(heads[heads_row * HEAD_SIZE + d], expected);
                 }
             }
         }
@@ -372,7 +381,7 @@ fn check(
     Ok(true)
 }
 
-/// Does the same with calls on tensors, which share the buffers.
+/// Runs steps like [`run`], but with calls on tensors, which share the buffers. Then times single operations.
 fn run_on_tensors(
     device: &Device,
     queue: &Queue,
@@ -395,11 +404,11 @@ fn run_on_tensors(
     let (mut scatters, mut gathers, mut updates) = (vec![], vec![], vec![]);
     for step in 0..300 {
         let t = Instant::now();
-        cache.tensor_scatter_nd(&slots, &rows, update())?;
+        cache.tensor_scatter_nd(&slots, &rows, update_options())?;
         scatters.push(t.elapsed());
         let t = Instant::now();
         let blocks = cache.reshape(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?;
-        let (gathered, _) = blocks.gather(&table, along(0))?;
+        let (gathered, _) = blocks.gather(&table, gather_options(0))?;
         gathers.push(t.elapsed());
         // Tensors that share the cache's memory would make the next change copy it.
         drop((gathered, blocks));
@@ -452,7 +461,7 @@ fn run_on_tensors(
                     cache.slice_update(&spec, &other)?;
                 }
                 "tensor_scatter_nd, waited between" => {
-                    cache.tensor_scatter_nd(&slots, &rows, update())?;
+                    cache.tensor_scatter_nd(&slots, &rows, update_options())?;
                 }
                 "empty submit" => {
                     let encoder =

@@ -97,12 +97,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) n
 }";
 
 /// The program's own device.
-struct Own {
+struct OwnDevice {
     device: Device,
     queue: Queue,
 }
 
-impl Own {
+impl OwnDevice {
     fn buffer(&self, label: &str, size: usize, usage: BufferUsages) -> Buffer {
         self.device.create_buffer(&BufferDescriptor {
             label: Some(label),
@@ -191,7 +191,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
     let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor::default()))?;
     println!("{}", adapter.get_info().name);
-    let own = Own { device, queue };
+    let own = OwnDevice { device, queue };
 
     let mut state = 7u32;
     let mut random = |below: u32| {
@@ -200,15 +200,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let images: Vec<u8> = (0..N * H * W * C).map(|_| random(256) as u8).collect();
     let storage = BufferUsages::STORAGE;
-    let result = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let result_usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     let bytes = N * C * S * S;
     let src = own.filled("images", &images, storage);
     let chw = own.buffer("chw u8", bytes, storage);
     let hwc = own.buffer("hwc u8", bytes, storage);
-    let out = own.buffer("out f32", bytes * 4, result);
-    let out_converted = own.buffer("out f32 converted", bytes * 4, result);
-    let out_fused = own.buffer("out f32 fused", bytes * 4, result);
-    let out_hwc = own.buffer("out f32 nhwc", bytes * 4, result);
+    let out = own.buffer("out f32", bytes * 4, result_usage);
+    let out_converted = own.buffer("out f32 converted", bytes * 4, result_usage);
+    let out_fused = own.buffer("out f32 fused", bytes * 4, result_usage);
+    let out_hwc = own.buffer("out f32 nhwc", bytes * 4, result_usage);
 
     // Each box has 6 numbers: the channel, the row and the column at which it starts, and whether it is flipped along
     // each of these dimensions.
@@ -218,9 +218,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         boxes.extend([0, row, column, 0, 0, random(2) as i32]);
     }
     let buffer_of_entries = |label, entries: &[usize]| {
-        let entry = |of: &[i32]| entries.iter().map(|&entry| of[entry]).collect::<Vec<_>>();
-        let chosen: Vec<i32> = boxes.chunks(6).flat_map(entry).collect();
-        own.filled(label, bytemuck::cast_slice(&chosen), result)
+        let choose = |numbers: &[i32]| {
+            entries
+                .iter()
+                .map(|&entry| numbers[entry])
+                .collect::<Vec<_>>()
+        };
+        let chosen: Vec<i32> = boxes.chunks(6).flat_map(choose).collect();
+        own.filled(label, bytemuck::cast_slice(&chosen), result_usage)
     };
     let boxes_chw = buffer_of_entries("boxes", &[0, 1, 2, 3, 4, 5]);
     let boxes_hwc = buffer_of_entries("boxes2", &[1, 2, 4, 5]);
@@ -232,9 +237,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         out_of_range: OutOfRange::Clamp,
         ..CropOptions::default()
     };
-    let flipped = |dims: usize| Boxes::of_tuples(&[N, 2 * dims], false, true);
+    let flip_boxes = |dims: usize| Boxes::of_tuples(&[N, 2 * dims], false, true);
     let planes = View::new(&[N, H, W, C])?.transpose(&[0, 3, 1, 2])?;
-    let plan = Plan::crop(planes, flipped(3), &to_chw_crop, DType::U8)?;
+    let plan = Plan::crop(planes, flip_boxes(3), &to_chw_crop, DType::U8)?;
     println!("{plan}\n{}", gpu.explain(&plan));
     assert_eq!(plan.shape(), [N, C, S, S]);
     let start = Instant::now();
@@ -243,18 +248,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let normalised = |c: usize, x: f32| (x / 255.0 - MEAN[c]) / DEVIATION[c];
     let normalised = Conversion::table(DType::U8, DType::F32, -1, C, normalised)?;
-    let whole = plan.converted(&normalised)?;
-    println!("{}", gpu.explain(&whole));
-    let whole = gpu.prepare(&whole)?;
+    let converted_crop = plan.converted(&normalised)?;
+    println!("{}", gpu.explain(&converted_crop));
+    let converted_crop = gpu.prepare(&converted_crop)?;
 
-    let as_it_lies = CropOptions {
+    let hwc_crop = CropOptions {
         sizes: vec![S, S],
         ..to_chw_crop.clone()
     };
-    let plan = Plan::crop(&[N, H, W, C], flipped(2), &as_it_lies, DType::U8)?;
+    let plan = Plan::crop(&[N, H, W, C], flip_boxes(2), &hwc_crop, DType::U8)?;
     println!("{}", gpu.explain(&plan));
     let crop_hwc = gpu.prepare(&plan)?;
-    let plain = Plan::crop(&[N, H, W, C], Boxes::new(&[N, 2]), &as_it_lies, DType::U8)?;
+    let plain = Plan::crop(&[N, H, W, C], Boxes::new(&[N, 2]), &hwc_crop, DType::U8)?;
     println!("{}", gpu.explain(&plain));
     let to_chw = View::new(&[N, S, S, C])?.transpose(&[0, 3, 1, 2])?;
     let to_chw = Plan::contiguous(to_chw, DType::U8)?;
@@ -269,7 +274,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let indices = boxes_chw.slice(..);
             gpu.encode(
                 pass,
-                &whole,
+                &converted_crop,
                 &[src.slice(..), indices],
                 &[out_converted.slice(..)],
             )?;
@@ -282,7 +287,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         times[1].push(time);
     }
-    // The first pass of each kind compiles its pipeline, so its time is removed.
+    // The first pass of each kind is a warm-up, so its time is removed.
     let [converted, by_hand] = times.map(|mut times| {
         times.remove(0);
         times.sort();
@@ -292,7 +297,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     for round in 0..4 {
         let mut report = None;
-        let (whole, recording) = own.pass(|pass| {
+        let (crop_and_norm, recording) = own.pass(|pass| {
             let indices = boxes_chw.slice(..);
             let (src, chw) = (src.slice(..), chw.slice(..));
             report = Some(gpu.encode(pass, &crop_chw, &[src, indices], &[chw])?);
@@ -332,13 +337,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
         for chw_first in [false, true] {
             let (time, recording) = own.pass(|pass| {
-                for (n, of) in boxes.chunks(6).enumerate() {
-                    let view = View::new(&[N, H, W, C])?.slice(&one_crop(n, of))?;
+                for (n, numbers) in boxes.chunks(6).enumerate() {
+                    let view = View::new(&[N, H, W, C])?.slice(&one_crop(n, numbers))?;
                     let view = match chw_first {
                         true => view.transpose(&[2, 0, 1])?,
                         false => view,
                     };
-                    assert_eq!(view.len(), S * S * C, "{of:?} {:?}", view.shape());
+                    assert_eq!(view.len(), S * S * C, "{numbers:?} {:?}", view.shape());
                     let image = (S * S * C) as u64;
                     let dest = chw.slice(n as u64 * image..(n as u64 + 1) * image);
                     gpu.encode(
@@ -361,7 +366,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             None => 0,
         };
         println!(
-            "round {round}: wgslice crop + my norm {whole:?} (recording {recording:?}), hand-fused \
+            "round {round}: wgslice crop + my norm {crop_and_norm:?} (recording {recording:?}), hand-fused \
              {by_hand:?}; report {out_of_range:?}"
         );
     }
@@ -377,7 +382,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut fastest = Duration::MAX;
         for _ in 0..20 {
             let start = Instant::now();
-            let (floats, _) = Tensor::run(&whole, &[&source, &indices])?;
+            let (floats, _) = Tensor::run(&converted_crop, &[&source, &indices])?;
             fastest = fastest.min(start.elapsed());
             assert!(
                 floats[0].to_vec::<f32>()? == wanted,
@@ -398,10 +403,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the slice that crops image `n`, and flips it if its box is flipped.
-fn one_crop(n: usize, of: &[i32]) -> wgslice::SliceSpec {
-    let (n, row, column, size) = (n as i64, i64::from(of[1]), i64::from(of[2]), S as i64);
-    if of[5] == 0 {
+/// Returns the slice that crops image `n` by the numbers of its box, and flips the image if the box is flipped.
+fn one_crop(n: usize, numbers: &[i32]) -> wgslice::SliceSpec {
+    let (n, row, column, size) = (
+        n as i64,
+        i64::from(numbers[1]),
+        i64::from(numbers[2]),
+        S as i64,
+    );
+    if numbers[5] == 0 {
         return slice![n, row..row + size, column..column + size];
     }
     // A reversed range down to column 0 would end at -1, which would mean the last column.
@@ -412,12 +422,12 @@ fn one_crop(n: usize, of: &[i32]) -> wgslice::SliceSpec {
 fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
     let mut wanted = vec![0f32; N * C * S * S];
     let mut i = 0;
-    for (n, of) in boxes.chunks(6).enumerate() {
-        let (row, column) = (of[1] as usize, of[2] as usize);
+    for (n, numbers) in boxes.chunks(6).enumerate() {
+        let (row, column) = (numbers[1] as usize, numbers[2] as usize);
         for c in 0..C {
             for y in 0..S {
                 for x in 0..S {
-                    let x = column + if of[5] != 0 { S - 1 - x } else { x };
+                    let x = column + if numbers[5] != 0 { S - 1 - x } else { x };
                     let byte = images[((n * H + row + y) * W + x) * C + c];
                     wanted[i] = (f32::from(byte) / 255.0 - MEAN[c]) / DEVIATION[c];
                     i += 1;
@@ -428,7 +438,11 @@ fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
     wanted
 }
 
-fn worst_difference(own: &Own, buffer: &Buffer, wanted: &[f32]) -> Result<f32, Box<dyn Error>> {
+fn worst_difference(
+    own: &OwnDevice,
+    buffer: &Buffer,
+    wanted: &[f32],
+) -> Result<f32, Box<dyn Error>> {
     let usage = BufferUsages::COPY_DST | BufferUsages::MAP_READ;
     let size = usize::try_from(buffer.size())?;
     let staging = own.buffer("staging", size, usage);

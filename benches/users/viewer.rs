@@ -1,9 +1,9 @@
-//! A viewer of volumes. In each frame it shows a plane of 512 × 512 × 512 voxels, along each axis, flipped or not, and
-//! draws it with its own shader.
+//! A viewer of a volume of 512 × 512 × 512 voxels. Each frame shows a plane at a position along one axis, flipped or
+//! not, and the program's own shader draws it.
 //!
-//! The plane comes from a texture, from a tensor by a call, or from a tensor by a recorded plan. For each of these, it
-//! prints the times of a frame and of its recording, and compares the last frame with the voxels' formula. `README.md`
-//! describes how to run it.
+//! The plane comes from a texture, from a tensor by a call, or from a tensor by a recorded plan. For each of these ways
+//! and each axis, the program prints the times of a frame and of its recording, and compares the last frame with the
+//! voxels' formula. `README.md` describes how to run the program.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -66,15 +66,18 @@ impl Way {
 struct Plane {
     axis: usize,
     at: usize,
-    vertical: bool,
-    horizontal: bool,
+    is_flipped_vertically: bool,
+    is_flipped_horizontally: bool,
 }
 
 impl Plane {
     /// Returns the plane as a slice of voxels of shape `[z, y, x]`.
     fn spec(self) -> SliceSpec {
         let step = |flipped| if flipped { -1 } else { 1 };
-        let (v, h) = (step(self.vertical), step(self.horizontal));
+        let (v, h) = (
+            step(self.is_flipped_vertically),
+            step(self.is_flipped_horizontally),
+        );
         let at = self.at as i64;
         match self.axis {
             0 => slice![at, ..; v, ..; h],
@@ -85,8 +88,11 @@ impl Plane {
 
     /// Returns the voxel at a row and a column of the plane.
     fn voxel(self, row: usize, column: usize) -> u16 {
-        let place = |at: usize, flipped| if flipped { N as usize - 1 - at } else { at };
-        let (row, column) = (place(row, self.vertical), place(column, self.horizontal));
+        let position = |at: usize, flipped| if flipped { N as usize - 1 - at } else { at };
+        let (row, column) = (
+            position(row, self.is_flipped_vertically),
+            position(column, self.is_flipped_horizontally),
+        );
         match self.axis {
             0 => voxel(column, row, self.at),
             1 => voxel(column, self.at, row),
@@ -122,7 +128,7 @@ fn texture(
 }
 
 /// Returns the minimum and the median.
-fn middle(mut times: Vec<Duration>) -> (Duration, Duration) {
+fn least_and_median(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     (times[0], times[times.len() / 2])
 }
@@ -172,19 +178,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         TextureFormat::Rgba8Unorm,
         TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC,
     );
-    let draw = drawing(&device, &plane, &target);
-    let between = device.create_buffer(&BufferDescriptor {
+    let draw = prepare_drawing(&device, &plane, &target);
+    let plane_buffer = device.create_buffer(&BufferDescriptor {
         label: None,
         size: (n * n * 2) as u64,
         usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
 
-    let shown = Texels::new(&plane)?.slice(&slice![0, .., .., 0])?;
+    let plane_texels = Texels::new(&plane)?.slice(&slice![0, .., .., 0])?;
     for (axis, name) in ["z", "y", "x"].iter().enumerate() {
-        for (way, text) in Way::ALL {
-            let mut times = vec![];
-            let mut records = vec![];
+        for (way, way_name) in Way::ALL {
+            let mut frame_times = vec![];
+            let mut recording_times = vec![];
             let frames = if way == Way::Texture && axis > 0 {
                 10
             } else {
@@ -193,8 +199,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let frame = |number: usize| Plane {
                 axis,
                 at: number * 20,
-                vertical: number % 2 == 1,
-                horizontal: number % 3 == 1,
+                is_flipped_vertically: number % 2 == 1,
+                is_flipped_horizontally: number % 3 == 1,
             };
             for number in 0..frames {
                 let spec = frame(number).spec();
@@ -205,31 +211,31 @@ fn main() -> Result<(), Box<dyn Error>> {
                         // Texels have the shape [z, y, x, channels].
                         let voxels = Texels::new(&volume)?.slice(&slice![.., .., .., 0])?;
                         let texels = voxels.slice(&spec)?;
-                        gpu.encode_from_texture(&mut encoder, &texels, between.slice(..))?;
-                        gpu.encode_to_texture(&mut encoder, between.slice(..), &shown)?;
+                        gpu.encode_from_texture(&mut encoder, &texels, plane_buffer.slice(..))?;
+                        gpu.encode_to_texture(&mut encoder, plane_buffer.slice(..), &plane_texels)?;
                     }
-                    Way::Queue => tensor.slice(&spec)?.write_texture(&shown)?,
+                    Way::Queue => tensor.slice(&spec)?.write_texture(&plane_texels)?,
                     Way::Plan => {
                         let plan = Plan::slice(&[n, n, n], &spec, DType::U16)?;
                         let source = tensor.buffers()?[0].slice(..);
-                        gpu.encode(&mut encoder, &plan, &[source], &[between.slice(..)])?;
-                        gpu.encode_to_texture(&mut encoder, between.slice(..), &shown)?;
+                        gpu.encode(&mut encoder, &plan, &[source], &[plane_buffer.slice(..)])?;
+                        gpu.encode_to_texture(&mut encoder, plane_buffer.slice(..), &plane_texels)?;
                     }
                 }
                 draw(&mut encoder);
-                records.push(start.elapsed());
+                recording_times.push(start.elapsed());
                 queue.submit([encoder.finish()]);
                 device.poll(PollType::wait_indefinitely())?;
-                times.push(start.elapsed());
+                frame_times.push(start.elapsed());
             }
             check(&backend, &target, frame(frames - 1), name)?;
             let memory = device.get_internal_counters().hal.buffer_memory.read() >> 20;
             println!(
-                "along {name}, {text}: frame min/median {:.2?}, recording {:.2?}, first {:.2?}; \
+                "along {name}, {way_name}: frame min/median {:.2?}, recording {:.2?}, first {:.2?}; \
                  buffer memory {memory} MB",
-                middle(times.clone()),
-                middle(records),
-                times[0],
+                least_and_median(frame_times.clone()),
+                least_and_median(recording_times),
+                frame_times[0],
             );
         }
     }
@@ -237,7 +243,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns a function that records the drawing of `plane` to `target`.
-fn drawing(device: &Device, plane: &Texture, target: &Texture) -> impl Fn(&mut CommandEncoder) {
+fn prepare_drawing(
+    device: &Device,
+    plane: &Texture,
+    target: &Texture,
+) -> impl Fn(&mut CommandEncoder) {
     let module = device.create_shader_module(ShaderModuleDescriptor {
         label: None,
         source: ShaderSource::Wgsl(SHOW.into()),

@@ -41,7 +41,7 @@ Exit codes:
      complete, or unchanged";
 
 /// The subcommands that make no array.
-const MAKE_NONE: [&str; 7] = [
+const WITHOUT_OUTPUT: [&str; 7] = [
     "bench",
     "compare",
     "completions",
@@ -66,18 +66,21 @@ pub(crate) struct Args {
 impl Args {
     /// Returns the definition of the command line. Every subcommand that makes an array has the options of [`To`].
     pub(crate) fn command_definition() -> clap::Command {
-        Self::command().mut_subcommands(|command| match MAKE_NONE.contains(&command.get_name()) {
-            true => command,
-            false => To::augment_args(command),
+        Self::command().mut_subcommands(|command| {
+            match WITHOUT_OUTPUT.contains(&command.get_name()) {
+                true => command,
+                false => To::augment_args(command),
+            }
         })
     }
 
-    /// Returns the first word of a command line that is not part of an option.
+    /// Returns the first argument of a command line that is not part of an option, if there is one.
     pub(crate) fn first_word(line: &[OsString]) -> Option<String> {
         inputs::first_free_word(&Self::command_definition(), line)
     }
 
-    /// Parses the arguments of this process. Returns several runs if the line has many inputs.
+    /// Parses the arguments of this process. Returns an invocation for each input if the line has `--to` and several
+    /// inputs.
     pub(crate) fn parse_invocations() -> Result<Vec<Invocation>, clap::Error> {
         let mut definition = Self::command_definition();
         let lines = inputs::split_by_input(&definition, env::args_os().collect());
@@ -86,12 +89,14 @@ impl Args {
             let matches = definition.try_get_matches_from_mut(line)?;
             // `ArgMatches` panics in debug builds when it is asked for an undefined argument, so the definition is
             // asked instead.
-            let makes = |name: &str| {
+            let array_subcommand = |name: &str| {
                 let command = definition.find_subcommand(name);
                 command.filter(|found| found.get_arguments().any(|arg| arg.get_id() == "explain"))
             };
             let subcommand = matches.subcommand();
-            let to = match subcommand.and_then(|(name, matches)| Some((makes(name)?, matches))) {
+            let to = match subcommand
+                .and_then(|(name, matches)| Some((array_subcommand(name)?, matches)))
+            {
                 Some((command, matches)) => {
                     let mut to = To::from_arg_matches(matches)?;
                     let first_positional = command.get_positionals().next();
@@ -177,8 +182,8 @@ pub(crate) enum Api {
     Gl,
 }
 
-// The output of a command that makes an array. This is not a doc comment, because clap would show it as the command's
-// description.
+// The output options of a command that makes an array. This is not a doc comment, because clap would show it as the
+// command's description.
 #[derive(Clone, Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct To {
@@ -220,17 +225,17 @@ impl To {
         let mut path = self.output.clone()?;
         if self.to.is_some()
             && self.format.is_none()
-            && let Some(named) = Format::from_path(&path)
+            && let Some(named_format) = Format::from_path(&path)
         {
-            let format = named.that_holds(element, shape);
-            if format != named {
+            let format = named_format.that_holds(element, shape);
+            if format != named_format {
                 path.set_extension(format.name());
             }
         }
         Some(path)
     }
 
-    /// If there is an output folder, names the output in it after the input.
+    /// If there is an output folder, names the output in it after the input. Fails if the input is standard input.
     fn name(&mut self, input: &Source) -> Result<(), clap::Error> {
         let Some(folder) = &self.to else {
             return Ok(());
@@ -240,11 +245,11 @@ impl To {
             return Err(clap::Error::raw(ErrorKind::ValueValidation, problem));
         };
         let mut path = folder.join(name);
-        if let Some(tensor) = input.array_name() {
+        if let Some(array_name) = input.array_name() {
             // Each array gets its own file: `layer/0.bias` of model.npz becomes model-layer-0.bias.npz.
             let mut name = path.file_stem().unwrap_or_default().to_owned();
             name.push("-");
-            name.push(tensor.replace(std::path::is_separator, "-"));
+            name.push(array_name.replace(std::path::is_separator, "-"));
             if let Some(extension) = path.extension() {
                 name.push(".");
                 name.push(extension);
@@ -339,7 +344,7 @@ mod tests {
         Args::command_definition().debug_assert();
     }
 
-    /// Every subcommand in `MAKE_NONE` exists, and all other subcommands have the options of an output.
+    /// Every subcommand in `WITHOUT_OUTPUT` exists, and all other subcommands have the options of an output.
     #[test]
     fn only_subcommands_that_make_an_array_have_an_output() {
         let definition = Args::command_definition();
@@ -352,7 +357,10 @@ mod tests {
         let is_compiled = |name: &&str| cfg!(feature = "verify") || *name != "verify";
         assert_eq!(
             names.len(),
-            MAKE_NONE.iter().filter(|name| is_compiled(name)).count(),
+            WITHOUT_OUTPUT
+                .iter()
+                .filter(|name| is_compiled(name))
+                .count(),
             "{names:?}"
         );
     }

@@ -64,26 +64,26 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
     });
     let (a, b) = (a?, b?);
     let elements = [0, 1].map(|at| arrays[at].element());
-    let comparable = a.shape() == b.shape()
+    let is_comparable = a.shape() == b.shape()
         && (args.tolerance.is_some() || elements[0].name() == elements[1].name());
     let mut differences = Differences::default();
-    if comparable {
+    if is_comparable {
         compare_pieces(args, [&a, &b], &arrays, &mut differences)?;
     }
-    let compared = Compared {
+    let comparison = Comparison {
         args,
-        equal: comparable && differences.different == 0,
-        comparable,
+        is_equal: is_comparable && differences.different == 0,
+        is_comparable,
         shapes: [a.shape(), b.shape()],
         elements,
-        found: differences,
+        differences,
     };
     if global.json {
-        print::print_json(&compared.json())?;
+        print::print_json(&comparison.json())?;
     } else if !print::is_quiet() {
-        compared.lines().iter().for_each(print::print_line);
+        comparison.lines().iter().for_each(print::print_line);
     }
-    Ok(if compared.equal {
+    Ok(if comparison.is_equal {
         ExitCode::SUCCESS
     } else {
         EXIT_DIFFERENT.into()
@@ -95,16 +95,16 @@ fn compare_pieces(
     args: &Compare,
     [a, b]: [&SlicedArray<'_>; 2],
     arrays: &[Array; 2],
-    found: &mut Differences,
+    differences: &mut Differences,
 ) -> Result<(), Failure> {
     /// The size of a piece in bytes: pieces of both arrays fit into a cache.
     const PIECE_BYTES: usize = 1 << 20;
     /// The size of a piece in bytes if an array is in Fortran order. Its rows are scattered over the file, so longer
     /// pieces are faster.
-    const FORTRAN_PIECE: usize = 1 << 26;
+    const FORTRAN_PIECE_BYTES: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
-    let piece_elements = if arrays.iter().any(is_fortran) {
-        FORTRAN_PIECE
+    let piece_bytes = if arrays.iter().any(is_fortran) {
+        FORTRAN_PIECE_BYTES
     } else {
         PIECE_BYTES
     };
@@ -116,12 +116,12 @@ fn compare_pieces(
     }
     let count: usize = a.shape().iter().product();
     // Each piece has the same number of elements of both arrays.
-    let pieces = a.cut_into_pieces((piece_elements / a_size.max(b_size)).max(1) * a_size);
+    let pieces = a.cut_into_pieces((piece_bytes / a_size.max(b_size)).max(1) * a_size);
     progress::with_byte_bar(count * a_size, |progress| {
         let mut begin = 0;
         for piece in &pieces {
             let read = |sliced: &SlicedArray<'_>, source: &Source| {
-                sliced.read(piece).map_err(|unread| match unread {
+                sliced.read(piece).map_err(|problem| match problem {
                     ReadProblem::File(error) => {
                         Failure::usage(format_args!("cannot read {source}: {error}"))
                     }
@@ -131,12 +131,12 @@ fn compare_pieces(
             let bytes = [read(a, &args.a)?, read(b, &args.b)?];
             let is_same_type = elements[0] == elements[1];
             if !(is_same_type && bytes[0] == bytes[1]) {
-                let numbered = bytes[0]
+                let element_pairs = bytes[0]
                     .chunks_exact(a_size)
                     .zip(bytes[1].chunks_exact(b_size));
-                for (at, (a, b)) in numbered.enumerate() {
+                for (at, (a, b)) in element_pairs.enumerate() {
                     if !(is_same_type && a == b) {
-                        found.add(begin + at, [a, b], elements, args.tolerance);
+                        differences.add(begin + at, [a, b], elements, args.tolerance);
                     }
                 }
             }
@@ -160,7 +160,7 @@ struct Differences {
     /// The number of pairs that are not equal.
     different: usize,
     first: Option<ElementPair>,
-    /// The pair whose numbers differ most, even if it counts as equal.
+    /// The pair whose numbers differ most, even if they are equal within the tolerance.
     largest: Option<(f64, ElementPair)>,
 }
 
@@ -172,7 +172,7 @@ impl Differences {
         elements: [Element; 2],
         tolerance: Option<f64>,
     ) {
-        let numbers = [0, 1].map(|of| Number::read_element(elements[of], bytes[of]));
+        let numbers = [0, 1].map(|i| Number::read_element(elements[i], bytes[i]));
         let difference = Number::difference(numbers);
         let pair = || ElementPair {
             at,
@@ -198,28 +198,28 @@ impl Differences {
 }
 
 /// The result of a comparison, which is printed as text or as JSON.
-struct Compared<'a> {
+struct Comparison<'a> {
     args: &'a Compare,
-    equal: bool,
+    is_equal: bool,
     /// True if the elements were compared.
-    comparable: bool,
+    is_comparable: bool,
     shapes: [&'a [usize]; 2],
     elements: [Element; 2],
-    found: Differences,
+    differences: Differences,
 }
 
-impl Compared<'_> {
+impl Comparison<'_> {
     fn lines(&self) -> Vec<String> {
         let &Self {
             args,
-            equal,
-            comparable,
+            is_equal,
+            is_comparable,
             shapes,
             elements,
-            ref found,
+            ref differences,
         } = self;
         let (a, b) = (&args.a, &args.b);
-        if !comparable {
+        if !is_comparable {
             let [shape_a, shape_b] = shapes.map(units::format_dims);
             let [type_a, type_b] = elements.map(Element::name);
             let mut lines = Vec::new();
@@ -232,15 +232,15 @@ impl Compared<'_> {
             return lines;
         }
         let count: usize = shapes[0].iter().product();
-        let mut lines = vec![match (equal, args.tolerance) {
+        let mut lines = vec![match (is_equal, args.tolerance) {
             (false, None) => format!(
                 "{} of {} differ",
-                found.different,
+                differences.different,
                 units::format_count(count, "element")
             ),
             (false, Some(tolerance)) => format!(
                 "{} of {} differ by more than {tolerance}",
-                found.different,
+                differences.different,
                 units::format_count(count, "element")
             ),
             (true, None) => format!(
@@ -255,23 +255,29 @@ impl Compared<'_> {
                 )
             }
         }];
-        let shown = |pair: &ElementPair| {
-            let [a, b] = [0, 1].map(|of| element_text(elements[of], &pair.bytes[of]));
+        let pair_text = |pair: &ElementPair| {
+            let [a, b] = [0, 1].map(|i| element_text(elements[i], &pair.bytes[i]));
             format!("{a} and {b}")
         };
-        let position = |pair: &ElementPair| match shapes[0] {
+        let position_text = |pair: &ElementPair| match shapes[0] {
             [] => String::new(),
             shape => format!(" at {:?}", position_of_element(pair.at, shape)),
         };
-        if let Some(first) = &found.first {
-            lines.push(format!("the first{}: {}", position(first), shown(first)));
-        }
-        if let Some((difference, pair)) =
-            found.largest.as_ref().filter(|(largest, _)| *largest > 0.0)
-        {
-            let (position, shown) = (position(pair), shown(pair));
+        if let Some(first) = &differences.first {
             lines.push(format!(
-                "the largest difference, {difference},{position}: {shown}"
+                "the first{}: {}",
+                position_text(first),
+                pair_text(first)
+            ));
+        }
+        if let Some((difference, pair)) = differences
+            .largest
+            .as_ref()
+            .filter(|(largest, _)| *largest > 0.0)
+        {
+            let (position, text) = (position_text(pair), pair_text(pair));
+            lines.push(format!(
+                "the largest difference, {difference},{position}: {text}"
             ));
         }
         lines
@@ -282,36 +288,37 @@ impl Compared<'_> {
             args,
             shapes,
             elements,
-            ref found,
+            ref differences,
             ..
         } = self;
         let input = |source: &Source, at: usize| json!({"path": source.to_string(), "shape": shapes[at], "dtype": elements[at].name()});
         let mut report = json!({
             "inputs": [input(&args.a, 0), input(&args.b, 1)],
-            "equal": self.equal,
+            "equal": self.is_equal,
         });
-        if !self.comparable {
+        if !self.is_comparable {
             return report;
         }
         let pair_json = |pair: &ElementPair| {
-            let values = [0, 1].map(|of| element_json(elements[of], &pair.bytes[of]));
+            let values = [0, 1].map(|i| element_json(elements[i], &pair.bytes[i]));
             json!({"position": position_of_element(pair.at, shapes[0]), "values": values})
         };
         report["elements"] = shapes[0].iter().product::<usize>().into();
-        report["different"] = found.different.into();
-        report["first"] = found.first.as_ref().map_or(Value::Null, pair_json);
-        report["largest"] = found
-            .largest
-            .as_ref()
-            .map_or(Value::Null, |(difference, of)| {
-                let mut largest = pair_json(of);
-                // JSON has no infinity, so it is written as a string.
-                largest["difference"] = match difference.is_finite() {
-                    true => (*difference).into(),
-                    false => "inf".into(),
-                };
-                largest
-            });
+        report["different"] = differences.different.into();
+        report["first"] = differences.first.as_ref().map_or(Value::Null, pair_json);
+        report["largest"] =
+            differences
+                .largest
+                .as_ref()
+                .map_or(Value::Null, |(difference, pair)| {
+                    let mut largest = pair_json(pair);
+                    // JSON has no infinity, so it is written as a string.
+                    largest["difference"] = match difference.is_finite() {
+                        true => (*difference).into(),
+                        false => "inf".into(),
+                    };
+                    largest
+                });
         report
     }
 }

@@ -59,10 +59,13 @@ fn with_thread_limit(global: &Global, backend: Backend) -> Backend {
     backend.with_threads(global.threads.map_or(0, NonZero::get))
 }
 
-fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Backend, Failure> {
+fn open_by(
+    global: &Global,
+    open_auto: impl FnOnce(&Global) -> Backend,
+) -> Result<Backend, Failure> {
     match device_choice(global, DeviceChoice::Auto)? {
         DeviceChoice::Cpu => Ok(cpu_backend(global)),
-        DeviceChoice::Auto => Ok(with_thread_limit(global, auto(global).with_fallback())),
+        DeviceChoice::Auto => Ok(with_thread_limit(global, open_auto(global).with_fallback())),
         DeviceChoice::Gpu => gpu(global),
         DeviceChoice::All => Err(Failure::usage(
             "--device all is for verify and bench: use auto, gpu or cpu",
@@ -70,9 +73,9 @@ fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Bac
     }
 }
 
-/// Opens the devices for `verify` and `bench`: if the options name none, the CPU and every adapter that fits. `used` is
-/// the command's verb for notes, such as `measured`.
-pub(crate) fn open_each(global: &Global, used: &str) -> Result<Vec<Backend>, Failure> {
+/// Opens the devices for `verify` and `bench`: the device that the options select, or else the CPU and every adapter
+/// that fits. `participle` is the command's verb for notes, such as `measured`.
+pub(crate) fn open_each(global: &Global, participle: &str) -> Result<Vec<Backend>, Failure> {
     if device_choice(global, DeviceChoice::All)? != DeviceChoice::All {
         return Ok(vec![open_backend(global)?]);
     }
@@ -88,7 +91,7 @@ pub(crate) fn open_each(global: &Global, used: &str) -> Result<Vec<Backend>, Fai
             ));
         }
         print::print_note(format_args!(
-            "note: no adapter fits, so only the CPU is {used}"
+            "note: no adapter fits, so only the CPU is {participle}"
         ));
     }
     Ok([cpu_backend(global)].into_iter().chain(adapters).collect())
@@ -130,22 +133,22 @@ mod with_gpu {
 
     pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
         Backend::open_gpu(&adapter_options(global)).map_err(|error| match (global.backend, error) {
-            (Some(api), Error::NoAdapter(_)) => none_by(api, global),
+            (Some(api), Error::NoAdapter(_)) => no_adapter_error(api, global),
             (_, error) => Failure::device(error),
         })
     }
 
     /// Returns the error for a graphics API without an adapter that fits. It lists the adapters of the other APIs.
-    fn none_by(api: Api, global: &Global) -> Failure {
+    fn no_adapter_error(api: Api, global: &Global) -> Failure {
         let name_condition = match &global.adapter {
             Some(name) => format!(" with a name that contains {name:?}"),
             None => String::new(),
         };
-        let any = AdapterOptions {
+        let all_apis = AdapterOptions {
             backends: Some(Backends::all()),
             ..AdapterOptions::default()
         };
-        let adapters = list_adapters(&any).unwrap_or_default();
+        let adapters = list_adapters(&all_apis).unwrap_or_default();
         let adapters: Vec<String> = adapters.iter().map(|found| format!("  {found}")).collect();
         let alternatives = match &adapters[..] {
             [] => "; this machine has no adapter: use --device cpu".into(),
@@ -173,7 +176,7 @@ mod with_gpu {
         global: &Global,
         software: SoftwareAdapters,
     ) -> Result<Vec<FoundAdapter>, Failure> {
-        // If no API is named, OpenGL is searched too. By default wgpu tries it only if no other API has an adapter.
+        // If no API is named, OpenGL is searched too. By default wgpu tries OpenGL only if no other API has an adapter.
         let mut options = adapter_options(global);
         options.software = software;
         options.backends = options
@@ -183,8 +186,8 @@ mod with_gpu {
         list_adapters(&options)
     }
 
-    /// Opens every adapter that fits. If a driver fails to open one, a note on stderr explains why. If all fail,
-    /// returns the last error.
+    /// Opens every adapter that fits. If an adapter cannot be opened, a note on stderr explains why. If no adapter can
+    /// be opened, returns the last error.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = list_candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();

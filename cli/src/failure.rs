@@ -75,6 +75,7 @@ impl TaskError {
 const REPLACED_WORDS: [(&str, &str); 42] = [
     ("entry", "item"),
     ("of shape []", "without dimensions"),
+    // Exempts this phrase from the replacement of `has shape` below.
     ("the mask has shape", "the mask has shape"),
     ("1 axes", "1 axis"),
     ("has shape", "is"),
@@ -128,39 +129,40 @@ const REPLACED_WORDS: [(&str, &str); 42] = [
 pub(crate) struct WordList(Vec<(String, String)>);
 
 impl WordList {
-    /// Adds a word. If several words fit, the first one is used.
+    /// Adds a word. If several words fit, the first word that was added is used.
     pub(crate) fn add(&mut self, library: &str, command: impl Into<String>) {
         self.0.push((library.to_owned(), command.into()));
     }
 
-    /// Adds a word before all others.
+    /// Adds a word before all other words.
     pub(crate) fn put_first(&mut self, library: &str, command: impl Into<String>) {
         self.0.insert(0, (library.to_owned(), command.into()));
     }
 
-    /// Returns the text with all words replaced. Only whole words are replaced.
+    /// Returns the text with all phrases of this list and of `REPLACED_WORDS` replaced. Parts of words are not
+    /// replaced.
     pub(crate) fn translate(&self, text: &str) -> String {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let own_words = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
         let words: Vec<_> = own_words.chain(REPLACED_WORDS).collect();
-        let (mut changed, mut rest, mut in_word) = (String::new(), text, false);
-        while let Some(next) = rest.chars().next() {
+        let (mut translated, mut rest, mut in_word) = (String::new(), text, false);
+        while let Some(next_char) = rest.chars().next() {
             let is_whole_phrase = |&&(from, _): &&(&str, &str)| {
-                let Some(after) = rest.strip_prefix(from) else {
+                let Some(following) = rest.strip_prefix(from) else {
                     return false;
                 };
                 let begins_word = !in_word || !from.starts_with(is_word);
-                begins_word && !(from.ends_with(is_word) && after.starts_with(is_word))
+                begins_word && !(from.ends_with(is_word) && following.starts_with(is_word))
             };
-            let (taken, put) = match words.iter().find(is_whole_phrase) {
+            let (len, replacement) = match words.iter().find(is_whole_phrase) {
                 Some(&(from, to)) => (from.len(), to),
-                None => (next.len_utf8(), &rest[..next.len_utf8()]),
+                None => (next_char.len_utf8(), &rest[..next_char.len_utf8()]),
             };
-            changed.push_str(put);
-            in_word = rest[..taken].ends_with(is_word);
-            rest = &rest[taken..];
+            translated.push_str(replacement);
+            in_word = rest[..len].ends_with(is_word);
+            rest = &rest[len..];
         }
-        with_shapes(&changed)
+        with_shapes(&translated)
     }
 
     /// Returns a function that adds `context` to an error of the library.
@@ -176,7 +178,7 @@ impl WordList {
     fn describe_error(&self, error: &Error) -> String {
         let text = error.to_string();
         match (error, text.split_once('\n')) {
-            // The lines after the first one quote the user's text, so they stay as they are.
+            // The lines after the first line quote the user's text, so they are not translated.
             (Error::Parse(_), Some((problem, quoted))) => {
                 format!("{}\n{quoted}", self.translate(problem))
             }
@@ -185,47 +187,45 @@ impl WordList {
     }
 }
 
-/// Rewrites the library's shapes, as in `[2,3]`, in the command's form, as in `2 × 3`. Puts a shape after a name in
-/// parentheses. Keeps positions and tuples, which are also in brackets: they follow a name without a space, follow `=`
-/// or a word such as `at`, or have spaces between their numbers.
+/// Rewrites the library's shapes, as in `[2,3]`, in the command's form, as in `2 × 3`. A shape that follows a name is
+/// put in parentheses. Keeps positions and tuples, which are also in brackets: they follow a name without a space,
+/// follow `=` or a word such as `at`, or have spaces between their numbers.
 fn with_shapes(text: &str) -> String {
     const WORDS_BEFORE_BARE_SHAPES: [&str; 9] = [
         "shape", "is", "has", "have", "be", "to", "from", "not", "and",
     ];
-    let (mut changed, mut rest) = (String::new(), text);
+    let (mut rewritten, mut rest) = (String::new(), text);
     while let Some(open) = rest.find('[') {
-        let (before, bracket) = rest.split_at(open);
-        changed.push_str(before);
-        let in_brackets = bracket
-            .split_once(']')
-            .map(|(in_brackets, _)| &in_brackets[1..]);
-        let sizes = in_brackets.and_then(|in_brackets| match in_brackets {
+        let (text_before, bracket) = rest.split_at(open);
+        rewritten.push_str(text_before);
+        let content = bracket.split_once(']').map(|(content, _)| &content[1..]);
+        let sizes = content.and_then(|content| match content {
             "" => Some(Vec::new()),
-            _ => in_brackets
-                .split(',')
-                .map(|size| size.parse().ok())
-                .collect(),
+            _ => content.split(',').map(|size| size.parse().ok()).collect(),
         });
-        let last_word = before.trim_end_matches(' ').rsplit([' ', ':', ',']).next();
+        let last_word = text_before
+            .trim_end_matches(' ')
+            .rsplit([' ', ':', ','])
+            .next();
         let last_word = last_word.unwrap_or_default();
-        let is_shape =
-            before.ends_with(' ') && !["=", "at", "with", "sizes", "--size"].contains(&last_word);
+        let is_shape = text_before.ends_with(' ')
+            && !["=", "at", "with", "sizes", "--size"].contains(&last_word);
         match sizes.filter(|_| is_shape) {
             Some(sizes) => {
                 let shape = units::format_shape(&sizes);
                 match WORDS_BEFORE_BARE_SHAPES.contains(&last_word) {
-                    true => changed.push_str(&shape),
-                    false => changed.push_str(&format!("({shape})")),
+                    true => rewritten.push_str(&shape),
+                    false => rewritten.push_str(&format!("({shape})")),
                 }
                 rest = bracket.split_once(']').map_or("", |(_, rest)| rest);
             }
             None => {
-                changed.push('[');
+                rewritten.push('[');
                 rest = &bracket[1..];
             }
         }
     }
-    changed + rest
+    rewritten + rest
 }
 
 /// Removes the numbers that Rust adds to errors of the operating system, as in ` (os error 2)`.
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn shapes_have_one_notation() {
-        for (text, changed) in [
+        for (text, expected) in [
             ("x has shape [2,3]", "x is 2 × 3"),
             ("x [2,3], y []: z", "x (2 × 3), y (a scalar): z"),
             ("indices[1,2] = [5] of x [4]", "indices[1,2] = [5] of x (4)"),
@@ -310,7 +310,7 @@ mod tests {
                 "begins at [9]; in [-2, 2); [1, 2]; [a",
             ),
         ] {
-            assert_eq!(WordList::default().translate(text), changed);
+            assert_eq!(WordList::default().translate(text), expected);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
 use clap::{Args as _, Command};
 use std::ffi::OsString;
 
-/// The subcommands by purpose. Some builds leave some of them out.
+/// The subcommands by purpose. A build without the feature `verify` lacks that subcommand.
 const SUBCOMMAND_GROUPS: [(&str, &[&str]); 5] = [
     ("Look at files", &["info", "compare"]),
     (
@@ -115,7 +115,7 @@ pub(crate) fn text_for(topic: Option<&str>) -> Result<String, Failure> {
     }
 }
 
-/// Returns the subcommand that the first word of a command line names.
+/// Returns the first word of a command line if it names a subcommand.
 pub(crate) fn help_topic(line: &[OsString]) -> Option<String> {
     let name = Args::first_word(line)?;
     Args::command_definition()
@@ -123,36 +123,36 @@ pub(crate) fn help_topic(line: &[OsString]) -> Option<String> {
         .map(|_| name)
 }
 
-/// Suggests a subcommand for an unknown word, as a question.
+/// Suggests a subcommand for an unknown word, as a question. Returns `None` if no name or synonym fits.
 pub(crate) fn suggest_subcommand(word: &str) -> Option<String> {
     const MIN_SIMILARITY: f64 = 0.8;
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == word);
     let definition = Args::command_definition();
     let names = definition.get_subcommands().map(Command::get_name);
     let similar_names = names.map(|name| (strsim::jaro_winkler(name, word), name));
-    let similar_names = similar_names.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
+    let similar_names = similar_names.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
     let similar_names = similar_names.reduce(|a, b| if b.0 > a.0 { b } else { a });
-    let meant = synonym
-        .map(|(_, meant)| *meant)
+    let arguments = synonym
+        .map(|(_, arguments)| *arguments)
         .or(similar_names.map(|(_, name)| name))?;
-    Some(format!("did you mean `wgslice {meant}`?"))
+    Some(format!("did you mean `wgslice {arguments}`?"))
 }
 
 /// Returns the help of the command, with the subcommands in groups.
 fn full_help() -> String {
     let definition = Args::command_definition();
-    let group = |(title, names): (&str, &[&str])| {
-        let line = |name: &&str| {
+    let format_group = |(title, names): (&str, &[&str])| {
+        let format_line = |name: &&str| {
             let command = definition.find_subcommand(name)?;
             Some(format!("  {name:<16}  {}\n", first_sentence(command)))
         };
         format!(
             "{title}:\n{}",
-            names.iter().filter_map(line).collect::<String>()
+            names.iter().filter_map(format_line).collect::<String>()
         )
     };
-    let groups: Vec<String> = SUBCOMMAND_GROUPS.into_iter().map(group).collect();
+    let groups: Vec<String> = SUBCOMMAND_GROUPS.into_iter().map(format_group).collect();
     let usage = definition
         .clone()
         .help_template("{about}\n\n{usage-heading} {usage}")
@@ -175,7 +175,8 @@ fn first_sentence(command: &Command) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the help of a subcommand: its own options in full, and a summary of the others.
+/// Returns the help of a subcommand: its own options in full, and a summary of the shared options. Returns `None` if
+/// the subcommand does not exist.
 fn subcommand_help(name: &str) -> Option<String> {
     let shared_options = Global::augment_args(To::augment_args(Command::new("")));
     let shared_options: Vec<_> = shared_options
@@ -185,8 +186,8 @@ fn subcommand_help(name: &str) -> Option<String> {
     let mut definition = Args::command_definition().mut_args(|arg| arg.hide(true));
     definition.build();
     let command = definition.find_subcommand(name)?.clone();
-    let makes = command.get_arguments().any(|arg| arg.get_id() == "explain");
-    let works = !["completions", "man", "help"].contains(&name);
+    let makes_array = command.get_arguments().any(|arg| arg.get_id() == "explain");
+    let takes_global_options = !["completions", "man", "help"].contains(&name);
     let is_shared =
         |arg: &clap::Arg| shared_options.contains(arg.get_id()) || arg.get_id() == "help";
     let about_text = command.get_long_about().or(command.get_about()).cloned();
@@ -194,13 +195,13 @@ fn subcommand_help(name: &str) -> Option<String> {
         .get_after_help()
         .map(|after_help| after_help.ansi().to_string());
     let parts = [
-        makes.then(|| {
+        makes_array.then(|| {
             format!(
                 "Arrays are files ({READ_FORMATS}) or small literals,\nas in 0,5,7: wgslice help files"
             )
         }),
-        makes.then(|| OUTPUT_OPTIONS.into()),
-        works.then(|| GLOBAL_OPTIONS.into()),
+        makes_array.then(|| OUTPUT_OPTIONS.into()),
+        takes_global_options.then(|| GLOBAL_OPTIONS.into()),
         after_help,
     ];
     let after_help: Vec<String> = parts.into_iter().flatten().collect();
@@ -251,12 +252,12 @@ Many files:
 mod tests {
     use super::*;
 
-    /// The summaries have the same options as the full help, and each line fits a terminal.
+    /// The summaries name every option of the full help.
     #[test]
     fn the_short_forms_name_all_options() {
         let options_help = [OUTPUT_OPTIONS, GLOBAL_OPTIONS].concat();
-        let full_help = To::augment_args(Global::augment_args(Command::new("")));
-        for option in full_help.get_arguments() {
+        let command = To::augment_args(Global::augment_args(Command::new("")));
+        for option in command.get_arguments() {
             let name = format!("--{}", option.get_long().unwrap());
             assert!(options_help.contains(&name), "{name}");
         }
@@ -278,8 +279,8 @@ mod tests {
                 .count();
             assert_eq!(count, 1, "{name}");
         }
-        for (_, meant) in SYNONYMS {
-            let name = meant.split(' ').next().unwrap();
+        for (_, arguments) in SYNONYMS {
+            let name = arguments.split(' ').next().unwrap();
             assert!(definition.find_subcommand(name).is_some(), "{name}");
         }
     }

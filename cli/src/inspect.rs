@@ -10,22 +10,23 @@ use serde_json::{Value, json};
 use std::process::ExitCode;
 
 pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failure> {
-    // A file that cannot be read does not hide the others. The command returns the last problem.
+    // If a file cannot be read, the other files are still listed. The last error is returned, and the errors before it
+    // are printed.
     let mut problem = None;
-    let (mut rows, mut listed) = (Vec::new(), Vec::new());
+    let (mut rows, mut json_files) = (Vec::new(), Vec::new());
     for source in sources {
         match files::list_arrays(source) {
-            Ok(listing) if global.json => listed.push(json_object(source, &listing)),
+            Ok(listing) if global.json => json_files.push(json_object(source, &listing)),
             Ok(listing) => rows.extend(table_lines(source, &listing)),
             Err(error) => {
-                if let Some(before) = problem.replace(Failure::from(error)) {
-                    print::print_error(&before);
+                if let Some(previous) = problem.replace(Failure::from(error)) {
+                    print::print_error(&previous);
                 }
             }
         }
     }
     if global.json {
-        print::print_json(&json!({ "files": listed }))?;
+        print::print_json(&json!({ "files": json_files }))?;
     }
     print_table(&rows);
     problem.map_or(Ok(ExitCode::SUCCESS), Err)
@@ -36,7 +37,7 @@ enum TableLine {
     /// The name of a file with several arrays, and a summary of its contents.
     Head(String, String),
     Row([String; 5]),
-    /// A remark on the line above.
+    /// A note on the line above.
     Note(String),
 }
 
@@ -44,19 +45,19 @@ enum TableLine {
 fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
     let format = listing.format.name();
     match &listing.arrays[..] {
-        [only] if only.name.is_none() => array_lines(
+        [array] if array.name.is_none() => array_lines(
             to_printable(&source.to_string()),
-            only,
+            array,
             &format.to_uppercase(),
         ),
         arrays => {
             let bytes = usize::try_from(listing.bytes).unwrap_or(usize::MAX);
-            let kind = match listing.format {
+            let thing = match listing.format {
                 files::Format::Safetensors => "tensor",
                 _ => "array",
             };
             let (count, bytes) = (
-                units::format_count(arrays.len(), kind),
+                units::format_count(arrays.len(), thing),
                 units::format_bytes(bytes),
             );
             let total = format!("{count}: {bytes} {}", format.to_uppercase());
@@ -73,7 +74,7 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
     }
 }
 
-/// Returns the line for an array, and notes on what cannot be done with it.
+/// Returns the line for an array, and a note if the array is damaged or cannot be sliced.
 fn array_lines(name: String, entry: &files::Entry, format: &str) -> Vec<TableLine> {
     let unknown_text = || "?".to_owned();
     let damaged = entry.damaged.as_ref().map(|why| ("damaged", why));
@@ -122,7 +123,7 @@ fn to_printable(name: &str) -> String {
     name.chars().map(shown).collect()
 }
 
-/// Prints the cells in columns, and the remarks below them.
+/// Prints the cells of the rows in columns, and the other lines as they are.
 fn print_table(lines: &[TableLine]) {
     let rows = || {
         lines.iter().filter_map(|line| match line {

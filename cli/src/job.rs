@@ -25,24 +25,24 @@ pub(crate) type MadeResult = (Tensor, Pending<Report>);
 
 /// The inputs of a command, and the operation on them.
 pub(crate) struct Job<'a> {
-    /// The paths of the arrays of values, in the operation's order. All must have one element type, which is also the
-    /// result's type.
+    /// The arrays of values, in the operation's order. If the operation does not convert them, all must have one
+    /// element type.
     values: Vec<&'a Source>,
     indices: Option<&'a Source>,
-    /// The item of each box. In a tuple, it precedes the start indices of the box.
+    /// The array with the item of each box. In an index tuple, the item precedes the start indices of the box.
     items: Option<&'a Source>,
     /// The mask, and whether the plan takes it before or after the values.
     mask: Option<(Array, MaskPosition)>,
     /// True if the result omits the plan's first dimension, which has size 1.
     omits_first_dim: bool,
     /// The text of the warning about out-of-range tuples. Empty if there are no indices.
-    bad: &'static str,
+    warning_text: &'static str,
     /// True if the operation combines elements. Otherwise it only moves them.
     combines: bool,
     /// True if the operation converts elements.
     converts: bool,
     /// True if the values must have an element type of pictures.
-    pictures: bool,
+    needs_pictures: bool,
     /// The element type of the result, if it differs from the values' type.
     result: Option<DType>,
     /// The command's words for the arguments that the library names in errors.
@@ -51,7 +51,7 @@ pub(crate) struct Job<'a> {
     work: Box<Worker<'a>>,
 }
 
-/// The position of the mask among the inputs of a plan.
+/// The position of the mask among the inputs of a plan: before or after the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaskPosition {
     Before,
@@ -73,10 +73,10 @@ impl<'a> Job<'a> {
             items: None,
             mask: None,
             omits_first_dim: false,
-            bad: "",
+            warning_text: "",
             combines: false,
             converts: false,
-            pictures: false,
+            needs_pictures: false,
             result: None,
             plan: Box::new(plan),
             work: Box::new(JobTensors::run),
@@ -93,15 +93,15 @@ impl<'a> Job<'a> {
     }
 
     /// Adds a mask.
-    pub(crate) fn with_mask(mut self, mask: Array, place: MaskPosition) -> Self {
-        self.mask = Some((mask, place));
+    pub(crate) fn with_mask(mut self, mask: Array, position: MaskPosition) -> Self {
+        self.mask = Some((mask, position));
         self
     }
 
-    /// Adds the indices. `bad` is the text of the warning about indices out of range.
-    pub(crate) fn with_indices(mut self, indices: &'a Source, bad: &'static str) -> Self {
+    /// Adds the indices. `warning_text` is the text of the warning about indices out of range.
+    pub(crate) fn with_indices(mut self, indices: &'a Source, warning_text: &'static str) -> Self {
         self.indices = Some(indices);
-        self.bad = bad;
+        self.warning_text = warning_text;
         if let Some(name) = source_name(indices) {
             self.words.add("begins", name.clone());
             self.words
@@ -139,7 +139,7 @@ impl<'a> Job<'a> {
 
     /// Requires that the values have an element type of pictures: uint8, uint16 or a float type.
     pub(crate) fn for_pictures(mut self) -> Self {
-        self.pictures = true;
+        self.needs_pictures = true;
         self
     }
 
@@ -191,11 +191,11 @@ pub(crate) struct JobTensors {
 }
 
 impl JobTensors {
-    /// Runs a plan. A plan in place changes a copy of the first tensor.
+    /// Runs a plan. An in-place plan changes a copy of the first tensor.
     pub(crate) fn run(&self, plan: &Plan) -> Result<MadeResult, Error> {
-        let (changed, values) = self.values.split_at(plan.is_in_place().into());
-        let mask_at = |place| {
-            let mask = self.mask.as_ref().filter(|mask| mask.1 == place);
+        let (in_place_input, values) = self.values.split_at(plan.is_in_place().into());
+        let mask_at = |position| {
+            let mask = self.mask.as_ref().filter(|mask| mask.1 == position);
             mask.map(|(mask, _)| mask)
         };
         let inputs = mask_at(MaskPosition::Before).into_iter().chain(values);
@@ -203,13 +203,13 @@ impl JobTensors {
             .chain(mask_at(MaskPosition::After))
             .chain(&self.indices);
         let inputs: Vec<&Tensor> = inputs.collect();
-        if let [x] = changed {
+        if let [x] = in_place_input {
             let mut x = x.clone();
             let report = Tensor::run_into(plan, &inputs, &mut [&mut x])?;
             return Ok((x, report));
         }
-        let (mut made, report) = Tensor::run(plan, &inputs)?;
-        Ok((made.swap_remove(0), report))
+        let (mut results, report) = Tensor::run(plan, &inputs)?;
+        Ok((results.swap_remove(0), report))
     }
 
     /// Returns the tensors of values.
@@ -233,28 +233,37 @@ impl Index<usize> for JobTensors {
 }
 
 impl Job<'_> {
-    /// Runs the job: its plan on the shapes, then its work on the tensors. If the device fails and the user did not
-    /// choose a device, the CPU does the work. With `--explain`, the plan is described and no work is done.
+    /// Runs the job: makes the plan from the shapes, then does the work on the tensors. If the device fails and the
+    /// user did not choose a device, the CPU does the work. With `--explain`, the plan is described and no work is
+    /// done.
     pub(crate) fn run(self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         let mut times = Times::default();
-        let read = times.measure(Stage::Read, || self.read())?;
-        let inputs = read.described.clone();
+        let read_inputs = times.measure(Stage::Read, || self.read())?;
+        let inputs = read_inputs.described.clone();
         let context = list_inputs(&inputs);
-        let element = read.values[0].element();
+        let element = read_inputs.values[0].element();
         let element = self.result.map_or(element, Into::into);
-        let foreign = |array: &&Array| array.element().bits_of.is_some();
-        if let Some(array) = read.values.iter().find(foreign).filter(|_| self.converts) {
+        let is_foreign = |array: &&Array| array.element().bits_of.is_some();
+        if let Some(array) = read_inputs
+            .values
+            .iter()
+            .find(is_foreign)
+            .filter(|_| self.converts)
+        {
             return Err(Failure::usage(format_args!(
                 "{} is moved, but not converted: leave out --as",
                 array.element().name()
             )));
         }
-        let has_range = |array: &&Array| {
+        let has_picture_type = |array: &&Array| {
             use DType::{BF16, F16, F32, F64, U8, U16};
             matches!(array.dtype(), U8 | U16 | F16 | BF16 | F32 | F64)
         };
-        if self.pictures
-            && let Some(array) = read.values.iter().find(|array| !has_range(array))
+        if self.needs_pictures
+            && let Some(array) = read_inputs
+                .values
+                .iter()
+                .find(|array| !has_picture_type(array))
         {
             return Err(Failure::usage(format_args!(
                 "--normalize is for pictures: uint8, uint16, or floats from 0 to 1, not {}; give --scale \
@@ -268,32 +277,33 @@ impl Job<'_> {
                 element.name()
             )));
         }
-        let plan = (self.plan)(&read.shapes).map_err(|error| self.refused(&context, error))?;
+        let plan =
+            (self.plan)(&read_inputs.shapes).map_err(|error| self.refused(&context, error))?;
 
         let backend = device::open_for(global, &plan)?;
         if to.explain {
             let shape = self.result_shape(plan.shape());
-            let bytes = read.bytes();
+            let bytes = read_inputs.bytes();
             let explanation = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
             return Ok(Outcome::Explained(Box::new(explanation)));
         }
         // The output is created before the work, so that an output that cannot be written fails early.
         let (origin, shape) = (
-            read.values[0].origin().clone(),
+            read_inputs.values[0].origin().clone(),
             self.result_shape(plan.shape()),
         );
         let mut output = Target::create(to, global.json, &origin, element, shape)?;
         let mut fallback = None;
-        let mut outcome = self.run_and_write(read, &plan, &backend, &mut output, &mut times);
+        let mut outcome = self.run_and_write(read_inputs, &plan, &backend, &mut output, &mut times);
         if let Err(TaskError::Library(error)) = &outcome
             && device::may_fall_back(global, error)?
         {
-            fallback = Some(self.words.translate(&self.text(error)));
+            fallback = Some(self.words.translate(&self.error_text(error)));
             // Nothing has been written yet: the output is written last, and its errors are not device errors.
             let cpu = device::cpu_backend(global);
             outcome = self.run_and_write(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
-        let (shape, report) = outcome.map_err(|stopped| match stopped {
+        let (shape, report) = outcome.map_err(|error| match error {
             TaskError::Library(error) => self.refused(&context, error),
             TaskError::Command(failure) => failure,
         })?;
@@ -323,13 +333,14 @@ impl Job<'_> {
     fn refused(&self, context: &str, error: Error) -> Failure {
         Failure::Refused {
             context: context.to_owned(),
-            problem: self.words.translate(&self.text(&error)),
+            problem: self.words.translate(&self.error_text(&error)),
             error: Box::new(error),
         }
     }
 
-    /// Returns the text of an error of the library, with the tuple's integers as they are in the file.
-    fn text(&self, error: &Error) -> String {
+    /// Returns the text of an error of the library, with the integers of the first out-of-range tuple as they are in
+    /// the files.
+    fn error_text(&self, error: &Error) -> String {
         let text = error.to_string();
         let Error::InvalidIndices(report) = error else {
             return text;
@@ -393,14 +404,14 @@ impl Job<'_> {
                 .iter()
                 .map(usize::to_string)
                 .collect();
-            let (bad, shape) = (self.bad, shape.join(","));
+            let (warning_text, shape) = (self.warning_text, shape.join(","));
             let text = format!(
-                "{out_of_range} of {tuples} {bad}, the first at {first} of the array [{shape}]"
+                "{out_of_range} of {tuples} {warning_text}, the first at {first} of the array [{shape}]"
             );
             let index = self.first_tuple_in_file(first, *tuples)?;
             let text = text.replacen(&format!("= {:?}", first.index), &format!("= {index:?}"), 1);
             let is_below_zero = first.index.iter().any(|&index| index < 0);
-            let hint = match is_below_zero && self.bad.starts_with("index") {
+            let hint = match is_below_zero && self.warning_text.starts_with("index") {
                 true => "; --negative wrap counts negative ones from the end",
                 false => "",
             };
@@ -412,10 +423,10 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Warns if a conversion to `result` makes nearly all numbers equal.
+    /// Warns if the conversion to `result` loses the differences between the numbers of an array.
     fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
-        let read = self.read()?;
-        let arrays = self.values.iter().zip(&read.values);
+        let read_inputs = self.read()?;
+        let arrays = self.values.iter().zip(&read_inputs.values);
         let mut losses = arrays
             .filter_map(|(source, array)| Some((source, range::describe_loss(array, result)?)));
         if let Some((source, loss)) = losses.next() {
@@ -428,7 +439,7 @@ impl Job<'_> {
     fn read(&self) -> Result<ReadInputs, Failure> {
         let operands = self.values.iter().map(|&source| FileOrValues::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        // Values on the command line get the type of the first array that has one.
+        // Values on the command line get the type of the first array that has a type.
         let array_type = operands.iter().find_map(|operand| match operand {
             FileOrValues::Array(array) => Some(array.element()),
             FileOrValues::Literal(_) => None,
@@ -452,12 +463,12 @@ impl Job<'_> {
             indices: Vec::new(),
         };
         for (path, array) in self.values.iter().zip(&values) {
-            let (found, due) = (array.element().name(), values[0].element().name());
-            if found != due && !self.converts {
+            let (found, expected) = (array.element().name(), values[0].element().name());
+            if found != expected && !self.converts {
                 let first_value = &self.values[0];
                 return Err(Failure::usage(format_args!(
-                    "{path} holds {found}, but {first_value} holds {due}: make them one type, as by \
-                     `wgslice convert --as {due}`"
+                    "{path} holds {found}, but {first_value} holds {expected}: make them one type, as by \
+                     `wgslice convert --as {expected}`"
                 )));
             }
         }
@@ -482,14 +493,14 @@ impl Job<'_> {
     /// report.
     fn run_and_write(
         &self,
-        read: ReadInputs,
+        read_inputs: ReadInputs,
         plan: &Plan,
         backend: &Backend,
         output: &mut Target,
         times: &mut Times,
     ) -> Result<(Vec<usize>, Report), TaskError> {
         let tensors = times.measure(Stage::Upload, || {
-            let tensors = read.upload_inputs(backend, self.mask.as_ref())?;
+            let tensors = read_inputs.upload_inputs(backend, self.mask.as_ref())?;
             backend.wait()?;
             Ok::<_, TaskError>(tensors)
         })?;
@@ -531,7 +542,7 @@ pub(crate) fn source_name(source: &Source) -> Option<String> {
     is_file.then(|| source.name())
 }
 
-/// An array from a file, or values on the command line, which have no type yet.
+/// An array with a type, or values on the command line that have no type yet.
 enum FileOrValues {
     Array(Array),
     Literal(Literal),
@@ -579,7 +590,7 @@ struct ReadInputs {
 }
 
 impl ReadInputs {
-    /// Returns the number of bytes of all inputs.
+    /// Returns the number of bytes of the values and the indices.
     fn bytes(&self) -> usize {
         let values = self.values.iter().map(|array| array.bytes().len());
         let indices = match &self.indices {
@@ -613,10 +624,10 @@ impl ReadInputs {
                 .collect::<Result<_, _>>()?,
             indices,
             mask: mask
-                .map(|(mask, place)| {
+                .map(|(mask, position)| {
                     let (bytes, dtype) = (mask.bytes().to_vec(), mask.dtype());
                     let mask = Tensor::from_bytes(backend, bytes, dtype, mask.shape());
-                    Ok::<_, Error>((mask?, *place))
+                    Ok::<_, Error>((mask?, *position))
                 })
                 .transpose()?,
         })

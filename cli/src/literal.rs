@@ -1,5 +1,5 @@
-//! Parses values on the command line: slices, and small arrays, as in `0,5,7`, `-1.5`, `[[0, 1], [2, 3]]` or as NumPy
-//! prints them, `array([], shape=(0, 3), dtype=int32)`.
+//! Parses slices and small arrays on the command line. Arrays are written as in `0,5,7`, `-1.5` or `[[0, 1], [2, 3]]`,
+//! or as NumPy prints them: `array([], shape=(0, 3), dtype=int32)`.
 
 use crate::{
     failure::Failure,
@@ -30,13 +30,13 @@ pub(crate) fn read_in_stored_order(source: &Source) -> Result<Array, Failure> {
     }
 }
 
-/// The values of an array whose type is not decided yet.
+/// The values of an array, and its element type if the text names one.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Literal {
     text: String,
     shape: Vec<usize>,
     numbers: Vec<Number>,
-    /// The type that the text names.
+    /// The element type that the text names with `dtype=`.
     dtype: Option<DType>,
 }
 
@@ -55,7 +55,7 @@ impl Literal {
         if let Some(arguments) = printed_arguments(text) {
             return Self::from_arguments(text, arguments);
         }
-        // Lists are like JSON's, but are parsed here, because JSON has no infinities.
+        // Lists have JSON's form, but a JSON parser would reject infinities.
         let is_nested = text.trim_start().starts_with('[');
         let (mut shape, mut numbers) = (Vec::new(), Vec::new());
         if is_nested {
@@ -81,7 +81,7 @@ impl Literal {
         })
     }
 
-    /// Parses the arguments of NumPy's `array`: lists or a number, and optionally a type, and the shape of an empty
+    /// Parses the arguments of NumPy's `array`: lists or a number, then optionally a type and the shape of an empty
     /// array.
     fn from_arguments(text: &str, arguments: &str) -> Option<Self> {
         let (mut numbers, mut dtype) = (Vec::new(), None);
@@ -98,14 +98,14 @@ impl Literal {
         while let Some(option) = unread.trim_start().strip_prefix(',') {
             unread = option.trim_start();
             if let Some(sizes) = unread.strip_prefix("shape=(") {
-                let (sizes, after) = sizes.split_once(')')?;
+                let (sizes, following) = sizes.split_once(')')?;
                 let sizes = sizes
                     .split(',')
                     .map(str::trim)
                     .filter(|size| !size.is_empty());
                 let sizes = sizes.map(|size| size.parse().ok());
                 shape = sizes.collect::<Option<Vec<usize>>>()?;
-                unread = after;
+                unread = following;
                 // NumPy prints the shape only if the array is empty.
                 if !(numbers.is_empty() && shape.contains(&0)) {
                     return None;
@@ -115,7 +115,7 @@ impl Literal {
                 let word = name[..end].trim().trim_matches(['\'', '"']);
                 let word = ["np.", "numpy."]
                     .iter()
-                    .find_map(|of| word.strip_prefix(of))
+                    .find_map(|prefix| word.strip_prefix(prefix))
                     .unwrap_or(word);
                 dtype = Some(DType::ALL.into_iter().find(|dtype| dtype.name() == word)?);
                 unread = &name[end..];
@@ -136,12 +136,12 @@ impl Literal {
         self.dtype.is_some()
     }
 
-    /// Returns the type that NumPy would give the array.
+    /// Returns the type that the text names, or else the type that NumPy would give the array.
     pub(crate) fn dtype(&self) -> DType {
         if let Some(dtype) = self.dtype {
             return dtype;
         }
-        let has_any = |kind: fn(&Number) -> bool| self.numbers.iter().any(kind);
+        let has_any = |predicate: fn(&Number) -> bool| self.numbers.iter().any(predicate);
         if has_any(|number| matches!(number, Number::Float(_))) || self.numbers.is_empty() {
             DType::F64
         } else if has_any(|number| matches!(number, Number::Int(_))) {
@@ -151,7 +151,7 @@ impl Literal {
         }
     }
 
-    /// Returns the array, with elements of this type.
+    /// Returns the array, with elements of this type. Fails if a value does not fit the type.
     pub(crate) fn array(&self, dtype: DType) -> Result<Array, Failure> {
         let mut bytes = Vec::new();
         for &number in &self.numbers {
@@ -167,12 +167,12 @@ impl Literal {
     }
 }
 
-/// Returns the arguments of `array(…)` or `np.array(…)`.
+/// Returns the arguments of `array(…)` or `np.array(…)`, or `None` for any other text.
 fn printed_arguments(text: &str) -> Option<&str> {
     let text = text.trim();
     let text = ["np.", "numpy."]
         .iter()
-        .find_map(|of| text.strip_prefix(of))
+        .find_map(|prefix| text.strip_prefix(prefix))
         .unwrap_or(text);
     text.strip_prefix("array(")?.strip_suffix(')')
 }
@@ -188,9 +188,11 @@ fn parse_number(text: &str) -> Option<Number> {
     }
 }
 
-/// Parses a list at the start of `rest` and returns its shape.
+/// Parses a list at the start of `rest`, advances `rest` past it and returns its shape. Returns `None` if it is not a
+/// list of items with equal shapes.
 fn parse_list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
-    /// More dimensions than arrays have in practice. The limit keeps the text from overflowing the stack.
+    /// The maximum depth of lists, which is more than arrays have dimensions in practice. It keeps a long text from
+    /// overflowing the stack.
     const MAX_DEPTH: usize = 32;
     fn parse_nested(
         rest: &mut &str,
@@ -248,7 +250,7 @@ impl Number {
             Self::Float(value) => value,
         };
         #[expect(clippy::cast_possible_truncation, reason = "as in NumPy")]
-        let single = float as f32;
+        let as_f32 = float as f32;
         Some(match dtype {
             DType::Bool => vec![u8::try_from(int?).ok().filter(|&value| value < 2)?],
             DType::I8 => i8::try_from(int?).ok()?.to_ne_bytes().into(),
@@ -261,9 +263,9 @@ impl Number {
             DType::U64 => u64::try_from(int?).ok()?.to_ne_bytes().into(),
             DType::F16 => f16::from_f64(float).to_ne_bytes().into(),
             DType::BF16 => bf16::from_f64(float).to_ne_bytes().into(),
-            DType::F32 => single.to_ne_bytes().into(),
+            DType::F32 => as_f32.to_ne_bytes().into(),
             DType::F64 => float.to_ne_bytes().into(),
-            DType::Complex64 => [single, 0.0].map(f32::to_ne_bytes).concat(),
+            DType::Complex64 => [as_f32, 0.0].map(f32::to_ne_bytes).concat(),
             DType::Complex128 => [float, 0.0].map(f64::to_ne_bytes).concat(),
             _ => return None,
         })
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_literal_or_does_not_fit() {
+    fn other_texts_and_values_that_do_not_fit_are_rejected() {
         let deep_list = "[".repeat(100_000);
         for text in [
             "",

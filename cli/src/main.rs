@@ -23,6 +23,7 @@
 //! | `failure` | errors and exit codes |
 //! | `pieces` | slices of arrays as they are stored in files |
 //! | `print` | lines on standard output and standard error |
+//! | `text` | reading text files |
 //! | `units` | formatting numbers for people |
 
 mod args;
@@ -149,7 +150,7 @@ impl Command {
         }
     }
 
-    /// Makes an array, or explains the work. Only operations can do this.
+    /// Runs the operation, or explains it. Fails for subcommands that make no array.
     fn make_array(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         match self {
             Self::Slice(args) => slice::run(global, to, args),
@@ -186,22 +187,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// Suggests what the user meant by a superfluous word. `takes_slices` is true if the subcommand has a SPEC.
+/// Suggests what the user meant by a superfluous word, if that can be guessed. `takes_slices` is true if the subcommand
+/// has a SPEC.
 fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<String> {
-    let in_a_slice = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
-    let in_integers = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
+    let is_slice_char = |c: char| c.is_ascii_digit() || ",:.-+[] ".contains(c);
+    let is_integer_char = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
     let is_new_axis = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
     let is_file = |argument: &&OsString| Path::new(argument).is_file();
     let files = line.iter().skip(2).filter(is_file).count();
     let is_option =
-        word.starts_with("--") || word.starts_with('-') && !word.chars().all(in_a_slice);
+        word.starts_with("--") || word.starts_with('-') && !word.chars().all(is_slice_char);
     if is_option {
         None
     } else if Path::new(word).is_file() || files > 1 && takes_slices {
         Some("many inputs need a folder for the results: --to DIR".into())
-    } else if takes_slices && (is_new_axis || word.chars().all(in_a_slice)) {
+    } else if takes_slices && (is_new_axis || word.chars().all(is_slice_char)) {
         Some("put a slice into quotes, as in '0, 1:, None'".into())
-    } else if word.chars().all(in_integers) {
+    } else if word.chars().all(is_integer_char) {
         Some("write several numbers with commas and without spaces, as in 5,1,7".into())
     } else {
         None
@@ -215,7 +217,7 @@ fn takes_slices(subcommand: &str) -> bool {
     command.is_some_and(|command| command.get_positionals().any(|arg| arg.get_id() == "spec"))
 }
 
-/// Prints the help that was asked for, or that a command line without a subcommand gets.
+/// Prints the requested help, or the help for a command line without a subcommand.
 fn print_help(error: &clap::Error, line: &[OsString]) -> ExitCode {
     let topic = help::help_topic(line);
     match help::text_for(topic.as_deref()) {
@@ -266,7 +268,7 @@ fn print_refusal(mut error: clap::Error) -> ExitCode {
     }
     let message = error.render().to_string();
     let short_message = print::shorten_lines(&message);
-    // If nothing was shortened, clap prints the message, because it adds colours.
+    // If nothing was shortened, clap prints the message, because clap adds colours.
     let printed = if error.use_stderr() && short_message.len() < message.trim_end().len() {
         print::line_to_stderr(short_message);
         Ok(())
@@ -303,12 +305,16 @@ fn report(failure: Failure) -> ExitCode {
     failure.exit_code()
 }
 
-/// Disables Mesa's Vulkan layer `device_select` if `XDG_RUNTIME_DIR` names no folder for display sockets, unless the
-/// user has the layer choose a GPU. The layer looks for the display's GPU, to list that GPU first. Without a display,
-/// libwayland would complain on stderr.
+/// Disables Mesa's Vulkan layer `device_select` if `XDG_RUNTIME_DIR` names no folder for display sockets. Keeps it if
+/// the user has the layer choose a GPU. The layer looks for the display's GPU, to list that GPU first. Without a
+/// display, libwayland would complain on stderr.
 fn quiet_without_a_display() {
-    let runtime = env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
-    if cfg!(target_os = "linux") && !runtime && env::var_os("MESA_VK_DEVICE_SELECT").is_none() {
+    let has_runtime_folder =
+        env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
+    if cfg!(target_os = "linux")
+        && !has_runtime_folder
+        && env::var_os("MESA_VK_DEVICE_SELECT").is_none()
+    {
         // SAFETY: `main` calls this first, when the process has a single thread.
         unsafe { env::set_var("NODEVICE_SELECT", "1") };
     }

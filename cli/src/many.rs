@@ -19,7 +19,8 @@ use std::{
     time::Instant,
 };
 
-/// Runs these commands in parallel. An error does not end the other commands. The exit code comes from the last error.
+/// Runs these commands in parallel. If a command fails, the other commands still run, and the last failure decides the
+/// exit code.
 pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     for run in runs {
@@ -31,8 +32,8 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let workers = workers.min(runs.len());
     // Each command uses one thread, or several if there are more cores than files.
     let threads = NonZero::new(cores / workers);
-    let (next, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let problem = Mutex::new(None);
+    let (next_run, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let last_exit_code = Mutex::new(None);
     progress::run_counted(runs.len(), |progress| {
         progress::suppress_bars();
         let work = || {
@@ -40,7 +41,7 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
                 command,
                 global,
                 to,
-            }) = runs.get(next.fetch_add(1, Relaxed))
+            }) = runs.get(next_run.fetch_add(1, Relaxed))
             {
                 let global = Global {
                     threads: global.threads.and(NonZero::new(1)).or(threads),
@@ -56,8 +57,10 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
                 progress.advance_by(1);
                 if let Err(failure) = outcome {
                     print::print_error(&failure);
-                    let mut problem = problem.lock().unwrap_or_else(PoisonError::into_inner);
-                    *problem = Some(failure.exit_code());
+                    let mut last_exit_code = last_exit_code
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner);
+                    *last_exit_code = Some(failure.exit_code());
                 }
             }
         };
@@ -67,7 +70,10 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
             }
         });
     });
-    if let Some(code) = problem.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(code) = last_exit_code
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         return Ok(code);
     }
     if !global.json && !runs[0].to.explain && !print::is_quiet() {

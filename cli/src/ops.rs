@@ -1,8 +1,8 @@
-//! The table of operations: the arguments of each, and its plan on shapes.
+//! The table of operations: the arguments of each operation, and its plan on shapes.
 //!
 //! An operation is a variant of [`Operation`], whose documentation is its help, and an arm of [`Operation::job`].
-//! `args` adds the options of the output to each. Only `slice`, `convert` and `split` are elsewhere, because they can
-//! run piece by piece.
+//! `args` adds the options of the output to each operation. Only `slice`, `convert` and `split` are elsewhere, because
+//! they can run piece by piece.
 
 mod boxes;
 mod conversion;
@@ -484,23 +484,23 @@ pub(crate) fn slice_job<'a>(
     input: &'a Source,
     spec: &'a SliceSpec,
     axes: Option<&'a Integers>,
-    wanted: Option<WantedConversion<'a>>,
+    wanted_conversion: Option<WantedConversion<'a>>,
 ) -> Job<'a> {
     let job = Job::new([input], move |s| {
         let mut view = View::new(&s[0])?.slice(spec)?;
         if axes.is_some() {
             view = view.transpose(&axis_order(axes, view.shape().len()))?;
         }
-        convert_plan(Plan::contiguous(view, s.dtype)?, wanted, s.dtype)
+        convert_plan(Plan::contiguous(view, s.dtype)?, wanted_conversion, s.dtype)
     });
-    with_axes_in_errors(convert_job(job, wanted), axes)
+    with_axes_in_errors(convert_job(job, wanted_conversion), axes)
 }
 
 /// Lets the job's errors show the negative axis that the user gave.
 fn with_axes_in_errors<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
     match axes.and_then(|axes| axes.0.iter().min()) {
-        Some(&below) if below < 0 => {
-            job.with_argument_name(&NO_AXIS.to_string(), below.to_string())
+        Some(&negative) if negative < 0 => {
+            job.with_argument_name(&NO_AXIS.to_string(), negative.to_string())
         }
         _ => job,
     }
@@ -529,7 +529,7 @@ impl MaskArray {
         }
     }
 
-    fn count(&self) -> usize {
+    fn count_true(&self) -> usize {
         self.0.bytes().iter().filter(|&&byte| byte != 0).count()
     }
 
@@ -635,7 +635,7 @@ pub(crate) enum Mode {
 }
 
 impl Operation {
-    /// Returns the job of the operation. It has not read its arrays yet.
+    /// Returns the job of the operation. The job reads most arrays only when it runs.
     pub(crate) fn job(&self) -> Result<Job<'_>, Failure> {
         Ok(match self {
             Self::Index { x, spec, outer } => {
@@ -784,13 +784,13 @@ impl Operation {
                 ))
             }
             Self::Nonzero { mask } => {
-                let count = Some(MaskArray::read(mask)?.count());
+                let count = Some(MaskArray::read(mask)?.count_true());
                 Job::new([mask], move |s| Plan::nonzero(&s[0], count, DType::I64))
                     .with_result_type(DType::I64)
             }
             Self::BooleanMask { x, mask, axis } => {
                 let mask = MaskArray::read(mask)?;
-                let (count, shape) = (Some(mask.count()), mask.shape());
+                let (count, shape) = (Some(mask.count_true()), mask.shape());
                 Job::new([&x.input], move |s| {
                     Plan::boolean_mask(&s[0], &shape, *axis, count, s.dtype)
                 })
@@ -798,7 +798,7 @@ impl Operation {
             }
             Self::Compress { x, mask, axis } => {
                 let mask = MaskArray::read(mask)?;
-                let (count, shape) = (Some(mask.count()), mask.shape());
+                let (count, shape) = (Some(mask.count_true()), mask.shape());
                 Job::new([&x.input], move |s| {
                     Plan::compress(&s[0], &shape, *axis, count, s.dtype)
                 })
@@ -812,7 +812,7 @@ impl Operation {
             }
             Self::MaskedScatter { x, mask, values } => {
                 let mask = MaskArray::read(mask)?;
-                let (count, shape) = (mask.count(), mask.shape());
+                let (count, shape) = (mask.count_true(), mask.shape());
                 let rows = literal::read_in_stored_order(values)?
                     .shape()
                     .first()
@@ -878,8 +878,8 @@ impl Operation {
                     }
                     let zero = vec![0u8; t[0].dtype().size()];
                     let zero = Tensor::from_bytes(t[0].backend(), zero, t[0].dtype(), &[])?;
-                    let (mut made, report) = Tensor::run(plan, &[&t[0], &zero])?;
-                    Ok((made.swap_remove(0), report))
+                    let (mut results, report) = Tensor::run(plan, &[&t[0], &zero])?;
+                    Ok((results.swap_remove(0), report))
                 })
             }
             Self::Roll { x, shifts, axes } => {
@@ -913,13 +913,13 @@ fn axis_order(axes: Option<&Integers>, rank: usize) -> Vec<usize> {
         return (0..rank).rev().collect();
     };
     let axis_from_begin = |&axis: &i64| {
-        let counted = if axis < 0 {
+        let position = if axis < 0 {
             axis.saturating_add_unsigned(rank as u64)
         } else {
             axis
         };
-        // An axis that is still negative is out of range, like an axis after the last one.
-        usize::try_from(counted).unwrap_or(NO_AXIS)
+        // An axis that is still negative is out of range, like an axis after the last axis.
+        usize::try_from(position).unwrap_or(NO_AXIS)
     };
     axes.iter().map(axis_from_begin).collect()
 }
@@ -969,10 +969,10 @@ impl ScatterArguments {
     }
 }
 
-/// Uploads the array to the backend of `beside`.
-fn upload_beside(array: &Array, beside: &Tensor) -> Result<Tensor, Error> {
+/// Uploads the array to the backend of `tensor`.
+fn upload_beside(array: &Array, tensor: &Tensor) -> Result<Tensor, Error> {
     let (bytes, dtype) = (array.bytes().to_vec(), array.dtype());
-    Tensor::from_bytes(beside.backend(), bytes, dtype, array.shape())
+    Tensor::from_bytes(tensor.backend(), bytes, dtype, array.shape())
 }
 
 impl Arrays {
@@ -980,11 +980,11 @@ impl Arrays {
     fn job(
         &self,
         plan: fn(&[View], isize, DType) -> Result<Plan, Error>,
-        joined: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
+        join: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
     ) -> Job<'_> {
         let axis = self.along.axis;
         let wanted_conversion = self.conversion.wanted_conversion();
-        let convert_alone = move |view: View, dtype| {
+        let conversion_plan = move |view: View, dtype| {
             convert_plan(Plan::contiguous(view, dtype)?, wanted_conversion, dtype)
         };
         let job = Job::new(&self.inputs, move |s| {
@@ -993,7 +993,7 @@ impl Arrays {
                 return plan(&views, axis, s.dtype);
             };
             for (view, &dtype) in views.iter().zip(&s.dtypes) {
-                convert_alone(view.clone(), dtype)?;
+                conversion_plan(view.clone(), dtype)?;
             }
             plan(&views, axis, wanted_conversion.result)
         });
@@ -1002,18 +1002,18 @@ impl Arrays {
                 return t.run(plan);
             }
             let convert = |x: &Tensor| {
-                let (mut made, report) =
-                    Tensor::run(&convert_alone(View::new(x.shape())?, x.dtype())?, &[x])?;
-                Ok((made.swap_remove(0), report))
+                let (mut results, report) =
+                    Tensor::run(&conversion_plan(View::new(x.shape())?, x.dtype())?, &[x])?;
+                Ok((results.swap_remove(0), report))
             };
-            let uploaded = t
+            let conversions = t
                 .all()
                 .iter()
                 .map(convert)
                 .collect::<Result<Vec<MadeResult>, Error>>()?;
-            let (uploaded, mut reports): (Vec<_>, Vec<_>) = uploaded.into_iter().unzip();
-            let joined = joined(&uploaded.iter().collect::<Vec<_>>(), axis)?;
-            // The reports of conversions are empty, so the first one represents all.
+            let (tensors, mut reports): (Vec<_>, Vec<_>) = conversions.into_iter().unzip();
+            let joined = join(&tensors.iter().collect::<Vec<_>>(), axis)?;
+            // The reports of conversions are empty, so the first report represents all.
             Ok((joined, reports.swap_remove(0)))
         });
         let job = match wanted_conversion {

@@ -1,4 +1,4 @@
-//! Reads a slice of an array as it is stored in its file, piece by piece, on the CPU.
+//! Reads slices of arrays from files piece by piece on the CPU, in any order of elements and bytes.
 
 use crate::files::{Array, Element};
 use std::{borrow::Cow, io, ops::Range};
@@ -15,8 +15,8 @@ pub(crate) struct SlicedArray<'a> {
     shape: Vec<usize>,
 }
 
-/// An array of elements of sizes that the library supports. Elements of other sizes are divided into parts along one
-/// more dimension.
+/// The type, the shape and the slice with which the library reads an array. Elements of sizes that the library lacks
+/// are divided into parts, along one more dimension.
 #[derive(Debug)]
 pub(crate) struct ElementParts {
     pub(crate) dtype: DType,
@@ -32,9 +32,12 @@ impl ElementParts {
             let dtype = element.dtype;
             return Self { dtype, shape, spec };
         }
-        let parts = [DType::Complex128, DType::U64, DType::U32, DType::U16];
+        let part_types = [DType::Complex128, DType::U64, DType::U32, DType::U16];
         let divides_element = |dtype: &DType| size.is_multiple_of(dtype.size());
-        let dtype = parts.into_iter().find(divides_element).unwrap_or(DType::U8);
+        let dtype = part_types
+            .into_iter()
+            .find(divides_element)
+            .unwrap_or(DType::U8);
         shape.push(size / dtype.size());
         if !spec.items().contains(&SliceItem::Ellipsis) {
             spec = spec.with(SliceItem::Ellipsis);
@@ -44,8 +47,8 @@ impl ElementParts {
     }
 }
 
-/// Returns the parts for a slice of an array in Fortran order: the same bytes as a row-major array with reversed axes.
-/// The result also has reversed axes.
+/// Does the same as [`ElementParts::new`] for an array in Fortran order. Its bytes are read as a row-major array with
+/// reversed axes, so the result also has reversed axes.
 pub(crate) fn fortran_parts(element: Element, shape: &[usize], spec: &SliceSpec) -> ElementParts {
     let (mut shape, mut items) = (shape.to_vec(), spec.items().to_vec());
     if !items.contains(&SliceItem::Ellipsis) {
@@ -94,7 +97,8 @@ impl<'a> SlicedArray<'a> {
         &self.shape
     }
 
-    /// Returns ranges of elements in row-major order. Each has at most `bytes` bytes, but at least one element.
+    /// Cuts the slice into ranges of elements in row-major order. Each range has at most `bytes` bytes, or a single
+    /// larger element.
     pub(crate) fn cut_into_pieces(&self, bytes: usize) -> Vec<Piece> {
         let max_elements = (bytes / self.array.element().size().max(1)).max(1);
         split_shape(&self.shape, max_elements)
@@ -112,23 +116,31 @@ impl<'a> SlicedArray<'a> {
             .array
             .window(0..self.array.len())
             .map_err(ReadProblem::File)?;
-        let mut read = vec![0; plan.outputs()[0].bytes()];
+        let mut piece_bytes = vec![0; plan.outputs()[0].bytes()];
         let values = [Values::from_bytes(self.dtype, source.as_ref())];
-        let report = plan.run_cpu(&values, &mut [ValuesMut::from_bytes(self.dtype, &mut read)]);
+        let report = plan.run_cpu(
+            &values,
+            &mut [ValuesMut::from_bytes(self.dtype, &mut piece_bytes)],
+        );
         report.map_err(ReadProblem::Library)?;
         Ok(
-            match self.array.stored().map(|stored| stored.to_native(&read)) {
+            match self
+                .array
+                .stored()
+                .map(|stored| stored.to_native(&piece_bytes))
+            {
                 Some(Cow::Owned(native)) => native,
-                _ => read,
+                _ => piece_bytes,
             },
         )
     }
 }
 
-/// Consecutive elements: a position in the first dimensions, and a range in the next one.
+/// Consecutive elements: a position in the first dimensions, and a range in the next dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     position: Vec<usize>,
+    /// `None` if the array has no dimensions.
     range: Option<Range<usize>>,
 }
 
@@ -148,10 +160,10 @@ impl Piece {
     }
 }
 
-/// Splits an array into pieces of at most `most` elements.
-fn split_shape(shape: &[usize], most: usize) -> Vec<Piece> {
-    let inner = |axis: usize| shape[axis + 1..].iter().product::<usize>();
-    let Some(axis) = (0..shape.len()).find(|&axis| inner(axis) <= most) else {
+/// Splits an array into pieces of at most `max_elements` elements.
+fn split_shape(shape: &[usize], max_elements: usize) -> Vec<Piece> {
+    let inner_count = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+    let Some(axis) = (0..shape.len()).find(|&axis| inner_count(axis) <= max_elements) else {
         let position = Vec::new();
         let range = None;
         return vec![Piece { position, range }];
@@ -159,9 +171,9 @@ fn split_shape(shape: &[usize], most: usize) -> Vec<Piece> {
     if shape.contains(&0) {
         return Vec::new();
     }
-    let step = (most / inner(axis)).max(1);
-    let outer: usize = shape[..axis].iter().product();
-    (0..outer)
+    let step = (max_elements / inner_count(axis)).max(1);
+    let outer_count: usize = shape[..axis].iter().product();
+    (0..outer_count)
         .flat_map(|mut flat| {
             let mut position = vec![0; axis];
             for (at, size) in position.iter_mut().zip(&shape[..axis]).rev() {
@@ -193,19 +205,22 @@ mod tests {
         ] {
             let total: usize = shape.iter().product();
             let elements: Vec<i32> = (0..).take(total).collect();
-            for most in [1, 2, 3, 5, 12, 100] {
+            for max_elements in [1, 2, 3, 5, 12, 100] {
                 let view = View::new(shape).unwrap();
                 let mut read = Vec::new();
-                for piece in split_shape(shape, most) {
+                for piece in split_shape(shape, max_elements) {
                     let selected = view.slice(&piece.piece_spec()).unwrap();
                     let plan = Plan::contiguous(selected, DType::I32).unwrap();
                     let mut part = vec![0; plan.shape().iter().product()];
                     plan.run_cpu(&[(&elements).into()], &mut [(&mut part).into()])
                         .unwrap();
-                    assert!((1..=most).contains(&part.len()), "{shape:?}: {piece:?}");
+                    assert!(
+                        (1..=max_elements).contains(&part.len()),
+                        "{shape:?}: {piece:?}"
+                    );
                     read.extend(part);
                 }
-                assert_eq!(read, elements, "{shape:?} in pieces of {most}");
+                assert_eq!(read, elements, "{shape:?} in pieces of {max_elements}");
             }
         }
     }

@@ -75,7 +75,7 @@ pub(crate) fn stdout_failure(error: &io::Error) -> Result<(), Failure> {
     }
 }
 
-/// Prints a warning or a note on standard error, unless the user wants none.
+/// Prints a warning or a note on standard error, or nothing with `--quiet`.
 pub(crate) fn print_note(text: impl fmt::Display) {
     if !is_quiet() {
         line_to_stderr(text);
@@ -108,16 +108,15 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     };
 }
 
-/// Shortens each line of a message that has more than 400 characters to its first and last 200. Such lines quote long
-/// input.
+/// Shortens each line of more than 400 characters to its first and last 200 characters. Such lines quote long input.
 pub(crate) fn shorten_lines(message: &str) -> String {
-    const SHOWN_END: usize = 200;
+    const CHARS_PER_END: usize = 200;
     let shorten_line = |line: &str| {
-        let long = line.char_indices().nth(2 * SHOWN_END).is_some();
-        let begin = line.char_indices().nth(SHOWN_END);
-        let end = line.char_indices().nth_back(SHOWN_END - 1);
+        let is_long = line.char_indices().nth(2 * CHARS_PER_END).is_some();
+        let begin = line.char_indices().nth(CHARS_PER_END);
+        let end = line.char_indices().nth_back(CHARS_PER_END - 1);
         match (begin, end) {
-            (Some((begin, _)), Some((end, _))) if long => {
+            (Some((begin, _)), Some((end, _))) if is_long => {
                 format!("{} … {}", &line[..begin], &line[end..])
             }
             _ => line.to_owned(),

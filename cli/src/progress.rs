@@ -1,5 +1,5 @@
-//! Shows progress bars. A bar appears after half a second, and only if standard error is a terminal. It is erased at
-//! the end.
+//! Shows progress bars. A bar appears after half a second, and only if standard error is a terminal. At the end it is
+//! erased.
 
 use crate::{print, times::Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -42,21 +42,22 @@ pub(crate) fn run_stage<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     outcome
 }
 
-/// Runs `work`, and calls `show` if the work takes longer than `BAR_DELAY` and standard error is a terminal.
+/// Runs `work`, and calls `show` if the work takes longer than `BAR_DELAY`. Never calls `show` with `--quiet`, if bars
+/// are suppressed, or if standard error is not a terminal.
 fn run_patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     if !io::stderr().is_terminal() || print::is_quiet() || BARS_ARE_SUPPRESSED.load(Relaxed) {
         return work();
     }
-    let (done, waiting) = mpsc::channel::<()>();
+    let (sender, receiver) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             // The channel never gets a message: the wait ends when the work is done or the time is up.
-            if waiting.recv_timeout(BAR_DELAY) == Err(RecvTimeoutError::Timeout) {
+            if receiver.recv_timeout(BAR_DELAY) == Err(RecvTimeoutError::Timeout) {
                 show();
             }
         });
         let outcome = work();
-        drop(done);
+        drop(sender);
         outcome
     })
 }
@@ -66,8 +67,8 @@ fn run_patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
 pub(crate) struct ProgressCounter(ProgressBar);
 
 impl ProgressCounter {
-    pub(crate) fn advance_by(&self, by: usize) {
-        self.0.inc(by as u64);
+    pub(crate) fn advance_by(&self, count: usize) {
+        self.0.inc(count as u64);
     }
 }
 

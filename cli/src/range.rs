@@ -1,10 +1,11 @@
-//! Detects numbers that a conversion loses: floats in [0, 1] become a black picture, and too large numbers a white one.
+//! Detects numbers that a conversion loses. For example, floats in [0, 1] become a black picture, and numbers that are
+//! too large become a white picture.
 
 use crate::files::Array;
 use half::{bf16, f16};
 use wgslice::DType;
 
-/// Returns the minimum and the maximum of an integer type, if pictures have this type or are converted to it.
+/// Returns the minimum and the maximum of an integer type of 8 or 16 bits, and `None` for any other type.
 fn integer_limits(dtype: DType) -> Option<[f64; 2]> {
     Some(match dtype {
         DType::U8 => [u8::MIN.into(), u8::MAX.into()],
@@ -53,56 +54,56 @@ fn for_each_number(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool
     Some(())
 }
 
-/// Returns whether a result may have lost the differences between its numbers: all have a magnitude of at most 1, or
-/// most are limits of their type.
+/// Returns whether a result of 8- or 16-bit integers might have lost the differences between its numbers: all have a
+/// magnitude of at most 1, or most are limits of their type other than 0.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = integer_limits(dtype) else {
         return false;
     };
-    let (mut count, mut small, mut limit) = (0usize, 0usize, 0usize);
+    let (mut count, mut small_count, mut limit_count) = (0usize, 0usize, 0usize);
     let read = for_each_number(dtype, bytes, |x| {
         count += 1;
-        small += usize::from(x.abs() <= 1.0);
-        limit += usize::from(x == max || (x == min && min < 0.0));
+        small_count += usize::from(x.abs() <= 1.0);
+        limit_count += usize::from(x == max || (x == min && min < 0.0));
         true
     });
-    read.is_some() && count > 0 && (small == count || limit * 2 > count)
+    read.is_some() && count > 0 && (small_count == count || limit_count * 2 > count)
 }
 
-/// Describes what this array loses by a conversion to `result`, and how to avoid it. Returns `None` if it loses
-/// nothing.
+/// Describes what this array loses by a conversion to `result`, and how to avoid it. Returns `None` if no warning is
+/// needed.
 pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
     let dtype = array.dtype();
-    let [least, most] = integer_limits(result)?;
-    let (mut count, mut beyond, mut fractions) = (0usize, 0usize, false);
+    let [type_min, type_max] = integer_limits(result)?;
+    let (mut count, mut beyond_count, mut has_fractions) = (0usize, 0usize, false);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
     for_each_number(dtype, array.bytes(), |x| {
         // A NaN is not part of a range.
         if !x.is_nan() {
             count += 1;
-            beyond += usize::from(x < least || x > most);
-            fractions |= x.fract() != 0.0;
+            beyond_count += usize::from(x < type_min || x > type_max);
+            has_fractions |= x.fract() != 0.0;
             (min, max) = (min.min(x), max.max(x));
         }
         true
     })?;
-    let size = max.abs().max(min.abs());
-    let new_values = if fractions && size <= 1.0 {
+    let magnitude = max.abs().max(min.abs());
+    let loss = if has_fractions && magnitude <= 1.0 {
         let one = if min < 0.0 { "±1" } else { "1" };
         format!("which are 0 or {one} as {}", result.name())
-    } else if beyond * 2 > count {
+    } else if beyond_count * 2 > count {
         let name = result.name();
-        format!("{beyond} of them beyond the {least} to {most} of {name}")
+        format!("{beyond_count} of them beyond the {type_min} to {type_max} of {name}")
     } else {
         return None;
     };
-    let scale = match fractions && size <= 1.0 {
-        true => most,
-        false => most / size,
+    let scale = match has_fractions && magnitude <= 1.0 {
+        true => type_max,
+        false => type_max / magnitude,
     };
     let scale = rounded_for_print(scale);
     Some(format!(
-        "numbers from {} to {}, {new_values}: pass --scale {scale}",
+        "numbers from {} to {}, {loss}: pass --scale {scale}",
         rounded_for_print(min),
         rounded_for_print(max)
     ))

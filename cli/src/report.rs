@@ -29,7 +29,7 @@ impl Outcome {
         match self {
             Self::Made(run, values) => run.print(global.json, to, values.as_ref()),
             Self::Explained(explained) => explained.print(global.json),
-            Self::Several(made) => made
+            Self::Several(outcomes) => outcomes
                 .into_iter()
                 .try_for_each(|(outcome, to)| outcome.print(global, &to)),
         }
@@ -40,7 +40,7 @@ impl Outcome {
         match self {
             Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.element.size(),
             Self::Explained(_) => 0,
-            Self::Several(made) => made.iter().map(|(outcome, _)| outcome.bytes()).sum(),
+            Self::Several(outcomes) => outcomes.iter().map(|(outcome, _)| outcome.bytes()).sum(),
         }
     }
 }
@@ -54,7 +54,7 @@ pub(crate) struct Run {
     element: Element,
     device: String,
     #[serde(skip)]
-    cpu: bool,
+    is_on_cpu: bool,
     reason: String,
     /// The error that made the CPU replace the device, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ impl Run {
             output: Described::output(to, element, shape),
             element,
             device: backend.to_string(),
-            cpu: backend.is_cpu(),
+            is_on_cpu: backend.is_cpu(),
             reason: units::space_units(backend.reason()),
             fallback: None,
             seconds,
@@ -206,7 +206,7 @@ impl Run {
     }
 
     fn device_in_short(&self) -> &'static str {
-        match (&self.fallback, self.cpu) {
+        match (&self.fallback, self.is_on_cpu) {
             (Some(_), _) => "CPU, as the GPU failed",
             (None, true) => "CPU",
             (None, false) => "GPU",
@@ -235,7 +235,7 @@ pub(crate) struct Explained {
     plans: Vec<String>,
 }
 
-/// Estimates the seconds that a plan takes on the backend. Returns `None` if the backend has no estimates.
+/// Estimates the seconds that a plan takes on the backend. Returns `None` in a build without the feature `gpu`.
 #[cfg(feature = "gpu")]
 fn estimate(backend: &Backend, plan: &Plan) -> Option<f64> {
     let costs = wgslice::cost::CostModel::HARDWARE;
@@ -335,13 +335,13 @@ impl fmt::Display for Run {
     }
 }
 
-/// Returns a line about a file. It fits a terminal if `what` is short.
-pub(crate) fn file_line(path: &str, what: &str) -> String {
-    let columns = COLUMNS.saturating_sub(2 + what.chars().count());
-    format!("{}  {what}", shorten_path(path, columns))
+/// Returns a line about a file. It fits a terminal if `summary` is short.
+pub(crate) fn file_line(path: &str, summary: &str) -> String {
+    let columns = COLUMNS.saturating_sub(2 + summary.chars().count());
+    format!("{}  {summary}", shorten_path(path, columns))
 }
 
-/// Returns the end of a path, in at most `columns` columns. Replaces characters that could move the cursor.
+/// Shortens a path to its end, in at most `columns` columns. Replaces characters that could move the cursor.
 fn shorten_path(path: &str, columns: usize) -> String {
     let path: Vec<char> = path
         .chars()
@@ -349,27 +349,27 @@ fn shorten_path(path: &str, columns: usize) -> String {
         .collect();
     match path.len().checked_sub(columns) {
         None | Some(0) => path.into_iter().collect(),
-        Some(over) => iter::once('…')
-            .chain(path.into_iter().skip(over + 1))
+        Some(excess) => iter::once('…')
+            .chain(path.into_iter().skip(excess + 1))
             .collect(),
     }
 }
 
-/// Lists the inputs of an operation for its errors: all, or the first two if there are many.
+/// Lists the inputs of an operation for its errors: all, or the first two if there are more than three.
 pub(crate) fn list_inputs(inputs: &[Described]) -> String {
     const MAX_LISTED_INPUTS: usize = 3;
-    let shown = if inputs.len() > MAX_LISTED_INPUTS {
+    let shown_count = if inputs.len() > MAX_LISTED_INPUTS {
         2
     } else {
         MAX_LISTED_INPUTS
     };
     let names: Vec<String> = inputs
         .iter()
-        .take(shown)
+        .take(shown_count)
         .map(Described::to_string)
         .collect();
     let names = names.join(", ");
-    match inputs.len().checked_sub(shown) {
+    match inputs.len().checked_sub(shown_count) {
         None | Some(0) => names,
         Some(more) => format!("{names} and {more} more"),
     }

@@ -89,8 +89,17 @@ pub(crate) struct Convert {
 impl Convert {
     pub(crate) fn run(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
         let spec = literal::parse_expression(&self.spec, "SPEC")?;
-        let (axes, wanted) = (self.transpose.as_ref(), self.conversion.wanted_conversion());
-        make_slice(global, to, &self.input, &spec, axes, wanted, None)
+        let (axes, wanted_conversion) =
+            (self.transpose.as_ref(), self.conversion.wanted_conversion());
+        make_slice(
+            global,
+            to,
+            &self.input,
+            &spec,
+            axes,
+            wanted_conversion,
+            None,
+        )
     }
 }
 
@@ -164,11 +173,11 @@ pub(crate) fn make_slice(
     source: &Source,
     spec: &SliceSpec,
     axes: Option<&Integers>,
-    wanted: Option<WantedConversion<'_>>,
+    wanted_conversion: Option<WantedConversion<'_>>,
     memory: Option<usize>,
 ) -> Result<Outcome, Failure> {
-    match axes.is_some() || wanted.is_some() {
-        true => ops::slice_job(source, spec, axes, wanted).run(global, to),
+    match axes.is_some() || wanted_conversion.is_some() {
+        true => ops::slice_job(source, spec, axes, wanted_conversion).run(global, to),
         false => {
             let mut times = Times::default();
             let array = times.measure(Stage::Read, || literal::read_in_stored_order(source))?;
@@ -186,7 +195,7 @@ pub(crate) fn in_pieces(
     memory: Option<usize>,
     mut times: Times,
 ) -> Result<Outcome, Failure> {
-    let whole;
+    let row_major_array;
     let mut array = stored;
     let (element, shape) = (array.element(), array.shape().to_vec());
     let input = Described::new(source, &shape);
@@ -194,37 +203,44 @@ pub(crate) fn in_pieces(
     let to_failure = || words.refused(&input);
     // An invalid slice is rejected before a device is opened.
     let plan = Plan::slice(&shape, spec, element.dtype).map_err(to_failure())?;
-    let result = plan.shape().to_vec();
-    let fortran = array.stored().is_some_and(|stored| stored.column_major);
-    let keeps_order = fortran && Target::holds_fortran_order(to, array.origin());
+    let result_shape = plan.shape().to_vec();
+    let is_fortran = array.stored().is_some_and(|stored| stored.column_major);
+    let keeps_order = is_fortran && Target::holds_fortran_order(to, array.origin());
     let ElementParts {
         dtype,
-        shape: parts,
-        spec: of_parts,
+        shape: parts_shape,
+        spec: parts_spec,
     } = match keeps_order {
         true => fortran_parts(element, &shape, spec),
         false => ElementParts::new(element, &shape, spec),
     };
-    let plan = Plan::slice(&parts, &of_parts, dtype).map_err(to_failure())?;
+    let plan = Plan::slice(&parts_shape, &parts_spec, dtype).map_err(to_failure())?;
 
     let backend = device::open_for(global, &plan)?;
     if to.explain {
         let bytes = array.len();
-        let explanation = Explained::new([input], bytes, to, &result, &backend, &[&plan], element);
+        let explanation = Explained::new(
+            [input],
+            bytes,
+            to,
+            &result_shape,
+            &backend,
+            &[&plan],
+            element,
+        );
         return Ok(Outcome::Explained(Box::new(explanation)));
     }
-    if fortran && !keeps_order && backend.is_cpu() {
+    if is_fortran && !keeps_order && backend.is_cpu() {
         let run = fortran_to_row_major((source, array), to, global, spec, memory, times);
-        let (times, pieces, values) =
-            run.map_err(|stopped| stopped.into_failure(&input, &words))?;
-        let run = Run::new([input], to, &result, element, &backend, times).in_pieces(pieces);
+        let (times, pieces, values) = run.map_err(|error| error.into_failure(&input, &words))?;
+        let run = Run::new([input], to, &result_shape, element, &backend, times).in_pieces(pieces);
         return Ok(Outcome::Made(Box::new(run), values));
     }
-    if fortran && !keeps_order {
-        whole = times.measure(Stage::Read, || files::read_array(source))?;
-        array = &whole;
+    if is_fortran && !keeps_order {
+        row_major_array = times.measure(Stage::Read, || files::read_array(source))?;
+        array = &row_major_array;
     }
-    let stream = backend.stream(&parts, &of_parts, dtype);
+    let stream = backend.stream(&parts_shape, &parts_spec, dtype);
     let mut stream = stream.map_err(to_failure())?;
     if let Some(memory) = memory {
         stream = stream.with_memory(memory);
@@ -235,33 +251,33 @@ pub(crate) fn in_pieces(
         ElementOrder::RowMajor
     };
     let origin = array.origin();
-    let mut output = Target::in_order(order, to, global.json, origin, element, &result)?;
-    let (mut reading, mut writing) = (Timer::default(), Timer::default());
-    let streamed = progress::with_byte_bar(stream.result_bytes(), |progress| {
+    let mut output = Target::in_order(order, to, global.json, origin, element, &result_shape)?;
+    let (mut read_timer, mut write_timer) = (Timer::default(), Timer::default());
+    let stream_report = progress::with_byte_bar(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
-            let window = reading.measure(|| array.window(range));
+            let window = read_timer.measure(|| array.window(range));
             window.map_err(|error| {
                 Failure::usage(format_args!("cannot read {source}: {error}")).into()
             })
         };
         let sink = |bytes: &[u8]| {
-            writing.measure(|| write(&mut output, array, bytes))?;
+            write_timer.measure(|| write(&mut output, array, bytes))?;
             progress.advance_by(bytes.len());
             Ok::<_, TaskError>(())
         };
         stream.run(fetch, sink)
     });
-    let streamed = streamed.map_err(|stopped| stopped.into_failure(&input, &words))?;
+    let stream_report = stream_report.map_err(|error| error.into_failure(&input, &words))?;
     let values = times.measure(Stage::Write, || output.finish())?;
-    times.add(Stage::Read, reading);
-    times.add(Stage::Upload, streamed.upload);
-    times.add(Stage::Dispatch, streamed.dispatch);
-    times.add(Stage::Readback, streamed.readback);
-    times.add(Stage::Write, writing);
+    times.add(Stage::Read, read_timer);
+    times.add(Stage::Upload, stream_report.upload);
+    times.add(Stage::Dispatch, stream_report.dispatch);
+    times.add(Stage::Readback, stream_report.readback);
+    times.add(Stage::Write, write_timer);
 
-    let run = Run::new([input], to, &result, element, &backend, times)
-        .in_pieces(streamed.pieces)
-        .with_fallback(streamed.fallback.map(|why| why.to_string()));
+    let run = Run::new([input], to, &result_shape, element, &backend, times)
+        .in_pieces(stream_report.pieces)
+        .with_fallback(stream_report.fallback.map(|why| why.to_string()));
     Ok(Outcome::Made(Box::new(run), values))
 }
 
@@ -295,26 +311,25 @@ fn fortran_to_row_major(
     let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
     let pieces = sliced.cut_into_pieces(memory.unwrap_or(DEFAULT_MEMORY) / MEMORY_SHARES);
     let bytes = shape.iter().product::<usize>() * array.element().size();
-    let (mut reading, mut writing) = (Timer::default(), Timer::default());
+    let (mut read_timer, mut write_timer) = (Timer::default(), Timer::default());
     progress::with_byte_bar(bytes, |progress| {
         for piece in &pieces {
-            let elements =
-                reading
-                    .measure(|| sliced.read(piece))
-                    .map_err(|unread| match unread {
-                        ReadProblem::Library(error) => TaskError::Library(error),
-                        ReadProblem::File(error) => {
-                            Failure::usage(format_args!("cannot read {source}: {error}")).into()
-                        }
-                    })?;
-            writing.measure(|| output.write_elements(&elements))?;
+            let elements = read_timer
+                .measure(|| sliced.read(piece))
+                .map_err(|problem| match problem {
+                    ReadProblem::Library(error) => TaskError::Library(error),
+                    ReadProblem::File(error) => {
+                        Failure::usage(format_args!("cannot read {source}: {error}")).into()
+                    }
+                })?;
+            write_timer.measure(|| output.write_elements(&elements))?;
             progress.advance_by(elements.len());
         }
         Ok::<_, TaskError>(())
     })?;
     let values = times.measure(Stage::Write, || output.finish())?;
-    times.add(Stage::Dispatch, reading);
-    times.add(Stage::Write, writing);
+    times.add(Stage::Dispatch, read_timer);
+    times.add(Stage::Write, write_timer);
     Ok((times, pieces.len(), values))
 }
 

@@ -54,7 +54,7 @@ impl Split {
         let rank = shape.len();
         // A negative axis counts from the end. If the axis is out of range, `view.split` below rejects it.
         let axis = match self.axis {
-            below if below < 0 => below.checked_add_unsigned(rank).unwrap_or(below),
+            negative if negative < 0 => negative.checked_add_unsigned(rank).unwrap_or(negative),
             axis => axis,
         };
         let axis = usize::try_from(axis).unwrap_or(rank);
@@ -62,7 +62,7 @@ impl Split {
         view.split(&sizes, self.axis)
             .map_err(words.refused(&described))?;
         let mut begin = 0;
-        let mut pieces = Vec::new();
+        let mut part_outcomes = Vec::new();
         for (at, &size) in sizes.iter().enumerate() {
             let to_bound = |at: usize| i64::try_from(at).ok();
             let range = SliceItem::Range {
@@ -84,22 +84,22 @@ impl Split {
             let part = (&self.input, &array);
             let outcome =
                 slice::in_pieces(global, &part_target, part, &spec, None, Times::default())?;
-            pieces.push((outcome, part_target));
+            part_outcomes.push((outcome, part_target));
             begin += size;
         }
-        Ok(Outcome::Several(pieces))
+        Ok(Outcome::Several(part_outcomes))
     }
 
-    /// Returns the sizes of the parts of an axis with this size.
-    fn part_sizes(&self, axis: usize) -> Result<Vec<usize>, Failure> {
+    /// Returns the sizes of the parts of an axis of size `axis_size`. Fails if equal parts are impossible.
+    fn part_sizes(&self, axis_size: usize) -> Result<Vec<usize>, Failure> {
         match self.sizes.0[..] {
             [0] | [] => Err(Failure::usage("the number of parts must be at least 1")),
-            [parts] if axis.is_multiple_of(parts) => Ok(vec![axis / parts; parts]),
+            [parts] if axis_size.is_multiple_of(parts) => Ok(vec![axis_size / parts; parts]),
             [parts] => Err(Failure::usage(format_args!(
-                "{axis} positions cannot be split into {parts} equal parts: give a size for each part, as \
+                "{axis_size} positions cannot be split into {parts} equal parts: give a size for each part, as \
                  in {},{}",
-                axis - axis / 2,
-                axis / 2
+                axis_size - axis_size / 2,
+                axis_size / 2
             ))),
             _ => Ok(self.sizes.0.clone()),
         }

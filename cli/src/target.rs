@@ -36,8 +36,8 @@ static TAKEN_PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Reserves a path for one output of this process.
 pub(crate) fn reserve_path(path: &Path) -> Result<(), Failure> {
-    let mut taken = TAKEN_PATHS.lock().unwrap_or_else(PoisonError::into_inner);
-    match taken.insert(path.to_owned()) {
+    let mut taken_paths = TAKEN_PATHS.lock().unwrap_or_else(PoisonError::into_inner);
+    match taken_paths.insert(path.to_owned()) {
         true => Ok(()),
         false => Err(Failure::usage(format_args!(
             "two inputs would both become {}: give them different names, or process them separately",
@@ -46,11 +46,12 @@ pub(crate) fn reserve_path(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Reserves a path with another extension than the input's, because the input's format cannot hold the result.
+/// Reserves a path with another extension than the input's, because the input's format cannot hold the result. Prints a
+/// note about the first such path.
 fn reserve_renamed(path: &Path, element: Element) -> Result<(), Failure> {
-    static HAS_SAID_SO: AtomicBool = AtomicBool::new(false);
+    static HAS_PRINTED_NOTE: AtomicBool = AtomicBool::new(false);
     reserve_path(path)?;
-    if !HAS_SAID_SO.swap(true, Relaxed) {
+    if !HAS_PRINTED_NOTE.swap(true, Relaxed) {
         let (path, name) = (path.display(), element.name());
         print::print_note(format_args!(
             "note: the format of the input does not hold this {name} array, so it becomes {path}"
@@ -139,11 +140,11 @@ impl Target {
     }
 
     /// Appends a result of the library: elements in row-major order and native byte order, or their handles.
-    pub(crate) fn write(&mut self, moved: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, result: &[u8]) -> Result<(), Failure> {
         let size = self.element.size();
         match self.element.has_handles() {
-            true => files::resolve_handles(moved, size, |elements| self.write_elements(elements)),
-            false => self.write_elements(moved),
+            true => files::resolve_handles(result, size, |elements| self.write_elements(elements)),
+            false => self.write_elements(result),
         }
     }
 
@@ -155,7 +156,7 @@ impl Target {
         }
     }
 
-    /// Completes the file or, if there is none, returns the values.
+    /// Completes the file or, if the result has no file, returns the values.
     pub(crate) fn finish(self) -> Result<Option<ShownArray>, Failure> {
         files::forget_elements();
         match self.place {

@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The stages of a run, in order. If a run works piece by piece, a stage's time is the time that the host spends on it,
-/// while the device may work on another piece. On the CPU, nothing is uploaded or read back, and a memory-mapped file
-/// is read during the work.
+/// The stages of a run, in order. If a run works piece by piece, a stage's time is the time that the host spends on it;
+/// meanwhile the device can work on another piece. On the CPU, nothing is uploaded or read back, and a memory-mapped
+/// file is read during `Dispatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -52,7 +52,7 @@ impl Times {
         outcome
     }
 
-    /// Adds a time that was measured elsewhere.
+    /// Adds a measured time to a stage.
     pub(crate) fn add(&mut self, stage: Stage, time: impl Into<Duration>) {
         self.0[stage as usize] += time.into();
     }

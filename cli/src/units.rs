@@ -29,8 +29,8 @@ pub(crate) fn format_seconds(seconds: f64) -> String {
 /// Adds a space before the units of times in a text of the library, which writes them as in `18.8µs`.
 pub(crate) fn space_units(text: &str) -> String {
     let space_word = |word: &str| {
-        let begin = word.find(|c: char| !c.is_ascii_digit() && c != '.');
-        let (number, rest) = word.split_at(begin.unwrap_or(word.len()));
+        let number_len = word.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (number, rest) = word.split_at(number_len.unwrap_or(word.len()));
         let unit = rest.trim_end_matches([',', '.', ':', ')']);
         match !number.is_empty() && ["ns", "µs", "ms", "s"].contains(&unit) {
             true => format!("{number} {rest}"),

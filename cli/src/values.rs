@@ -28,51 +28,51 @@ pub(crate) struct ShownArray {
     element: Element,
     shape: Vec<usize>,
     /// The indices of the elements that are shown, in order. `None` if all are shown.
-    wanted: Option<Vec<usize>>,
+    wanted_indices: Option<Vec<usize>>,
     /// The shown elements that have arrived.
     bytes: Vec<u8>,
-    /// The number of bytes that have arrived, shown or not.
-    passed: usize,
+    /// The number of bytes that have arrived, shown or not. Not counted if all elements are shown.
+    bytes_arrived: usize,
 }
 
 impl ShownArray {
-    /// Shows all elements of a small array, or if `all` is set. Otherwise shows the first and last along each
-    /// dimension.
+    /// Prepares to show all elements if the array is small or `all` is set. Otherwise only the first and last elements
+    /// along each dimension are shown.
     pub(crate) fn new(element: Element, shape: &[usize], all: bool) -> Self {
-        let summarised = !all && shape.iter().product::<usize>() > MAX_SHOWN;
+        let is_summarised = !all && shape.iter().product::<usize>() > MAX_SHOWN;
         Self {
             element,
             shape: shape.to_vec(),
-            wanted: summarised.then(|| shown_indices(shape)),
+            wanted_indices: is_summarised.then(|| shown_indices(shape)),
             bytes: Vec::new(),
-            passed: 0,
+            bytes_arrived: 0,
         }
     }
 
-    /// Takes the next bytes of the array, which can end within an element.
+    /// Takes the next bytes of the array, which can end within an element. Fails if memory is short.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.bytes.try_reserve(bytes.len()).map_err(|_| {
             Failure::usage(
                 "the values take more than the memory that is free; write them to a file by -o",
             )
         })?;
-        let Some(wanted) = &self.wanted else {
+        let Some(wanted_indices) = &self.wanted_indices else {
             self.bytes.extend_from_slice(bytes);
             return Ok(());
         };
         let size = self.element.size();
-        let end = self.passed + bytes.len();
-        // Finds the first byte to show that has not arrived yet.
-        while let Some(&element) = wanted.get(self.bytes.len() / size) {
+        let end = self.bytes_arrived + bytes.len();
+        // Each iteration takes the missing bytes of the next element to show.
+        while let Some(&element) = wanted_indices.get(self.bytes.len() / size) {
             let from = element * size + self.bytes.len() % size;
             let to = (element + 1) * size;
             if from >= end {
                 break;
             }
-            let passed_range = from - self.passed..to.min(end) - self.passed;
-            self.bytes.extend_from_slice(&bytes[passed_range]);
+            let arrived_range = from - self.bytes_arrived..to.min(end) - self.bytes_arrived;
+            self.bytes.extend_from_slice(&bytes[arrived_range]);
         }
-        self.passed = end;
+        self.bytes_arrived = end;
         Ok(())
     }
 
@@ -88,14 +88,14 @@ impl ShownArray {
         let mut words = elements.format_words().into_iter();
         arrange_words(
             &self.shape,
-            self.wanted.is_some(),
+            self.wanted_indices.is_some(),
             &mut words,
             " ",
             LINE_WIDTH,
         )
     }
 
-    /// Returns the values as nested lists, if all are shown. Numbers that JSON lacks become strings.
+    /// Returns the values as nested lists. All elements must be shown. NaN and infinities become strings.
     pub(crate) fn json(&self) -> Value {
         let mut values = Elements::new(self.element, &self.bytes).json().into_iter();
         nested_json(&self.shape, &mut values)
@@ -112,14 +112,14 @@ fn shown_ranges(len: usize) -> [Range<usize>; 2] {
 
 /// Returns the indices of the elements of a large array that are shown.
 fn shown_indices(shape: &[usize]) -> Vec<usize> {
-    shape.iter().fold(vec![0], |before, &len| {
-        let behind = |&first: &usize| {
+    shape.iter().fold(vec![0], |outer_indices, &len| {
+        let inner_indices = |&outer: &usize| {
             shown_ranges(len)
                 .into_iter()
                 .flatten()
-                .map(move |at| first * len + at)
+                .map(move |at| outer * len + at)
         };
-        before.iter().flat_map(behind).collect()
+        outer_indices.iter().flat_map(inner_indices).collect()
     })
 }
 
@@ -133,7 +133,7 @@ fn nested_json(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Val
 /// Arranges words in brackets and lines, like NumPy. Lines begin with `indent` and have at most `width` characters.
 fn arrange_words(
     shape: &[usize],
-    summarised: bool,
+    is_summarised: bool,
     words: &mut impl Iterator<Item = String>,
     indent: &str,
     width: usize,
@@ -142,7 +142,7 @@ fn arrange_words(
         return words.next().unwrap_or_default();
     };
     let deeper_indent = format!("{indent} ");
-    let [first, last] = match summarised {
+    let [first, last] = match is_summarised {
         true => shown_ranges(*len),
         false => [0..*len, 0..0],
     };
@@ -150,7 +150,7 @@ fn arrange_words(
     let count = first.len() + last.len() + usize::from(is_shortened);
     let mut items = (0..count).map(|at| match is_shortened && at == EDGE_ELEMENTS {
         true => "...".to_owned(),
-        false => arrange_words(rest, summarised, words, &deeper_indent, width - 1),
+        false => arrange_words(rest, is_summarised, words, &deeper_indent, width - 1),
     });
     let text = if rest.is_empty() {
         let (mut lines, mut line) = (String::new(), indent.to_owned());
@@ -183,11 +183,15 @@ fn arrange_words(
 fn decode_f8(byte: u8, digits: u8, bias: i32) -> f64 {
     let exponent = i32::from((byte & 0x7f) >> digits);
     let mantissa = f64::from(byte & ((1 << digits) - 1)) / f64::from(1 << digits);
-    let size = match exponent {
+    let magnitude = match exponent {
         0 => mantissa * 2f64.powi(1 - bias),
         _ => (1.0 + mantissa) * 2f64.powi(exponent - bias),
     };
-    if byte >> 7 == 1 { -size } else { size }
+    if byte >> 7 == 1 {
+        -magnitude
+    } else {
+        magnitude
+    }
 }
 
 /// Returns the function that decodes an 8-bit type, given the type's name. The formats come from the OCP's
@@ -225,7 +229,7 @@ pub(crate) fn eight_bits(name: &str, byte: u8) -> f64 {
     decoder(name)(byte)
 }
 
-/// The elements of an array, grouped by how they are printed.
+/// The elements of an array, decoded for printing.
 enum Elements {
     Bool(Vec<bool>),
     Int(Vec<i128>),
@@ -258,13 +262,13 @@ impl ShortFloat {
         Self::short(exact, |x| f64::from(x as f32))
     }
 
-    /// Makes a number of a short type from its exact value. `rounded` rounds to that type.
-    fn short(exact: f64, rounded: impl Fn(f64) -> f64) -> Self {
+    /// Makes a number of a short type from its exact value. `round` rounds to that type.
+    fn short(exact: f64, round: impl Fn(f64) -> f64) -> Self {
         const MAX_DIGITS: usize = 9;
         let with_digits = |digits| format!("{exact:.digits$e}").parse().unwrap_or(exact);
         let short = (0..MAX_DIGITS)
             .map(with_digits)
-            .find(|&short| rounded(short) == exact);
+            .find(|&short| round(short) == exact);
         let short = short.unwrap_or(exact);
         Self { exact, short }
     }
@@ -298,7 +302,7 @@ impl ShortFloat {
         if text.contains('.') && digits > PRECISION {
             text = format!("{:.PRECISION$e}", self.exact);
         }
-        let (mantissa, exponent) = exponent_of(&text);
+        let (mantissa, exponent) = split_exponent(&text);
         let (int, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let fraction = fraction.trim_end_matches('0').to_owned();
         (int.to_owned(), fraction, exponent)
@@ -306,18 +310,18 @@ impl ShortFloat {
 
     /// Returns the text of a single number.
     fn format_alone(self, dtype: DType) -> String {
-        let usual = match dtype {
+        let positional_range = match dtype {
             DType::F16 => 1.001e-4..1e3,
             DType::F32 | DType::Complex64 => 1e-4..1e6,
             _ => 1e-4..1e16,
         };
-        let size = self.short.abs();
-        match size {
+        let magnitude = self.short.abs();
+        match magnitude {
             _ if self.exact.is_nan() => "nan".into(),
-            _ if size.is_infinite() => format!("{}", self.exact),
-            _ if size != 0.0 && !usual.contains(&size) => {
+            _ if magnitude.is_infinite() => format!("{}", self.exact),
+            _ if magnitude != 0.0 && !positional_range.contains(&magnitude) => {
                 let text = format!("{:e}", self.short);
-                let (mantissa, exponent) = exponent_of(&text);
+                let (mantissa, exponent) = split_exponent(&text);
                 format!("{mantissa}e{}", format_exponent(exponent, 2))
             }
             _ => format!("{:?}", self.short),
@@ -326,7 +330,7 @@ impl ShortFloat {
 }
 
 /// Splits the text of a number into its mantissa and its exponent.
-fn exponent_of(text: &str) -> (&str, i32) {
+fn split_exponent(text: &str) -> (&str, i32) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     (mantissa, exponent.parse().unwrap_or(0))
 }
@@ -345,13 +349,13 @@ fn pad_left(texts: Vec<String>) -> Vec<String> {
 /// Formats all numbers in the same way and pads them to one length. With `plus`, positive numbers get a sign.
 fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String> {
     let finite = || numbers.iter().filter(|number| number.exact.is_finite());
-    let sizes = || {
+    let magnitudes = || {
         finite()
             .map(|number| number.exact.abs())
-            .filter(|&size| size != 0.0)
+            .filter(|&magnitude| magnitude != 0.0)
     };
-    let max = sizes().fold(f64::NAN, f64::max);
-    let min = sizes().fold(f64::NAN, f64::min);
+    let max = magnitudes().fold(f64::NAN, f64::max);
+    let min = magnitudes().fold(f64::NAN, f64::min);
     // NumPy divides and compares in the numbers' own type.
     let (ratio, small, large) = match dtype {
         DType::F16 => {
@@ -367,25 +371,26 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         }
         _ => (max / min, 1e-4, 1e8),
     };
-    let scientific = max >= large || min < small || ratio > 1000.0;
-    let sign = |int: &str| match plus && !int.starts_with('-') {
+    let is_scientific = max >= large || min < small || ratio > 1000.0;
+    let with_sign = |int: &str| match plus && !int.starts_with('-') {
         true => format!("+{int}"),
         false => int.to_owned(),
     };
     // The parts of a number: before the decimal point, after it, and the exponent.
-    let digit_parts = |number: &ShortFloat| match scientific {
+    let digit_parts = |number: &ShortFloat| match is_scientific {
         true => number.scientific_digits(),
         false => {
             let (int, fraction) = number.positional_digits();
             (int, fraction, 0)
         }
     };
-    let fractions = finite()
+    let fraction_len = finite()
         .map(|number| digit_parts(number).1.len())
         .max()
         .unwrap_or(0);
-    let exponents = finite().map(|number| digit_parts(number).2.unsigned_abs().to_string().len());
-    let exponents = exponents.max().unwrap_or(0).max(2);
+    let exponent_len =
+        finite().map(|number| digit_parts(number).2.unsigned_abs().to_string().len());
+    let exponent_len = exponent_len.max().unwrap_or(0).max(2);
     let words = numbers.iter().map(|number| {
         if !number.exact.is_finite() {
             let text = match number.exact {
@@ -393,23 +398,23 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
                 x if x < 0.0 => "-inf",
                 _ => "inf",
             };
-            return sign(text);
+            return with_sign(text);
         }
         let (int, fraction, exponent) = digit_parts(number);
-        if !scientific {
-            return format!("{}.{fraction:<fractions$}", sign(&int));
+        if !is_scientific {
+            return format!("{}.{fraction:<fraction_len$}", with_sign(&int));
         }
         // A number with fewer digits than the longest number gets more exact digits, although fewer would identify it.
-        let exact = match fraction.len() < fractions {
-            true => format!("{:.fractions$e}", number.exact),
+        let text = match fraction.len() < fraction_len {
+            true => format!("{:.fraction_len$e}", number.exact),
             false => format!("{int}.{fraction}e{exponent}"),
         };
-        let (mantissa, exponent) = exponent_of(&exact);
+        let (mantissa, exponent) = split_exponent(&text);
         let point = if mantissa.contains('.') { "" } else { "." };
         format!(
             "{}{point}e{}",
-            sign(mantissa),
-            format_exponent(exponent, exponents)
+            with_sign(mantissa),
+            format_exponent(exponent, exponent_len)
         )
     });
     pad_left(words.collect())
@@ -453,7 +458,7 @@ impl Elements {
                 let numbers = map_elements(bytes, ShortFloat::f64);
                 Self::Complex(numbers.as_chunks().0.to_vec(), dtype)
             }
-            // `DType` can get more types. Until they are added here, they are shown as f64.
+            // `DType` can get more types. Types without an arm are shown as f64.
             _ => Self::ShortFloat(map_elements(bytes, ShortFloat::f64), dtype),
         }
     }
@@ -473,9 +478,9 @@ impl Elements {
                     |at: usize| values.iter().map(|value| value[at]).collect::<Vec<_>>();
                 let real_parts = format_floats(&component_values(0), *dtype, false);
                 let imaginary_parts = format_floats(&component_values(1), *dtype, true);
-                let word = |(real_parts, imaginary_parts): (String, String)| {
-                    let digits = imaginary_parts.trim_end();
-                    format!("{real_parts}{digits}j{}", &imaginary_parts[digits.len()..])
+                let word = |(real_part, imaginary_part): (String, String)| {
+                    let digits = imaginary_part.trim_end();
+                    format!("{real_part}{digits}j{}", &imaginary_part[digits.len()..])
                 };
                 iter::zip(real_parts, imaginary_parts).map(word).collect()
             }

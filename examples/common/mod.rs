@@ -120,8 +120,8 @@ pub(crate) fn read_texture(
     queue: &wgpu::Queue,
     texture: &wgpu::Texture,
 ) -> Result<Vec<u8>, Box<dyn Error>> {
-    let texel = texture.format().block_copy_size(None);
-    let row = texture.width() * texel.ok_or("the format has several planes")?;
+    let texel_bytes = texture.format().block_copy_size(None);
+    let row = texture.width() * texel_bytes.ok_or("the format has several planes")?;
     let pitch = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
     let staging = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("staging"),

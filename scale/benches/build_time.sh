@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the command from nothing, and prints how long that takes:
+# Builds the command from scratch, and prints how long that takes:
 #
 #     bash scale/benches/build_time.sh [--features LIST]
 #

@@ -24,7 +24,7 @@ impl Log for Stderr {
             return;
         }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now = now.map_or(0, |since| since.as_millis());
+        let now = now.map_or(0, |elapsed| elapsed.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
         // If standard error cannot be written to, this cannot be reported anywhere.
         let _ = writeln!(stderr(), "{now} {level} {module}: {message}");

@@ -14,14 +14,14 @@ use std::{
 /// different containers often have the same ID, and one of them may have left its file or may be writing to the same
 /// folder.
 pub fn beside(path: &Path) -> PathBuf {
-    static PROCESS_ID: LazyLock<String> = LazyLock::new(|| {
+    static UNIQUE_ID: LazyLock<String> = LazyLock::new(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default().as_nanos();
         format!("{:x}-{now:x}", process::id())
     });
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.partial", *PROCESS_ID));
+    name.push(format!(".{}.partial", *UNIQUE_ID));
     path.with_file_name(name)
 }
 
@@ -32,14 +32,14 @@ mod tests {
     #[test]
     fn a_partial_file_is_hidden_and_in_the_same_folder() {
         let path = Path::new("folder/a.npy");
-        let beside = beside(path);
-        assert_eq!(beside.parent(), path.parent());
-        let name = beside.file_name().unwrap().to_str().unwrap();
+        let partial_path = beside(path);
+        assert_eq!(partial_path.parent(), path.parent());
+        let name = partial_path.file_name().unwrap().to_str().unwrap();
         assert!(
             name.starts_with(".a.npy.") && name.ends_with(".partial"),
             "{name}"
         );
-        assert_eq!(beside, super::beside(path));
-        assert_ne!(beside, super::beside(Path::new("folder/b.npy")));
+        assert_eq!(partial_path, super::beside(path));
+        assert_ne!(partial_path, super::beside(Path::new("folder/b.npy")));
     }
 }

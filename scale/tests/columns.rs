@@ -1,5 +1,5 @@
-//! Columns in the forms that other engines produce: parts of longer columns, with nulls before the values, and with
-//! permuted dimensions. Every function must read them like a column that was written for the test.
+//! Columns in the forms that other engines produce: parts of longer columns with nulls before the part, and columns
+//! with permuted dimensions. Every function must read these columns like a column that was written for the test.
 
 use crate::{
     random::Random,
@@ -54,7 +54,7 @@ impl Numbers {
         }
     }
 
-    /// Makes a column of some of the rows, in buffers that hold only these.
+    /// Makes a column of some of the rows, in buffers that hold only these rows.
     fn column(&self, begin: usize, rows: usize) -> ArrayRef {
         let elements_per_row: usize = self.shape.iter().product();
         let nulls = self.nulls.iter().filter_map(|row| row.checked_sub(begin));
@@ -178,8 +178,8 @@ fn plain(name: &str, column: ArrayRef) -> (Field, ArrayRef) {
     (Field::new(name, column.data_type().clone(), true), column)
 }
 
-/// Returns the rows of a column from `begin` on as an array whose data has an offset, as arrays from other languages
-/// do.
+/// Returns `rows` rows of a column, from row `begin` on, as an array with an offset in its data. Other languages
+/// produce such arrays.
 fn with_offset(column: &ArrayRef, begin: usize, rows: usize) -> ArrayRef {
     let data = column.to_data();
     let nulls = data.nulls().map(|nulls| nulls.buffer().clone());
@@ -234,17 +234,17 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
     // These parts begin after nulls, at a null, and within a byte of a bitmap.
     for (begin, rows) in [(3, 20), (9, 31), (13, 6)] {
         for call in CALLS {
-            let made = |begin: usize| {
+            let table_from = |begin: usize| {
                 let columns = numbers.iter();
                 columns
-                    .map(|of| plain(of.name, of.column(begin, rows)))
+                    .map(|it| plain(it.name, it.column(begin, rows)))
                     .collect()
             };
-            let expected = call_on_table(made(begin), call).await.unwrap();
-            let all = numbers.iter().map(|of| plain(of.name, of.column(0, ROWS)));
+            let expected = call_on_table(table_from(begin), call).await.unwrap();
+            let all = numbers.iter().map(|it| plain(it.name, it.column(0, ROWS)));
             let all = call_on_table(all.collect(), call).await.unwrap();
             assert_eq!(&expected, &all.slice(begin, rows), "{call}");
-            let shifted = call_on_table(made(begin - 1), call).await.unwrap();
+            let shifted = call_on_table(table_from(begin - 1), call).await.unwrap();
             assert!(
                 *expected != *shifted || call.starts_with("tensor_shape"),
                 "{call} says nothing"
@@ -252,7 +252,7 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
             for (how, part) in parts {
                 let columns = numbers.iter();
                 let columns = columns
-                    .map(|of| plain(of.name, part(&of.column(0, ROWS), begin, rows)))
+                    .map(|it| plain(it.name, part(&it.column(0, ROWS), begin, rows)))
                     .collect();
                 let found = call_on_table(columns, call).await.unwrap();
                 assert_eq!(
@@ -318,10 +318,10 @@ async fn columns_with_permuted_dimensions_are_read_in_their_order() {
     let numbers = columns();
     let orders: [&[usize]; 5] = [&[1, 2, 0], &[2, 0, 1], &[1, 0], &[1, 0], &[1, 0]];
     for call in CALLS {
-        let columns = numbers.iter().map(|of| plain(of.name, of.column(0, ROWS)));
+        let columns = numbers.iter().map(|it| plain(it.name, it.column(0, ROWS)));
         let expected = call_on_table(columns.collect(), call).await.unwrap();
         let permuted = numbers.iter().zip(orders);
-        let permuted: Vec<_> = permuted.map(|(of, order)| of.permuted(order)).collect();
+        let permuted: Vec<_> = permuted.map(|(it, order)| it.permuted(order)).collect();
         let found = call_on_table(permuted.clone(), call).await.unwrap();
         assert_eq!(&found, &expected, "{call}");
         // Selects a part of such a column.
@@ -340,8 +340,8 @@ async fn permutations_are_part_of_a_query() {
     let (field, stored) = x.permuted(&[1, 2, 0]);
     let expected = x.column(0, ROWS);
     let call = r#"tensor_from_arrow(x, '{"shape": [2, 4, 3], "permutation": [1, 2, 0]}')"#;
-    let without = plain("x", Arc::clone(&stored));
-    for column in [(field.clone(), Arc::clone(&stored)), without] {
+    let without_metadata = plain("x", Arc::clone(&stored));
+    for column in [(field.clone(), Arc::clone(&stored)), without_metadata] {
         let found = call_on_table(vec![column], call).await.unwrap();
         assert_eq!(&found, &expected);
     }

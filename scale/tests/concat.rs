@@ -28,7 +28,8 @@ fn concat(others: &[PathBuf], axis: isize, is_new: bool) -> Operation {
     }
 }
 
-/// Splits arrays into pieces with any chunks and compression, and concatenates these any number of times in any order.
+/// Slices arrays into random pieces, which can overlap, with random chunks and compression, and concatenates these
+/// pieces.
 #[test]
 fn random_pieces_are_put_where_they_belong() {
     let mut random = Random::new(31);
@@ -202,7 +203,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
     numbers(&a, "uint32", &[2, 4], 0);
     numbers(&wide, "uint32", &[2, 6], 0);
     numbers(&ints, "int32", &[2, 4], 0);
-    let new = |other: &PathBuf, axis, is_new| {
+    let concat_job = |other: &PathBuf, axis, is_new| {
         Job::new(
             concat(std::slice::from_ref(other), axis, is_new),
             &a,
@@ -216,7 +217,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
         (&a, -3, true),
         (&a, -1, false),
     ] {
-        new(other, axis, is_new).unwrap();
+        concat_job(other, axis, is_new).unwrap();
     }
     for (other, axis, is_new, part) in [
         (&wide, 0, false, "wide.zarr has shape [2, 6]"),
@@ -227,7 +228,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
         (&a, 3, true, "--axis is 3"),
         (&a, isize::MIN, true, "from -3 on"),
     ] {
-        match new(other, axis, is_new) {
+        match concat_job(other, axis, is_new) {
             Err(Error::Usage(problem)) => assert!(problem.contains(part), "{problem}"),
             other => panic!("{part}: {other:?}"),
         }
@@ -246,7 +247,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
     );
 
     // A task rejects an array that has changed since the job was made.
-    let job = new(&wide, 1, false).unwrap();
+    let job = concat_job(&wide, 1, false).unwrap();
     let (record, _) = open(&job, HOW);
     fs::remove_dir_all(&wide).unwrap();
     numbers(&wide, "uint32", &[2, 8], 0);
@@ -263,7 +264,7 @@ fn the_result_keeps_the_names_of_dimensions() {
     let [v3, v2] = sources(folder.path());
     let result = folder.path().join("b.zarr");
     for (axis, is_new, names) in [
-        // If the first array has no name, the next array's name is used.
+        // If the first array has no name for a dimension, the next array's name is used.
         (0, false, json!(["time", "y", "x"])),
         (1, true, json!(["time", null, "y", "x"])),
     ] {

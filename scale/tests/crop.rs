@@ -122,7 +122,7 @@ fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
         &[0, 0, 16, 0, 17, 1, 18, 0],
         true,
     );
-    let new = |sizes: &[usize], policy| {
+    let crop_job = |sizes: &[usize], policy| {
         Job::new(
             crop(&begins, sizes, policy),
             &path,
@@ -141,12 +141,12 @@ fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
         (&[1 << 62, 4], OutOfRange::Zero, "larger than a machine"),
         (&[usize::MAX, 0], OutOfRange::Zero, "larger than a machine"),
     ] {
-        match new(sizes, policy) {
+        match crop_job(sizes, policy) {
             Err(Error::Usage(problem)) => assert!(problem.contains(part), "{problem}"),
             other => panic!("{sizes:?}: {other:?}"),
         }
     }
-    let Error::Data(error) = run(&new(&[3, 3], OutOfRange::Error).unwrap(), HOW).unwrap_err()
+    let Error::Data(error) = run(&crop_job(&[3, 3], OutOfRange::Error).unwrap(), HOW).unwrap_err()
     else {
         panic!("another kind of error");
     };

@@ -45,12 +45,12 @@ pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -
 /// elements.
 type NaiveResult<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
 
-/// Makes a random operation on params of this shape, and calls `with` with the reference for it.
+/// Makes a random operation on params of this shape, and passes the reference for it to `use_reference`.
 fn operation(
     random: &mut Random,
     folder: &Path,
     params: &[usize],
-    with: &mut dyn FnMut(&NaiveResult<'_>),
+    use_reference: &mut dyn FnMut(&NaiveResult<'_>),
 ) -> Operation {
     let batch = random.within(0, params.len() as i64 - 1) as usize;
     let batch = batch.min(random.within(0, 2) as usize);
@@ -78,7 +78,7 @@ fn operation(
         let indices: Vec<i64> = (0..tuples * depth)
             .map(|number| within(random, params[batch + number % depth]))
             .collect();
-        with(&|elements| {
+        use_reference(&|elements| {
             let gathered =
                 reference::gather_nd(elements, params, &indices, &shape, batch, indexing).unwrap();
             (gathered.shape, gathered.values)
@@ -105,7 +105,7 @@ fn operation(
         } else {
             batch as i64
         };
-        with(&|elements| {
+        use_reference(&|elements| {
             let gathered = reference::gather(
                 elements, params, &indices, &shape, axis, batch_dims, indexing,
             )
@@ -143,8 +143,8 @@ fn random_gathers_are_the_references() {
         });
         // For tuples out of range, the reference gives empty elements, and a job gives zeros.
         let unit = params.elements[0].len();
-        let nowhere = sources.iter().filter(|number| number.is_empty()).count();
-        zeros += nowhere;
+        let zero_count = sources.iter().filter(|number| number.is_empty()).count();
+        zeros += zero_count;
         let bytes = expected
             .1
             .iter()
@@ -170,7 +170,7 @@ fn random_gathers_are_the_references() {
             run(&job, How { device, ..HOW }).expect(&what);
             assert!(files(&other) == files(&result), "{device:?}: {what}");
         }
-        assert_eq!(summary.out_of_range > 0, nowhere > 0, "{what}");
+        assert_eq!(summary.out_of_range > 0, zero_count > 0, "{what}");
 
         let target = Target::new(&result, &job.metadata).unwrap();
         let needed = shards(&shape, target.shard()).into_values().map(|shard| {

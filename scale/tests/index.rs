@@ -46,7 +46,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
             let positions: Vec<_> = (0..count)
                 .map(|_| random.within(0, most) as usize)
                 .collect();
-            let counted = positions.iter().map(|&at| {
+            let indices = positions.iter().map(|&at| {
                 let at = at as i64;
                 // Half of the positions are counted from the end.
                 if random.within(0, 1) == 0 {
@@ -55,7 +55,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
                     at - size as i64
                 }
             });
-            let text: Vec<_> = counted.map(|at| at.to_string()).collect();
+            let text: Vec<_> = indices.map(|at| at.to_string()).collect();
             (format!("[{}]", text.join(", ")), positions)
         }
     };

@@ -33,7 +33,7 @@ impl Raw {
         let length = CHUNK_SHAPE[0] * CHUNK_SHAPE[1] * 4;
         let row = CHUNK_SHAPE[1] * 4;
         if self.is_sharded {
-            // In its shard, the chunk is followed by the other one, so no length exceeds the shard's end.
+            // In its shard, the chunk is followed by the other chunk, so no length exceeds the shard's end.
             let lengths = [
                 ("one byte too long", length + 1),
                 ("twice as long", 2 * length),
@@ -67,7 +67,7 @@ impl Raw {
         ]
     }
 
-    /// Returns whether a part of its chunks can be read without the rest.
+    /// Returns whether a part of a chunk can be read without the rest.
     pub(crate) fn is_read_in_parts(&self) -> bool {
         ["v2", "v3", "shards"].contains(&self.name)
     }
@@ -232,8 +232,8 @@ fn a_chunk_of_another_length_is_refused_by_every_command() {
             }
         }
         // A chunk in another form is always read as a whole.
-        let each = if raw.is_read_in_parts() { 1 } else { 3 };
-        for (damage, value) in raw.damages().into_iter().step_by(each) {
+        let step = if raw.is_read_in_parts() { 1 } else { 3 };
+        for (damage, value) in raw.damages().into_iter().step_by(step) {
             raw.store(&value);
             let what = format!("{}, {damage}", raw.name);
             refused(command, &uses, folder.path(), &raw.key, &what);

@@ -98,7 +98,7 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
         (&[2, 2], Some(1), json!(["time", null, null, "x"])),
         (&[], Some(0), json!(["y", "x"])),
         (&[2, 1], None, json!(["time", "y", "x"])),
-        // The tuples have two indices, and no dimension of the source counts the tuples.
+        // The tuples have two indices each, so the dimension along which the tuples differ has no name.
         (&[3, 2], None, json!([null, "x"])),
         (&[1, 2, 2], None, json!([null, null, "x"])),
     ] {

@@ -51,15 +51,15 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
     });
     let rules: Vec<Rule> = rules.collect();
     // The remaining dimensions of the box get new numbers.
-    let mut left: Vec<usize> = spare.clone();
-    left.extend(rules.iter().filter_map(|rule| match rule {
+    let mut remaining: Vec<usize> = spare.clone();
+    remaining.extend(rules.iter().filter_map(|rule| match rule {
         Rule::At(_) => None,
         Rule::Along(dim, _) => Some(*dim),
     }));
-    left.sort_unstable();
-    let renumber = |dim: usize| left.iter().position(|&of| of == dim).unwrap();
-    let begins: Vec<i64> = left.iter().map(|_| random.within(-5, 5)).collect();
-    let mut counts = vec![1; left.len()];
+    remaining.sort_unstable();
+    let renumber = |dim: usize| remaining.iter().position(|&other| other == dim).unwrap();
+    let begins: Vec<i64> = remaining.iter().map(|_| random.within(-5, 5)).collect();
+    let mut counts = vec![1; remaining.len()];
     let mut output = Vec::new();
     for rule in rules {
         output.push(match rule {
@@ -78,13 +78,13 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
                     }
                     _ => {
                         // Positions are 7 - 2 · number, or the numbers themselves.
-                        let even = positions.iter().all(|at| at % 2 != 0);
-                        let (offset, stride) = if even { (7, -2) } else { (0, 1) };
+                        let are_odd = positions.iter().all(|at| at % 2 != 0);
+                        let (offset, stride) = if are_odd { (7, -2) } else { (0, 1) };
                         let mut list: Value = positions
                             .iter()
                             .map(|at| json!((at - offset) / stride))
                             .collect();
-                        for _ in dim + 1..left.len() {
+                        for _ in dim + 1..remaining.len() {
                             let each = list.as_array().unwrap().iter();
                             list = each.map(|item| json!([item])).collect();
                         }

@@ -94,7 +94,7 @@ impl Slice {
             random.within(-size - 2, size + 2),
             random.within(-size - 2, size + 2),
         );
-        let (from, to) = (random.within(0, 1) == 0, random.within(0, 1) == 0);
+        let (has_begin, has_end) = (random.within(0, 1) == 0, random.within(0, 1) == 0);
         let text = |set: bool, bound: i64| {
             if set {
                 bound.to_string()
@@ -102,10 +102,10 @@ impl Slice {
                 String::new()
             }
         };
-        let text = format!("{}:{}:{stride}", text(from, begin), text(to, end));
+        let text = format!("{}:{}:{stride}", text(has_begin, begin), text(has_end, end));
         self.add(&text, (begin, end, stride), |slice, bit| {
-            slice.begin_mask |= if from { 0 } else { bit };
-            slice.end_mask |= if to { 0 } else { bit };
+            slice.begin_mask |= if has_begin { 0 } else { bit };
+            slice.end_mask |= if has_end { 0 } else { bit };
         });
     }
 

@@ -21,8 +21,8 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference;
 
-/// Compares 100 slices of stores of all kinds, with random forms of results, on all devices, with the reference. A
-/// fifth of the slices begin where chunks begin, and a third permute the dimensions.
+/// Compares 100 slices with the reference: slices of stores of all kinds, with random forms of results, on all devices.
+/// A fifth of the slices begin where chunks begin, and a third permute the dimensions.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);

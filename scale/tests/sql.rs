@@ -217,7 +217,7 @@ fn partitions_are_written_in_parallel() {
         &["--partitions", "4"][..],
         &["--partitions", "4", "--memory", "100M"],
     ] {
-        // An early partition can take the files of a late one, which then has no row group.
+        // A partition that starts early can take the files of another partition, which then has no row group.
         let mut results = (0..20).map(|_| written(query, more));
         let (groups, four) = results
             .find(|(groups, _)| *groups > 1)
@@ -256,7 +256,7 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
         command.args(["-o", "out.parquet", "--memory", "16M", "--threads", "2"]);
         command.stderr(Stdio::null()).spawn().unwrap()
     };
-    // Returns the file that a process is writing to the folder, once it has bytes.
+    // Returns the path of the file that a process is writing to the folder, if the file has more than 1 MiB.
     let output = |id: u32| {
         let open = fs::read_dir(format!("/proc/{id}/fd")).ok()?;
         open.flatten().find_map(|open| {
@@ -270,8 +270,8 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
     // The process is killed in the middle of a result of 650 MB.
     let query = "SELECT a.id, strided_slice(b.x, '::-1') AS y FROM 't.parquet' AS a CROSS JOIN 't.parquet' AS b";
     let out = folder.path().join("out.parquet");
-    for before in [None, Some("before")] {
-        if let Some(text) = before {
+    for old_text in [None, Some("before")] {
+        if let Some(text) = old_text {
             fs::write(&out, text).unwrap();
         }
         let mut running = start(query);
@@ -283,11 +283,11 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
         assert!(running.try_wait().unwrap().is_none());
         running.kill().unwrap();
         running.wait().unwrap();
-        assert_eq!(fs::read_to_string(&out).ok().as_deref(), before);
+        assert_eq!(fs::read_to_string(&out).ok().as_deref(), old_text);
         let mut expected = vec!["t.parquet"];
-        expected.extend(before.map(|_| "out.parquet"));
+        expected.extend(old_text.map(|_| "out.parquet"));
         expected.sort_unstable();
-        let left = left_over(folder.path());
+        let left_files = left_over(folder.path());
         // The file has no name yet. This needs a file system with unnamed files, such as ext4, XFS, Btrfs and tmpfs.
         let name = name.unwrap();
         assert!(
@@ -295,31 +295,31 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
             "{}",
             name.display()
         );
-        assert_eq!(left, expected);
+        assert_eq!(left_files, expected);
     }
     // The process is killed at any time, including the end of the query.
     let query = "SELECT id, strided_slice(x, '::-1') AS y FROM 't.parquet'";
     fs::remove_file(&out).unwrap();
-    let began = Instant::now();
+    let start_time = Instant::now();
     assert!(start(query).wait().unwrap().success());
-    let whole = began.elapsed();
+    let query_time = start_time.elapsed();
     assert_eq!(left_over(folder.path()), ["out.parquet", "t.parquet"]);
-    let mut complete = 0;
+    let mut complete_count = 0;
     for part in 0..16 {
         fs::remove_file(&out).ok();
         let mut running = start(query);
-        thread::sleep(whole * part / 8);
+        thread::sleep(query_time * part / 8);
         running.kill().unwrap();
         running.wait().unwrap();
         if out.exists() {
             assert_eq!(read(&out).num_rows(), rows);
-            complete += 1;
+            complete_count += 1;
         }
-        let left = left_over(folder.path());
-        let left = left.iter().filter(|name| **name != "out.parquet");
-        assert_eq!(left.collect::<Vec<_>>(), ["t.parquet"]);
+        let left_files = left_over(folder.path());
+        let left_files = left_files.iter().filter(|name| **name != "out.parquet");
+        assert_eq!(left_files.collect::<Vec<_>>(), ["t.parquet"]);
     }
-    println!("{complete} of 16 queries were complete before they were killed");
+    println!("{complete_count} of 16 queries were complete before they were killed");
 }
 
 fn left_over(folder: &Path) -> Vec<String> {

@@ -142,7 +142,8 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
     assert_eq!(moved.count(), 5);
 }
 
-/// The error for an unsupported codec lists the supported ones. Each of them has a store here, and is in the README.
+/// The error for an unsupported codec lists the supported codecs. Each of these has a store in the tests' data and is
+/// in the README.
 #[test]
 fn every_codec_that_is_read_has_a_store_and_is_documented() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,7 +268,7 @@ fn what_is_not_read_is_refused_with_what_is() {
         fs::write(path.join("zarr.json"), metadata.to_string()).unwrap();
         slice_error(folder.path(), &path)
     };
-    let known = |error: &str, name: &str| {
+    let assert_unsupported = |error: &str, name: &str| {
         let is_listed = ["blosc", "bz2", "gzip", "lz4", "zlib", "zstd"]
             .iter()
             .all(|it| error.contains(it));
@@ -288,14 +289,14 @@ fn what_is_not_read_is_refused_with_what_is() {
             "made.up",
         ),
     ] {
-        known(
+        assert_unsupported(
             &refuse(&|metadata| metadata["codecs"] = json!([bytes, codec])),
             name,
         );
         let sharding = json!([{"name": "sharding_indexed", "configuration": {
             "chunk_shape": [2], "codecs": [bytes, codec], "index_codecs": [bytes]
         }}]);
-        known(
+        assert_unsupported(
             &refuse(&|metadata| metadata["codecs"] = sharding.clone()),
             name,
         );

@@ -15,7 +15,7 @@ use datafusion::{
 use std::{fs::File, path::Path, sync::Arc};
 use wgslice_scale::engine::Engine;
 
-/// Makes a column of tensors of this shape from the elements of all of them. The rows in `nulls` are null.
+/// Makes a column of tensors of this shape from the elements of all tensors. The rows in `nulls` are null.
 pub(crate) fn tensors(values: ArrayRef, shape: &[usize], rows: usize, nulls: &[usize]) -> ArrayRef {
     let mut array = values;
     for (axis, &size) in shape.iter().enumerate().rev() {

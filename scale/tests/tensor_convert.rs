@@ -1,4 +1,4 @@
-//! `tensor_convert` matches the naive reference bit for bit, and rejects other calls with a reason.
+//! `tensor_convert` matches the naive reference bit for bit, and rejects wrong calls with a reason.
 
 use crate::{
     random::Random,
@@ -16,7 +16,7 @@ use wgslice_vectors::reference::{Conversion, Numbers, convert};
 
 const ROWS: usize = 120;
 const SHAPE: [usize; 3] = [2, 4, 3];
-const EACH: usize = 24;
+const ELEMENTS_PER_ROW: usize = 24;
 
 const TYPES: [(&str, DataType, Numbers, usize); 6] = [
     ("uint8", DataType::UInt8, Numbers::Unsigned(8), 1),
@@ -50,11 +50,11 @@ fn bytes(column: &ArrayRef, size: usize) -> Vec<u8> {
 /// Writes a table with a column `x` of random bits, null in row 7. Returns the bits.
 fn write_table(path: &Path, element: &DataType, size: usize) -> Vec<i64> {
     let mut random = Random::new(size as u64);
-    let data: Vec<u8> = (0..ROWS * EACH * size)
+    let data: Vec<u8> = (0..ROWS * ELEMENTS_PER_ROW * size)
         .map(|_| (random.next() >> 20) as u8)
         .collect();
     let values = ArrayData::builder(element.clone())
-        .len(ROWS * EACH)
+        .len(ROWS * ELEMENTS_PER_ROW)
         .add_buffer(Buffer::from(data.as_slice()));
     let values = make_array(values.build().unwrap());
     write(path, &batch(&[("x", tensors(values, &SHAPE, ROWS, &[7]))]));
@@ -112,10 +112,10 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                             .as_ref()
                             .map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
                     };
-                    let own = &given[row * EACH..][..EACH];
+                    let own = &given[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW];
                     let expected = convert(own, &SHAPE, conversion).unwrap();
                     assert!(
-                        row == 7 || found[row * EACH..][..EACH] == expected,
+                        row == 7 || found[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW] == expected,
                         "{name}: {call}: row {row}"
                     );
                 }
@@ -124,12 +124,14 @@ async fn elements_are_converted_as_the_reference_converts_them() {
     }
 }
 
-/// The arithmetic matches Rust's `f32`, including within other functions, on scalars and on literals of rows.
+/// The arithmetic matches Rust's `f32`: in calls within calls of other functions, on scalars, and on literals.
 #[tokio::test]
 async fn conversions_are_naive_loops_in_expressions() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("t.parquet");
-    let values: Vec<u8> = (0..ROWS * EACH).map(|i| (i * 11) as u8).collect();
+    let values: Vec<u8> = (0..ROWS * ELEMENTS_PER_ROW)
+        .map(|i| (i * 11) as u8)
+        .collect();
     let column = tensors(
         Arc::new(UInt8Array::from(values.clone())),
         &SHAPE,

@@ -101,17 +101,17 @@ impl Known {
             }
             Kind::V2 => Value::Null,
         };
-        let (dtype, metadata) = match kind {
+        let (fill_bytes, metadata) = match kind {
             Kind::V2 => {
                 let order = ["C", "F"][random.within(0, 1) as usize];
-                let (dtype, filler) =
+                let (dtype, size) =
                     [("<i4", 4), (">i2", 2), ("|u1", 1), (">f8", 8)][random.within(0, 3) as usize];
                 let metadata = json!({
                     "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype,
                     "compressor": {"id": "zstd", "level": 1}, "fill_value": 0, "order": order,
                     "filters": null
                 });
-                (vec![0; filler], metadata)
+                (vec![0; size], metadata)
             }
             _ => {
                 let outer = if kind == Kind::Chunks { &chunk } else { &grid };
@@ -126,7 +126,7 @@ impl Known {
         };
         let count: usize = shape.iter().product();
         let mut elements: Vec<Vec<u8>> = (0..count)
-            .map(|_| random.next().to_ne_bytes().repeat(2)[..dtype.len()].to_vec())
+            .map(|_| random.next().to_ne_bytes().repeat(2)[..fill_bytes.len()].to_vec())
             .collect();
         let outer = if matches!(kind, Kind::Shards | Kind::Transposed) {
             &grid
@@ -139,7 +139,7 @@ impl Known {
             let at = coordinates(number, &shape);
             let chunk = at.iter().zip(&chunk).map(|(at, chunk)| (at / chunk) as u64);
             if blank > 0 && chunk.sum::<u64>() % 4 == blank {
-                element.clone_from(&dtype);
+                element.clone_from(&fill_bytes);
             }
         }
         let array = write_as(path, metadata, &elements, random.within(0, 1) == 0);
@@ -163,7 +163,7 @@ impl Known {
                     .map(|(i, c)| i / c)
                     .eq(at.iter().copied())
                 {
-                    element.clone_from(&dtype);
+                    element.clone_from(&fill_bytes);
                 }
             }
         }
@@ -230,7 +230,7 @@ pub(crate) fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array
     write_as(path, metadata, elements, true)
 }
 
-/// Does the same as [`write`]. `stores_empty` is whether chunks with only the fill value are stored.
+/// Does the same as [`write`]. `stores_empty` is true if chunks with only the fill value are stored.
 fn write_as(
     path: &Path,
     metadata: Value,

@@ -45,8 +45,8 @@ impl Backend {
 #[cfg(feature = "gpu")]
 impl Backend {
     /// Opens a hardware GPU if the machine has a suitable one, otherwise uses the CPU. The function never chooses a
-    /// software adapter, because a software adapter is not faster than the CPU. [`Backend::reason`] returns the chosen
-    /// device and the reason for the choice.
+    /// software adapter, because a software adapter is not faster than the CPU. [`Backend::reason`] returns the reason
+    /// for the choice.
     ///
     /// Tensors are stored on the chosen device. An operation on host values runs on the CPU if the CPU is faster
     /// according to the [typical costs of such a device](crate::cost::CostModel::of); see [`Backend::with_costs`] and
@@ -126,15 +126,15 @@ impl Backend {
         let costs = CostModel::HARDWARE;
         let mut estimate = costs.estimate(plan);
         estimate.device += costs.opening;
-        let why = format!("for this work {estimate}, which has to be opened first");
+        let explanation = format!("for this work {estimate}, which has to be opened first");
         if estimate.prefers_cpu() {
-            return Self::new(Device::Cpu, why);
+            return Self::new(Device::Cpu, explanation);
         }
         let auto_backend = Self::auto_with(options);
         if auto_backend.is_cpu() {
             return auto_backend;
         }
-        let reason = format!("{}, and {why}", auto_backend.reason).into();
+        let reason = format!("{}, and {explanation}", auto_backend.reason).into();
         Self {
             reason,
             ..auto_backend

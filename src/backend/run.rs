@@ -1,6 +1,6 @@
 //! Runs plans on host values: chooses the device by the backend's costs and falls back to the CPU if the device fails.
-//! `Backend::stream` has its own code for both devices, because it runs a slice piece by piece. `Backend::slice` has
-//! its own code for the CPU, because it needs no plan there.
+//! `Backend::stream` has its own code for the CPU and for a GPU, because it runs a slice piece by piece.
+//! `Backend::slice` has its own code for the CPU, because it needs no plan there.
 
 use super::Backend;
 use crate::prelude::*;
@@ -20,7 +20,7 @@ struct HostArguments<'v, 'a> {
     inputs: &'v [Values<'a>],
     /// The array that an in-place plan copies and changes. `None` for other plans, and if the result's memory already
     /// has the array.
-    changed: Option<Values<'a>>,
+    changed_array: Option<Values<'a>>,
 }
 
 impl Backend {
@@ -48,7 +48,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Argument`] if the number or the types of the values, or `T`, do not fit the plan; [`Error::Length`] if
-    /// one of the values has more or fewer elements than its shape in the plan; the errors of the operation or of the
+    /// an array has more or fewer elements than its shape in the plan; the errors of the operation or of the
     /// device.
     pub fn run<T: Element>(
         &self,
@@ -70,7 +70,7 @@ impl Backend {
         }
         let arguments = HostArguments {
             inputs,
-            changed: None,
+            changed_array: None,
         };
         let (data, report) = T::collect(plan.shape().iter().product(), |result| {
             self.run_on_cpu(&plan, arguments, result)
@@ -121,7 +121,7 @@ impl Backend {
                 plan.check_inputs(values)?;
                 HostArguments {
                     inputs: values,
-                    changed: None,
+                    changed_array: None,
                 }
             }
             false => Self::split_arguments(plan, T::DTYPE, values)?,
@@ -137,7 +137,7 @@ impl Backend {
                     plan,
                     HostArguments {
                         inputs,
-                        changed: old_values,
+                        changed_array: old_values,
                     },
                     bytes.into(),
                 );
@@ -184,19 +184,22 @@ impl Backend {
         values: &'v [Values<'a>],
     ) -> Result<HostArguments<'v, 'a>, Error> {
         Self::check_result(plan, result)?;
-        let (inputs, changed) = match values.split_last() {
-            Some((changed, inputs)) if plan.is_in_place() => (inputs, Some(*changed)),
+        let (inputs, changed_array) = match values.split_last() {
+            Some((changed_array, inputs)) if plan.is_in_place() => (inputs, Some(*changed_array)),
             _ => (values, None),
         };
         plan.check_inputs(inputs)?;
-        if let Some(changed) = changed {
-            if changed.dtype() != plan.dtype() {
-                let (found, needed) = (changed.dtype(), plan.dtype());
+        if let Some(changed_array) = changed_array {
+            if changed_array.dtype() != plan.dtype() {
+                let (found, needed) = (changed_array.dtype(), plan.dtype());
                 return Err(error::value::dtype_mismatch("dest", found, needed));
             }
-            check_elements("dest", plan.shape(), changed.len())?;
+            check_elements("dest", plan.shape(), changed_array.len())?;
         }
-        Ok(HostArguments { inputs, changed })
+        Ok(HostArguments {
+            inputs,
+            changed_array,
+        })
     }
 
     fn run_on_cpu(
@@ -205,8 +208,8 @@ impl Backend {
         arguments: HostArguments<'_, '_>,
         mut result: Dest<'_>,
     ) -> Result<Report, Error> {
-        if let Some(changed) = arguments.changed {
-            result = result.filled_from(changed.bytes, self.threads).into();
+        if let Some(changed_array) = arguments.changed_array {
+            result = result.filled_from(changed_array.bytes, self.threads).into();
         }
         let mut other_outputs = match plan.single_move() {
             Some(_) => Vec::new(),
@@ -310,28 +313,31 @@ impl Backend {
     fn upload_and_submit(
         &self,
         plan: &Plan,
-        HostArguments { inputs, changed }: HostArguments<'_, '_>,
+        HostArguments {
+            inputs,
+            changed_array,
+        }: HostArguments<'_, '_>,
     ) -> Result<(Tensor, Pending<Report>), Error> {
         // With late errors no call in this function waits for the device. The caller waits for the report before it
         // returns the result.
         let backend = self.clone().with_late_errors();
         let needed_inputs = plan.inputs();
         let upload = |(number, values): (usize, &Values<'_>)| {
-            let memory = &needed_inputs[number].shape;
-            backend.upload_bytes(values.bytes, values.dtype, memory)
+            let shape = &needed_inputs[number].shape;
+            backend.upload_bytes(values.bytes, values.dtype, shape)
         };
-        let uploaded = inputs.iter().enumerate().map(upload);
-        let uploaded = uploaded.collect::<Result<Vec<Tensor>, Error>>()?;
-        let inputs: Vec<&Tensor> = uploaded.iter().collect();
+        let tensors = inputs.iter().enumerate().map(upload);
+        let tensors = tensors.collect::<Result<Vec<Tensor>, Error>>()?;
+        let inputs: Vec<&Tensor> = tensors.iter().collect();
         let mut outputs = Vec::new();
         for output in &*plan.outputs() {
-            outputs.push(match changed.filter(|_| outputs.is_empty()) {
+            outputs.push(match changed_array.filter(|_| outputs.is_empty()) {
                 Some(values) => backend.upload_bytes(values.bytes, values.dtype, &output.shape)?,
                 None => Tensor::for_output(output, &backend)?,
             });
         }
-        let mut to: Vec<&mut Tensor> = outputs.iter_mut().collect();
-        let report = Tensor::run_into(plan, &inputs, &mut to)?;
+        let mut output_refs: Vec<&mut Tensor> = outputs.iter_mut().collect();
+        let report = Tensor::run_into(plan, &inputs, &mut output_refs)?;
         Ok((outputs.swap_remove(0), report))
     }
 
@@ -345,8 +351,8 @@ impl Backend {
         mut result: &mut [u8],
     ) -> Result<Report, Error> {
         let sink = |bytes: &[u8]| {
-            let (now, rest) = core::mem::take(&mut result).split_at_mut(bytes.len());
-            now.copy_from_slice(bytes);
+            let (piece, rest) = core::mem::take(&mut result).split_at_mut(bytes.len());
+            piece.copy_from_slice(bytes);
             result = rest;
             Ok::<_, Error>(())
         };

@@ -74,20 +74,20 @@ impl Move {
     /// row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let last_coordinate = self.walk().and_then(|walk| walk.coordinates.last());
-        let line = last_coordinate
+        let line_length = last_coordinate
             .and_then(|last_coordinate| last_coordinate.along)
             .map_or(1, |along| along.extent);
-        self.starts() / line as f64
+        self.starts() / line_length as f64
     }
 
     /// Returns whether index tuples determine the places of rows in an array of more than [`CACHED_BYTES`] bytes.
     pub(super) fn is_far(&self) -> bool {
-        let array = match (self.effect(), self.tuples()) {
+        let array_bytes = match (self.effect(), self.tuples()) {
             (Effect::Scatter(_), _) => self.result_bytes(),
             (_, Some(_)) => self.source_bytes(),
             (_, None) => 0,
         };
-        array > CACHED_BYTES
+        array_bytes > CACHED_BYTES
     }
 
     /// Returns the number of bytes that are uploaded if a device runs the move on host values: the selection of a
@@ -121,33 +121,33 @@ fn repeats(walk: &Walk) -> usize {
 }
 
 /// Returns the number of bytes read for each unit that is not a repetition: the distance to the next unit of the row,
-/// or less if other rows use the units between them. It is at most a cache line.
+/// or less if other rows use the units in between. The number is at most the size of a cache line or of a unit.
 fn read_for_a_unit(walk: &Walk) -> usize {
     let byte_distance = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
-    let along_the_row = byte_distance(walk.run().from).max(walk.unit);
-    let mut near_reads: Vec<(usize, usize)> = Vec::new();
+    let distance_in_row = byte_distance(walk.run().from).max(walk.unit);
+    let mut dims_by_distance: Vec<(usize, usize)> = Vec::new();
     if walk.coordinates.is_empty() {
         let dims = walk
             .dims
             .iter()
             .map(|dim| (byte_distance(dim.from), dim.size));
-        near_reads.extend(dims.filter(|&(byte_distance, size)| byte_distance > 0 && size > 1));
+        dims_by_distance.extend(dims.filter(|&(distance, size)| distance > 0 && size > 1));
     }
-    near_reads.sort_unstable();
+    dims_by_distance.sort_unstable();
     // `extent` is the number of bytes from the first to the last of the nearest units. The loop ends when `extent` is
     // at least a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
-    for (byte_distance, size) in near_reads {
+    for (distance, size) in dims_by_distance {
         if extent >= LINE_BYTES {
             break;
         }
-        extent = byte_distance
-            .saturating_mul(size - 1)
-            .saturating_add(extent);
+        extent = distance.saturating_mul(size - 1).saturating_add(extent);
         units = units.saturating_mul(size);
     }
     let row_share = extent.div_ceil(units);
-    along_the_row.min(row_share).min(LINE_BYTES.max(walk.unit))
+    distance_in_row
+        .min(row_share)
+        .min(LINE_BYTES.max(walk.unit))
 }
 
 #[cfg(test)]
@@ -240,14 +240,14 @@ pub(super) mod tests {
 
     #[test]
     fn rows_at_indices_in_an_array_larger_than_caches_are_far() {
-        let far_bytes = |rows| {
+        let are_far = |rows| {
             let scatter =
                 Plan::tensor_scatter_nd(&[rows], &[7, 1], &[7], Default::default(), DType::U8);
             let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
             [scatter, gather].map(|plan| plan.unwrap().only_move().is_far())
         };
-        assert_eq!(far_bytes(CACHED_BYTES), [false; 2]);
-        assert_eq!(far_bytes(CACHED_BYTES + 1), [true; 2]);
+        assert_eq!(are_far(CACHED_BYTES), [false; 2]);
+        assert_eq!(are_far(CACHED_BYTES + 1), [true; 2]);
         // The rows of a slice are never far, because the processor prefetches them.
         assert!(!plan(&[CACHED_BYTES + 1], "::64").only_move().is_far());
     }

@@ -6,8 +6,8 @@ use crate::{
 };
 use std::{iter, time::Instant};
 
-/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]: larger
-/// than the private caches of a core.
+/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]. It is
+/// larger than the private caches of a core.
 const COPIED_BYTES: usize = 16 << 20;
 
 /// The size in bytes of the arrays that the measurements slice and transpose, of the result in new memory, and of the
@@ -32,9 +32,9 @@ impl CostModel {
                 _ => Some(backend.upload((indices, &plan.inputs()[1].shape))?),
             };
             let inputs: Vec<&Tensor> = iter::once(&source).chain(&indices).collect();
-            let (mut made, _) = Tensor::run(plan, &inputs)?;
+            let (mut outputs, _) = Tensor::run(plan, &inputs)?;
             shortest_time(|| {
-                Tensor::run_into(plan, &inputs, &mut [&mut made[0]])?;
+                Tensor::run_into(plan, &inputs, &mut [&mut outputs[0]])?;
                 backend.wait()
             })
         })?;
@@ -69,8 +69,8 @@ impl CostModel {
         let (_, rates) = measure_rates(|plan, values, indices| {
             let inputs = [values.into(), indices.into()];
             let inputs = &inputs[..plan.inputs().len()];
-            let (mut made, _) = cpu.run::<u32>(plan, inputs)?;
-            shortest_time(|| cpu.run_into(plan, inputs, &mut made.data))
+            let (mut result, _) = cpu.run::<u32>(plan, inputs)?;
+            shortest_time(|| cpu.run_into(plan, inputs, &mut result.data))
         })?;
         // A single call can be shorter than the resolution of the clock, so many calls are timed together.
         let call_count = 1000;
@@ -81,13 +81,13 @@ impl CostModel {
             }
             Ok(())
         })?;
-        // The cost of new memory depends on the order in which pages are touched. This is the mean of two orders.
+        // The cost of new memory depends on the order in which pages are touched. So it is the mean of two orders.
         let values = vec![1u32; FAR_BYTES / 4];
         let inputs = [(&values).into()];
         let mut new_memory = 0.0;
         for plan in [reverse_rows(SQUARE)?, transpose(SQUARE)?] {
-            let (mut kept, _) = cpu.run::<u32>(&plan, &inputs)?;
-            let repeated_time = shortest_time(|| cpu.run_into(&plan, &inputs, &mut kept.data))?;
+            let (mut result, _) = cpu.run::<u32>(&plan, &inputs)?;
+            let repeated_time = shortest_time(|| cpu.run_into(&plan, &inputs, &mut result.data))?;
             // The first results get pages that the CPU has not touched for a long time, or never. Later results get the
             // pages of earlier results, as in a program that makes results repeatedly.
             let new_memory_time = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
@@ -119,14 +119,15 @@ fn transpose(shape: &[usize]) -> Result<Plan, Error> {
     Plan::contiguous(View::new(shape)?.transpose(&axes)?, DType::U32)
 }
 
-/// Measures the time of a tiny slice in seconds, and the rates of moving bytes. `time` gets a plan, its values, and its
-/// indices if it has any. It returns the time of this plan with a result in memory that was used before.
+/// Measures the time of a tiny slice in seconds, and the rates of moving bytes. `time_plan` gets a plan, its values,
+/// and its indices if it has any. It returns the time of this plan with a result in memory that was used before.
 fn measure_rates(
-    time: impl Fn(&Plan, &[u32], &[i32]) -> Result<f64, Error>,
+    time_plan: impl Fn(&Plan, &[u32], &[i32]) -> Result<f64, Error>,
 ) -> Result<(f64, Throughput), Error> {
     let ones = vec![1u32; FAR_BYTES / 4];
-    let time =
-        |plan: &Plan, indices: &[i32]| time(plan, &ones[..plan.inputs()[0].bytes() / 4], indices);
+    let time = |plan: &Plan, indices: &[i32]| {
+        time_plan(plan, &ones[..plan.inputs()[0].bytes() / 4], indices)
+    };
     let least_time = time(&reverse_rows(&[1, 64])?, &[])?;
     let moved = |plan: &Plan| plan.single_move().map_or(0.0, Move::moved);
     // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
@@ -146,11 +147,14 @@ fn measure_rates(
         };
     let pieces = COPIED_BYTES / 4;
     let piece = seconds_per_part(&transpose(SHORT_AXES)?, &[], transposed, pieces)?;
-    let scalar = |table: usize| {
-        let (plan, indices) = plan_gather(table)?;
+    let seconds_per_scalar = |table_bytes: usize| {
+        let (plan, indices) = plan_gather(table_bytes)?;
         seconds_per_part(&plan, &indices, bytes, GATHERED_SCALARS)
     };
-    let (row, far_row) = (scalar(COPIED_BYTES)?, scalar(FAR_BYTES)?);
+    let (row, far_row) = (
+        seconds_per_scalar(COPIED_BYTES)?,
+        seconds_per_scalar(FAR_BYTES)?,
+    );
     let rates = Throughput {
         bytes,
         transposed,
@@ -170,7 +174,7 @@ const GATHERED_SCALARS: usize = 1 << 20;
 /// Returns a gather of scalars that are scattered over a table of `bytes` bytes, and its indices.
 fn plan_gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
     let shape = [bytes / ROW_BYTES, ROW_BYTES / 4];
-    let scattered = (0u32..)
+    let indices = (0u32..)
         .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
@@ -178,7 +182,7 @@ fn plan_gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
         .collect();
     let options = GatherNdOptions::default();
     let plan = Plan::gather_nd(&shape, &[GATHERED_SCALARS, 2], options, DType::U32)?;
-    Ok((plan, scattered))
+    Ok((plan, indices))
 }
 
 /// Runs `work` four times and returns the shortest time in seconds.

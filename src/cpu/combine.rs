@@ -51,11 +51,11 @@ impl ThreadShare<'_> {
         };
         let mut later_places = self.places.iter().skip(rows_ahead);
         for (row, &place) in self.places.iter().enumerate() {
-            if let Some(later) = later_places.next() {
-                let later = later.wrapping_sub(self.first);
-                if later < self.dest.len() {
+            if let Some(later_place) = later_places.next() {
+                let later_place = later_place.wrapping_sub(self.first);
+                if later_place < self.dest.len() {
                     for line in (0..self.slice.min(PREFETCH_BYTES)).step_by(LINE) {
-                        memory::prefetch(self.dest, later + line);
+                        memory::prefetch(self.dest, later_place + line);
                     }
                 }
             }
@@ -104,7 +104,7 @@ impl CopyTask for ThreadShare<'_> {
 }
 
 /// Combines the rows of a thread's share of a scatter. `dtype` is the type of the elements. A combination that is not
-/// defined for the type does not occur here, because no plan can be made with it.
+/// defined for the type does not occur, because no plan can be made with it.
 pub(super) fn combine_rows(combine: Combine, dtype: DType, share: ThreadShare<'_>) {
     match (dtype, combine) {
         (DType::Bool, Combine::Mul | Combine::Min) => share.combine_elements(|[a], [b]| [a & b]),

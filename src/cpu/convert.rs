@@ -2,9 +2,9 @@
 //! the source, convert it and write it.
 //!
 //! A block has all elements of the one or two innermost dimensions. The place of a block in the source is computed
-//! once. A line is a sequence of elements at a constant distance, both in the source and in the result, that are
-//! converted by the same table. If the channels of an image come last and have different tables, each channel of a row
-//! is a line.
+//! once. A line is a sequence of elements at a constant distance, both in the source and in the result. If elements of
+//! a line have different tables, the line is divided: if the channels of an image come last, each channel of a row
+//! becomes a line.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -96,12 +96,12 @@ pub(super) fn explain(step_move: &Move, threads: Threads) -> String {
 }
 
 /// A line of `count` elements. The first is element `from` of the source. Neighbours are `step` elements apart in the
-/// source and `apart` elements apart in the result.
+/// source and `dest_step` elements apart in the result.
 #[derive(Clone, Copy, Debug)]
 struct StridedLine {
     from: usize,
     step: isize,
-    apart: usize,
+    dest_step: usize,
     count: usize,
 }
 
@@ -142,7 +142,8 @@ fn line_converter(conversion: &PlanConversion, to: DType) -> LineConverter<'_> {
     }
 }
 
-/// Returns a converter that computes in `f32`, which is faster, if the two types allow it.
+/// Returns a converter that computes in `f32`, which is faster than a wider type. Returns `None` for types that need a
+/// wider type.
 fn f32_converter(from: DType, to: DType) -> Option<LineConverter<'static>> {
     macro_rules! by {
         ($bytes:literal $read:ident: $($from:ident)*) => {
@@ -273,9 +274,9 @@ fn convert_in_stages<W: Copy + Default>(
     for first in (0..line.count).step_by(STAGE_ELEMENTS) {
         let stage = &mut stage[..(line.count - first).min(STAGE_ELEMENTS)];
         read(source, along(line.from, line.step, first), line.step, stage);
-        let begin = first * line.apart;
-        let end = begin + (stage.len() - 1) * line.apart + 1;
-        write(stage, line.apart, &mut dest[begin * size..end * size]);
+        let begin = first * line.dest_step;
+        let end = begin + (stage.len() - 1) * line.dest_step + 1;
+        write(stage, line.dest_step, &mut dest[begin * size..end * size]);
     }
 }
 
@@ -290,42 +291,45 @@ fn table_converter<const N: usize>(
         let StridedLine {
             from,
             step,
-            apart,
+            dest_step,
             count,
         } = line;
         let distance = step.unsigned_abs();
-        let entries = |from: usize| &tables[from / table.inner % table.positions];
+        let table_at = |from: usize| &tables[from / table.inner % table.positions];
         let last_source = along(from, step, count - 1);
         if distance.is_multiple_of(period) || from / table.inner == last_source / table.inner {
-            let entries = entries(from);
+            let entries = table_at(from);
             return convert_line::<1, N>(source, line, dest, |[byte]| {
                 entry(entries[usize::from(byte)])
             });
         }
-        // `turns` is the number of elements after which the tables repeat. Elements at a distance of `turns` share a
-        // table and are converted as one line. `at_once` is the number of elements that are converted before the loop
-        // continues with the next ones, so that they stay in the cache. If the tables do not repeat soon, each element
-        // is a line.
-        let (turns, at_once) = match period / distance {
-            turns @ 1..=MAX_TABLE_CYCLE if period.is_multiple_of(distance) => {
-                (turns, CACHED_ELEMENTS / turns * turns)
+        // `cycle` is the number of elements after which the tables repeat. Elements at a distance of `cycle` share a
+        // table and are converted as one line. `elements_at_once` is the number of elements that are converted by all
+        // their tables before the loop continues with the next elements, so that they stay in the cache. If the tables
+        // do not repeat soon, each element is a line.
+        let (cycle, elements_at_once) = match period / distance {
+            cycle @ 1..=MAX_TABLE_CYCLE if period.is_multiple_of(distance) => {
+                (cycle, CACHED_ELEMENTS / cycle * cycle)
             }
             _ => (count, count),
         };
-        for begin in (0..count).step_by(at_once) {
-            let end = count.min(begin + at_once);
-            for first in begin..end.min(begin + turns) {
-                let row_start = along(from, step, first);
+        for begin in (0..count).step_by(elements_at_once) {
+            let end = count.min(begin + elements_at_once);
+            for first in begin..end.min(begin + cycle) {
+                let line_start = along(from, step, first);
                 let line = StridedLine {
-                    from: row_start,
-                    step: step.wrapping_mul(turns.cast_signed()),
-                    apart: apart * turns,
-                    count: (end - first).div_ceil(turns),
+                    from: line_start,
+                    step: step.wrapping_mul(cycle.cast_signed()),
+                    dest_step: dest_step * cycle,
+                    count: (end - first).div_ceil(cycle),
                 };
-                let entries = entries(row_start);
-                convert_line::<1, N>(source, line, &mut dest[first * apart * N..], |[byte]| {
-                    entry(entries[usize::from(byte)])
-                });
+                let entries = table_at(line_start);
+                convert_line::<1, N>(
+                    source,
+                    line,
+                    &mut dest[first * dest_step * N..],
+                    |[byte]| entry(entries[usize::from(byte)]),
+                );
             }
         }
     })
@@ -342,7 +346,7 @@ fn convert_line<const M: usize, const N: usize>(
     let StridedLine {
         from,
         step,
-        apart,
+        dest_step,
         count,
     } = line;
     let (source, _) = source.as_chunks::<M>();
@@ -352,9 +356,9 @@ fn convert_line<const M: usize, const N: usize>(
         true => &source[from - line_reach..=from],
         false => &source[from..=from + line_reach],
     };
-    let dest = &mut dest[..=(count - 1) * apart];
+    let dest = &mut dest[..=(count - 1) * dest_step];
     // The common distances are constants, so that the compiler can vectorize the loops.
-    match (step, apart) {
+    match (step, dest_step) {
         (1, 1) => convert_forward::<1, M, N>(source, dest, element),
         (2, 1) => convert_forward::<2, M, N>(source, dest, element),
         (3, 1) => convert_forward::<3, M, N>(source, dest, element),
@@ -365,14 +369,14 @@ fn convert_line<const M: usize, const N: usize>(
         (0, _) => {
             let converted = element(source[0]);
             dest.iter_mut()
-                .step_by(apart)
+                .step_by(dest_step)
                 .for_each(|to| *to = converted);
         }
         _ => {
             let begin = if step < 0 { line_reach } else { 0 };
             for n in 0..count {
                 let at = begin.wrapping_add_signed(step * n.cast_signed());
-                dest[n * apart] = element(source[at]);
+                dest[n * dest_step] = element(source[at]);
             }
         }
     }
@@ -477,7 +481,8 @@ impl<'a> ConvertLoops<'a> {
         }
     }
 
-    /// Writes the elements of the result from number `first` on, and counts the tuples that are out of range.
+    /// Writes the elements of the result from number `first` on. Returns how many tuples are out of range, and the
+    /// first of them.
     fn write<I: Index>(
         &self,
         locator: &Locator<'_, I>,
@@ -545,18 +550,14 @@ impl<'a> ConvertLoops<'a> {
                 dest.fill(0);
             }
             for column in columns.low..columns.high {
-                let column_lines = StridedLine {
+                let column_line = StridedLine {
                     from: along(from, columns.step, column - columns.low),
                     step: rows.step,
-                    apart: columns.size,
+                    dest_step: columns.size,
                     count: rows.high - rows.low,
                 };
                 let first_element = rows.low * columns.size + column;
-                (self.line)(
-                    self.source,
-                    column_lines,
-                    &mut dest[first_element * bytes..],
-                );
+                (self.line)(self.source, column_line, &mut dest[first_element * bytes..]);
             }
             return;
         }
@@ -576,7 +577,7 @@ impl<'a> ConvertLoops<'a> {
             let line = StridedLine {
                 from: along(from, columns.step, low - columns.low),
                 step: columns.step,
-                apart: 1,
+                dest_step: 1,
                 count: high - low,
             };
             (self.line)(self.source, line, &mut dest[(low - begin) * bytes..]);

@@ -39,7 +39,7 @@ fn always_uninitialized() -> bool {
 }
 
 /// Calls `fill` to write the bytes of `len` values: to `values` if it has this length, otherwise to new memory. Returns
-/// the values and the result of `fill`.
+/// the values and the result of `fill`. Fails if there is not enough memory or if `fill` fails.
 pub(crate) fn fill_values<T: bytemuck::Pod, R>(
     mut values: Vec<T>,
     len: usize,
@@ -101,7 +101,7 @@ impl<'a> Dest<'a> {
         });
     }
 
-    /// Does the work of [`Self::copy_from`] and returns the bytes.
+    /// Copies like [`Self::copy_from`] and returns the bytes of this memory.
     pub(crate) fn filled_from(self, bytes: &[u8], threads: Threads) -> &'a mut [u8] {
         match self {
             Self::Old(all) => {
@@ -131,7 +131,7 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Cuts the memory into parts of `size` bytes. The last part can have fewer.
+    /// Cuts the memory into parts of `size` bytes. The last part can be shorter.
     pub(super) fn parts(mut self, size: usize) -> impl Iterator<Item = Self> {
         iter::from_fn(move || (self.len() > 0).then(|| self.take_front_part(size.min(self.len()))))
     }
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Threads copy an array to a result, and its bytes can then be changed.
+    /// Threads copy an array to a result, and the bytes of the result can then be changed.
     #[test]
     fn copies_initialize_the_whole_result() {
         for bytes in [1, ZEROED_BLOCK_BYTES, 3 * ZEROED_BLOCK_BYTES + 5] {

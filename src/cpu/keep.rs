@@ -10,9 +10,9 @@ use super::{
 };
 use crate::prelude::*;
 
-/// The size in bytes of the longest pieces that are copied in this way. A piece is copied even if its mask element is
-/// false, because a branch for each element would often be mispredicted. The next piece then overwrites it. Longer
-/// pieces are found by a search and moved by a gather, which reads only the selected pieces.
+/// The size in bytes of the longest pieces that [`run`] copies. A piece is copied even if its mask element is false,
+/// because a branch for each element would often be mispredicted. The next piece then overwrites it. Longer pieces are
+/// found by a search and moved by a gather, which reads only the selected pieces.
 pub(crate) const MAX_PIECE_BYTES: usize = 32;
 
 /// The number of mask elements that are tested at a time.
@@ -51,10 +51,10 @@ pub(crate) fn run(
         return found_count;
     }
     let size = mask.len().div_ceil(threads::min_parts(threads));
-    let (mut rest, mut parts, mut found) = (dest, Vec::new(), 0);
+    let (mut rest, mut parts, mut found_count) = (dest, Vec::new(), 0);
     for (mask, source) in mask.chunks(size).zip(source.chunks(size * piece)) {
         let kept_count = count(mask);
-        found += kept_count;
+        found_count += kept_count;
         let dest;
         (dest, rest) = rest.split_at_mut((kept_count * piece).min(rest.len()));
         parts.push((mask, source, dest));
@@ -63,12 +63,12 @@ pub(crate) fn run(
     threads::share(parts.into_iter(), threads, |(mask, source, dest)| {
         copy_kept_pieces(piece, source, mask, dest);
     });
-    found
+    found_count
 }
 
 /// Writes the pieces that a mask selects until `dest` is full. Returns how many bytes of the mask are not 0.
 fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -> usize {
-    let [looked, mut found] = match (piece, *SHUFFLES) {
+    let [tested_count, mut found_count] = match (piece, *SHUFFLES) {
         (1, Some(shuffles)) => keep::<1, 256>(shuffles, source, mask, dest),
         (2, Some(shuffles)) => keep::<2, 256>(shuffles, source, mask, dest),
         (4, Some(shuffles)) => keep::<4, 16>(shuffles, source, mask, dest),
@@ -76,13 +76,13 @@ fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -
         _ => [0, 0],
     };
     let masked_pieces = MaskedPieces {
-        source: &source[looked * piece..],
-        mask: &mask[looked..],
+        source: &source[tested_count * piece..],
+        mask: &mask[tested_count..],
         dest,
-        found: &mut found,
+        found: &mut found_count,
     };
     with_copy_kernel(piece, masked_pieces);
-    found
+    found_count
 }
 
 struct MaskedPieces<'a> {
@@ -184,11 +184,12 @@ mod tests {
                             let mut threads = Threads::at_most(thread_count);
                             threads.for_any_work = true;
                             let mut dest = vec![7; capacity * piece];
-                            let counted = run(piece, &source, &mask, Dest::Old(&mut dest), threads);
+                            let returned_count =
+                                run(piece, &source, &mask, Dest::Old(&mut dest), threads);
                             let mut expected = kept_pieces.clone();
                             expected.resize(capacity * piece, 0);
                             assert!(
-                                counted == found_count && dest == expected,
+                                returned_count == found_count && dest == expected,
                                 "{piece} {length} {share} {capacity} {thread_count}"
                             );
                         }

@@ -23,7 +23,8 @@ use crate::{
 /// long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The largest number of places that are kept in memory if several groups share each tuple. These places need 512 KiB.
+/// The largest number of tuples whose places are kept in memory if several groups share each tuple. The places need 512
+/// KiB.
 const MAX_KEPT_TUPLES: usize = 1 << 16;
 
 /// The approximate time in nanoseconds to find the place of a box.
@@ -45,10 +46,11 @@ pub(super) struct Located {
     /// For each place, the offset in bytes of the group's first element or, if this element is outside the array, of
     /// its first element inside the array. [`NOWHERE`] if the group has no element inside the array.
     pub(super) places: Vec<usize>,
-    /// For boxes, an entry for each place: the number of the group, and the number of its set of clips in `clips`.
+    /// For boxes, an entry for each place: the number of the group, and the number of its set of clips in `clips`, or
+    /// `usize::MAX` if the place is [`NOWHERE`].
     pub(super) boxes: Vec<(usize, usize)>,
     /// Sets of clips. Consecutive places with equal clips share a set. A set has one [`Clip`] for each dimension of
-    /// [`Locator::within`].
+    /// [`Locator::inner_box_coordinates`].
     pub(super) clips: Vec<Clip>,
 }
 
@@ -66,7 +68,9 @@ struct LocatedBox {
     places: Vec<usize>,
     /// For each place, one clip for each cropped dimension.
     clips: Vec<Clip>,
+    /// While places are added, the clips of the cropped dimensions that are already clipped.
     trail: Vec<Clip>,
+    /// The result of [`Locator::add_box`].
     is_whole: bool,
 }
 
@@ -86,11 +90,11 @@ pub(super) struct Locator<'a, I> {
     /// True if several groups have the same tuple.
     shares_tuples: bool,
     /// The coordinates that select a single position in their dimension.
-    plain: &'a [Coordinate],
+    plain_coordinates: &'a [Coordinate],
     /// The coordinates of the dimensions along which a box extends.
-    cropped: &'a [Coordinate],
-    /// The coordinates of `cropped` that extend along an inner dimension of the walk, within a group.
-    within: &'a [Coordinate],
+    box_coordinates: &'a [Coordinate],
+    /// The coordinates of `box_coordinates` that extend along an inner dimension of the walk, within a group.
+    inner_box_coordinates: &'a [Coordinate],
 }
 
 /// Returns the smallest number of outer dimensions that can number groups, so that all units of a group share a tuple.
@@ -100,9 +104,9 @@ pub(super) fn numbering_dims(walk: &Walk) -> usize {
 }
 
 impl<'a, I: Index> Locator<'a, I> {
-    /// Makes a locator for groups that the first `outer` dimensions of the walk number.
-    pub(super) fn new(walk: &'a Walk, policy: Policy, indices: &'a [I], outer: usize) -> Self {
-        let numbering = &walk.dims[..outer];
+    /// Makes a locator. The first `outer_dims` dimensions of the walk number the groups.
+    pub(super) fn new(walk: &'a Walk, policy: Policy, indices: &'a [I], outer_dims: usize) -> Self {
+        let numbering = &walk.dims[..outer_dims];
         let (inner, outer) = match numbering.split_last() {
             Some((&inner, outer)) => (inner, outer),
             None => (Dim::shared(1, 0), numbering),
@@ -111,11 +115,16 @@ impl<'a, I: Index> Locator<'a, I> {
             Side::Source => walk.from,
             Side::Dest => walk.to,
         };
-        let plain = walk.coordinates.iter().take_while(|c| c.along.is_none());
-        let (plain, cropped) = walk.coordinates.split_at(plain.count());
-        let is_outer = |c: &&Coordinate| c.along.is_some_and(|along| along.dim < numbering.len());
-        let within = &cropped[cropped.iter().take_while(is_outer).count()..];
-        let repeats = inner.tuple == 0 || outer.iter().any(|dim| dim.tuple == 0);
+        let plain_coordinates = walk.coordinates.iter().take_while(|c| c.along.is_none());
+        let (plain_coordinates, box_coordinates) =
+            walk.coordinates.split_at(plain_coordinates.count());
+        let is_outer = |c: &&Coordinate| {
+            c.along
+                .is_some_and(|box_extent| box_extent.dim < numbering.len())
+        };
+        let inner_box_coordinates =
+            &box_coordinates[box_coordinates.iter().take_while(is_outer).count()..];
+        let shares_tuples = inner.tuple == 0 || outer.iter().any(|dim| dim.tuple == 0);
         Self {
             walk,
             policy,
@@ -124,15 +133,15 @@ impl<'a, I: Index> Locator<'a, I> {
             inner,
             outer,
             numbering,
-            shares_tuples: repeats,
-            plain,
-            cropped,
-            within,
+            shares_tuples,
+            plain_coordinates,
+            box_coordinates,
+            inner_box_coordinates,
         }
     }
 
     pub(super) fn is_cropped(&self) -> bool {
-        !self.cropped.is_empty()
+        !self.box_coordinates.is_empty()
     }
 
     /// Returns the distance in units, in the array that tuples point into, between neighbours along `dim` with equal
@@ -151,7 +160,7 @@ impl<'a, I: Index> Locator<'a, I> {
         found: &mut Located,
         missing: &mut Missing,
     ) {
-        if !self.cropped.is_empty() {
+        if !self.box_coordinates.is_empty() {
             return self.find_boxes((first, count), first_counted, found, missing);
         }
         found.places.resize(count, NOWHERE);
@@ -168,10 +177,10 @@ impl<'a, I: Index> Locator<'a, I> {
         missing: &mut Missing,
     ) {
         if places.contains(&NOWHERE) {
-            let lost_groups = (first..).zip(places);
-            let lost_groups =
-                lost_groups.filter(|&(n, &place)| place == NOWHERE && n >= first_counted);
-            lost_groups
+            let missing_groups = (first..).zip(places);
+            let missing_groups =
+                missing_groups.filter(|&(n, &place)| place == NOWHERE && n >= first_counted);
+            missing_groups
                 .filter_map(|(n, _)| self.tuple_of_group(n))
                 .for_each(|tuple| missing.add(tuple));
         }
@@ -250,7 +259,7 @@ impl<'a, I: Index> Locator<'a, I> {
         tuples: &[I],
         places: &mut [usize],
     ) {
-        match self.plain {
+        match self.plain_coordinates {
             [a] => self.read_tuples_of::<1, WRAPS, CLAMPS>([a], tuples, places),
             [a, b] => self.read_tuples_of::<2, WRAPS, CLAMPS>([a, b], tuples, places),
             [a, b, c] => self.read_tuples_of::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
@@ -315,13 +324,13 @@ impl<'a, I: Index> Locator<'a, I> {
         found.clips.clear();
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
-        let (mut now, mut last) = (LocatedBox::default(), usize::MAX);
+        let (mut located_box, mut last_tuple) = (LocatedBox::default(), usize::MAX);
         let (whole_clips, mut whole_is_last) = (self.whole_clips(), false);
-        let are_all_within = self.within.len() == self.cropped.len();
+        let are_all_inner = self.inner_box_coordinates.len() == self.box_coordinates.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
             // Most boxes are inside the array, and most groups are whole boxes.
-            if are_all_within && let Some(place) = self.place_if_inside(numbers) {
+            if are_all_inner && let Some(place) = self.place_if_inside(numbers) {
                 if !whole_is_last {
                     found.clips.extend(&whole_clips);
                     whole_is_last = true;
@@ -332,24 +341,25 @@ impl<'a, I: Index> Locator<'a, I> {
                 continue;
             }
             whole_is_last = false;
-            if tuple != last {
-                now.places.clear();
-                now.clips.clear();
-                now.is_whole = self.add_box(numbers, &mut now);
-                last = tuple;
+            if tuple != last_tuple {
+                located_box.places.clear();
+                located_box.clips.clear();
+                located_box.is_whole = self.add_box(numbers, &mut located_box);
+                last_tuple = tuple;
             }
-            if !now.is_whole
+            if !located_box.is_whole
                 && n >= first_counted
                 && let Some(tuple) = self.tuple_of_group(n)
             {
                 missing.add(tuple);
             }
-            let places = found.places.len();
-            for (number, &place) in now.places.iter().enumerate() {
-                let clips = &now.clips[number * self.cropped.len()..][..self.cropped.len()];
+            let place_count = found.places.len();
+            for (number, &place) in located_box.places.iter().enumerate() {
+                let clips = &located_box.clips[number * self.box_coordinates.len()..]
+                    [..self.box_coordinates.len()];
                 self.add_place(place.wrapping_add(begin), clips, n, found);
             }
-            if places == found.places.len() {
+            if place_count == found.places.len() {
                 found.places.push(NOWHERE);
                 found.boxes.push((n, usize::MAX));
             }
@@ -361,20 +371,24 @@ impl<'a, I: Index> Locator<'a, I> {
     #[inline(always)]
     fn place_if_inside(&self, numbers: &[I]) -> Option<usize> {
         let mut place = self.base;
-        for coordinate in self.plain {
+        for coordinate in self.plain_coordinates {
             let axis = self.indexed_axis(coordinate);
             let index = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
             place = along(place, axis.stride, index);
         }
-        for coordinate in self.cropped {
-            let (axis, extends) = (self.indexed_axis(coordinate), coordinate.along?);
+        for coordinate in self.box_coordinates {
+            let (axis, box_extent) = (self.indexed_axis(coordinate), coordinate.along?);
             let at = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
-            let room = match extends.step < 0 {
+            let room = match box_extent.step < 0 {
                 true => at,
                 false => axis.size - 1 - at,
             };
-            let box_reach = (extends.extent - 1).saturating_mul(extends.step.unsigned_abs());
-            if box_reach > room || extends.flip.is_some_and(|flip| numbers[flip].into() != 0) {
+            let box_reach = (box_extent.extent - 1).saturating_mul(box_extent.step.unsigned_abs());
+            if box_reach > room
+                || box_extent
+                    .flip
+                    .is_some_and(|flip| numbers[flip].into() != 0)
+            {
                 return None;
             }
             place = along(place, axis.stride, at);
@@ -383,10 +397,10 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 
     /// Adds the places of a box. A circular box can have several. `numbers` has the integers of the box's tuple.
-    /// Returns whether the whole box is inside the array.
-    fn add_box(&self, numbers: &[I], boxed: &mut LocatedBox) -> bool {
+    /// Returns whether the whole box is inside the array. Along cropped dimensions, a circular box always is.
+    fn add_box(&self, numbers: &[I], located_box: &mut LocatedBox) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
-        for coordinate in self.plain {
+        for coordinate in self.plain_coordinates {
             let axis = self.indexed_axis(coordinate);
             match number_in_tuple(numbers, coordinate).within(
                 axis.size,
@@ -397,30 +411,33 @@ impl<'a, I: Index> Locator<'a, I> {
                 None => return false,
             }
         }
-        self.add_box_parts(numbers, place, boxed)
+        self.add_box_parts(numbers, place, located_box)
     }
 
-    /// Adds the parts of a box. Each recursive call clips one more cropped dimension: `boxed.trail` has the clips of
-    /// the dimensions that are already clipped. Returns whether the whole box is inside the array.
-    fn add_box_parts(&self, numbers: &[I], place: usize, boxed: &mut LocatedBox) -> bool {
-        let coordinate = self.cropped.get(boxed.trail.len());
-        let Some((coordinate, extends)) = coordinate.and_then(|c| Some((c, c.along?))) else {
-            boxed.places.push(place);
-            boxed.clips.extend(&boxed.trail);
+    /// Adds the parts of a box. Each recursive call clips one more cropped dimension: `located_box.trail` has the clips
+    /// of the dimensions that are already clipped. Returns the same as [`Self::add_box`].
+    fn add_box_parts(&self, numbers: &[I], place: usize, located_box: &mut LocatedBox) -> bool {
+        let coordinate = self.box_coordinates.get(located_box.trail.len());
+        let Some((coordinate, box_extent)) = coordinate.and_then(|c| Some((c, c.along?))) else {
+            located_box.places.push(place);
+            located_box.clips.extend(&located_box.trail);
             return true;
         };
         let begin: i64 = number_in_tuple(numbers, coordinate).into();
-        let is_flipped = extends.flip.is_some_and(|flip| numbers[flip].into() != 0);
+        let is_flipped = box_extent
+            .flip
+            .is_some_and(|flip| numbers[flip].into() != 0);
         let stride = self.indexed_axis(coordinate).stride;
         let mut clip_one = |begin, clamps| {
-            let (clip, position) = clip_axis(extends, begin, coordinate.size, is_flipped, clamps);
+            let (clip, position) =
+                clip_axis(box_extent, begin, coordinate.size, is_flipped, clamps);
             if clip.from >= clip.to {
                 return false;
             }
-            boxed.trail.push(clip);
-            let is_whole = self.add_box_parts(numbers, along(place, stride, position), boxed);
-            boxed.trail.pop();
-            is_whole && clip.to - clip.from == extends.extent
+            located_box.trail.push(clip);
+            let is_whole = self.add_box_parts(numbers, along(place, stride, position), located_box);
+            located_box.trail.pop();
+            is_whole && clip.to - clip.from == box_extent.extent
         };
         if !self.policy.circular {
             return clip_one(begin, self.policy.clamps());
@@ -428,19 +445,22 @@ impl<'a, I: Index> Locator<'a, I> {
         let size = coordinate.size.cast_signed() as i64;
         let begin = begin.rem_euclid(size.max(1));
         clip_one(begin, false);
-        clip_one(begin - size * extends.step.signum() as i64, false);
+        clip_one(begin - size * box_extent.step.signum() as i64, false);
         true
     }
 
     /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` belong to the box.
     fn add_place(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
-        let (outer, within) = clips.split_at(self.cropped.len() - self.within.len());
-        for (coordinate, clip) in self.cropped.iter().zip(outer) {
-            let Some(extends) = coordinate.along else {
+        let (outer_clips, inner_clips) =
+            clips.split_at(self.box_coordinates.len() - self.inner_box_coordinates.len());
+        for (coordinate, clip) in self.box_coordinates.iter().zip(outer_clips) {
+            let Some(box_extent) = coordinate.along else {
                 continue;
             };
-            let inner_sizes = self.numbering[extends.dim + 1..].iter().map(|dim| dim.size);
-            let digit = n / inner_sizes.product::<usize>() % self.numbering[extends.dim].size;
+            let inner_sizes = self.numbering[box_extent.dim + 1..]
+                .iter()
+                .map(|dim| dim.size);
+            let digit = n / inner_sizes.product::<usize>() % self.numbering[box_extent.dim].size;
             if digit < clip.from || digit >= clip.to {
                 return;
             }
@@ -450,14 +470,14 @@ impl<'a, I: Index> Locator<'a, I> {
                 digit - clip.from,
             );
         }
-        let tuple_count = within.len();
-        if found.clips.len() < tuple_count
-            || found.clips[found.clips.len() - tuple_count..] != *within
+        let clip_count = inner_clips.len();
+        if found.clips.len() < clip_count
+            || found.clips[found.clips.len() - clip_count..] != *inner_clips
         {
-            found.clips.extend(within);
+            found.clips.extend(inner_clips);
         }
         found.places.push(place);
-        found.boxes.push((n, found.last_clip(tuple_count)));
+        found.boxes.push((n, found.last_clip(clip_count)));
     }
 
     /// Returns the walk of the part of a group that is inside the array. In the array that tuples point into, unit 0 is
@@ -465,32 +485,32 @@ impl<'a, I: Index> Locator<'a, I> {
     pub(super) fn clipped_walk(&self, clips: &[Clip]) -> Walk {
         let dims = self.walk.dims[self.numbering.len()..].to_vec();
         let mut walk = Walk::strided(self.walk.unit, 0, 0, dims);
-        for (coordinate, clip) in self.within.iter().zip(clips) {
-            let Some(extends) = coordinate.along else {
+        for (coordinate, clip) in self.inner_box_coordinates.iter().zip(clips) {
+            let Some(box_extent) = coordinate.along else {
                 continue;
             };
-            let dim = &mut walk.dims[extends.dim - self.numbering.len()];
+            let dim = &mut walk.dims[box_extent.dim - self.numbering.len()];
             dim.size = clip.to - clip.from;
-            let (begin, box_stride, source_stride) = match self.walk.points {
+            let (begin, box_stride, array_stride) = match self.walk.points {
                 Side::Source => (&mut walk.to, dim.to, &mut dim.from),
                 Side::Dest => (&mut walk.from, dim.from, &mut dim.to),
             };
             *begin += clip.from.cast_signed() * box_stride;
-            // A single element needs no step. The step of the box can be larger than the array.
+            // A single element needs no step, and the box's step could be larger than the array.
             if dim.size > 1 {
-                *source_stride = clipped_step(coordinate, clip);
+                *array_stride = clipped_step(coordinate, clip);
             }
         }
         walk
     }
 
-    /// Returns the offsets along each dimension that numbers groups, as a list for the innermost dimension. A group's
-    /// place is the sum of one offset from each dimension. Returns `None` for boxes, if no groups share a tuple, if a
-    /// dimension other than the innermost has its own tuples, for more than [`MAX_KEPT_TUPLES`] tuples, and for tuples
-    /// out of range.
+    /// Returns the dimensions that number groups, with the distance that each position adds to a group's place: a list
+    /// for the innermost dimension, axes for the other dimensions. Returns `None` for boxes, if no groups share a
+    /// tuple, if a dimension other than the innermost has its own tuples, for more than [`MAX_KEPT_TUPLES`] tuples, and
+    /// for tuples out of range.
     pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
-        let repeats = self.shares_tuples && self.outer.iter().all(|dim| dim.tuple == 0);
-        if !repeats || self.inner.size > MAX_KEPT_TUPLES || self.is_cropped() {
+        let rows_share_tuples = self.shares_tuples && self.outer.iter().all(|dim| dim.tuple == 0);
+        if !rows_share_tuples || self.inner.size > MAX_KEPT_TUPLES || self.is_cropped() {
             return None;
         }
         let mut list = vec![0; self.inner.size];
@@ -505,15 +525,15 @@ impl<'a, I: Index> Locator<'a, I> {
 
     /// Returns the set of clips with number `clip`.
     pub(super) fn clips_at<'f>(&self, found: &'f Located, clip: usize) -> &'f [Clip] {
-        &found.clips[clip * self.within.len()..][..self.within.len()]
+        &found.clips[clip * self.inner_box_coordinates.len()..][..self.inner_box_coordinates.len()]
     }
 
     /// Returns the clips of groups that are completely inside the array.
     pub(super) fn whole_clips(&self) -> Vec<Clip> {
-        let extends = self.within.iter().filter_map(|c| c.along);
-        let clips = extends.map(|along| Clip {
+        let box_extents = self.inner_box_coordinates.iter().filter_map(|c| c.along);
+        let clips = box_extents.map(|box_extent| Clip {
             from: 0,
-            to: along.extent,
+            to: box_extent.extent,
             is_flipped: false,
         });
         clips.collect()
@@ -523,7 +543,7 @@ impl<'a, I: Index> Locator<'a, I> {
     /// the array.
     pub(super) fn distance_range(&self) -> (isize, isize) {
         let reach = |size: usize, stride: isize| (size.cast_signed() - 1) * stride;
-        let cropped_reaches = self.cropped.iter().map(|c| reach(c.size, c.stride));
+        let cropped_reaches = self.box_coordinates.iter().map(|c| reach(c.size, c.stride));
         let d = self.numbering.len();
         let free_reaches = (d..self.walk.dims.len()).filter(|&d| !self.walk.is_cropped(d));
         let free_reaches =
@@ -536,10 +556,9 @@ impl<'a, I: Index> Locator<'a, I> {
     }
 }
 
-/// Returns the distance between neighbours of a box along a cropped dimension, in units. It is negative if the box is
-/// flipped.
+/// Returns the distance between neighbours of a box along a cropped dimension, in units. A flip changes its sign.
 pub(super) fn clipped_step(coordinate: &Coordinate, clip: &Clip) -> isize {
-    let step = coordinate.along.map_or(0, |along| along.step);
+    let step = coordinate.along.map_or(0, |box_extent| box_extent.step);
     coordinate.stride.wrapping_mul(if clip.is_flipped {
         step.wrapping_neg()
     } else {
@@ -558,14 +577,14 @@ fn number_in_tuple<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
 /// Returns the part of a box that is inside the array along one dimension, and the position of this part's first
 /// element. The dimension has `size` positions, and the box begins at `begin`.
 fn clip_axis(
-    along: BoxExtent,
+    box_extent: BoxExtent,
     begin: i64,
     size: usize,
-    flipped: bool,
+    is_flipped: bool,
     clamps: bool,
 ) -> (Clip, usize) {
     // An i128 holds the position of every element of every box.
-    let (step, extent) = (along.step as i128, along.extent as i128);
+    let (step, extent) = (box_extent.step as i128, box_extent.extent as i128);
     let box_reach = (extent - 1) * step.abs();
     let (mut begin, end) = (i128::from(begin), size as i128);
     if clamps {
@@ -575,8 +594,9 @@ fn clip_axis(
         };
     }
     // Both distances are measured from the box's start in the direction of the step: to the first position of the
-    // array, and to the position after its last. With a negative step, the first position is the highest.
-    let (before, after) = match step < 0 {
+    // array, and to the position after the array's last position. With a negative step, the first position is the
+    // highest.
+    let (distance_to_first, distance_to_end) = match step < 0 {
         true => (begin - (end - 1), begin + 1),
         false => (-begin, end - begin),
     };
@@ -586,9 +606,9 @@ fn clip_axis(
         _ if distance > box_reach => extent,
         _ => (distance + step.abs() - 1) / step.abs(),
     };
-    let from = elements(before);
-    let to = elements(after).max(from);
-    let (first, from, to) = match flipped {
+    let from = elements(distance_to_first);
+    let to = elements(distance_to_end).max(from);
+    let (first, from, to) = match is_flipped {
         false => (from, from, to),
         true => (to - 1, extent - to, extent - from),
     };
@@ -598,7 +618,7 @@ fn clip_axis(
         Clip {
             from,
             to,
-            is_flipped: flipped,
+            is_flipped,
         },
         position(begin + first * step),
     )

@@ -1,6 +1,6 @@
-//! Runs gathers and crops. A group is the units that share an index tuple, such as a gathered row or the box of a crop.
-//! A group's place is the offset in bytes of its start in the source. For a block of groups, `locate.rs` finds the
-//! places. Then a loop copies the groups in the order of the result.
+//! Runs gathers and crops. The units of a group share an index tuple: a group is a gathered row, or the box of a crop
+//! or a part of the box. A group's place is the offset in bytes of its start in the source. `locate.rs` finds the
+//! places of up to [`MAX_LOCATED_GROUPS`] groups. Then a loop copies these groups in the order of the result.
 
 use super::{
     Dest,
@@ -20,11 +20,12 @@ use crate::{
     walk::{Dim, Walk},
 };
 
-/// The number of groups in a block. At the end of a block the processor waits for all reads that it has started. A
-/// block has far more groups than the processor can have unfinished reads, so this wait is a small part of the time.
-const BLOCK_GROUPS: usize = 1024;
-/// While the loop copies a group, it prefetches the group that comes this many groups later, unless these groups have
-/// too many bytes.
+/// The maximum number of groups that are located before they are copied in the order of the result. After the copy, the
+/// processor waits for all reads that it has started. There are far more groups than the processor can have unfinished
+/// reads, so this wait is a small part of the time.
+const MAX_LOCATED_GROUPS: usize = 1024;
+/// While the loop copies a group, it prefetches the group that comes this many groups later, or an earlier group if
+/// groups are long: see [`PREFETCH_BYTES`].
 const PREFETCH_GROUPS: usize = 16;
 /// If the groups up to the prefetched group would have more bytes than this, an earlier group is prefetched.
 const PREFETCH_BYTES: usize = 4 << 10;
@@ -61,7 +62,7 @@ pub(super) fn run<I: Index>(
     let group = GroupShape::from_walk(walk, threads);
     let locator = Locator::new(walk, policy, indices, walk.dims.len() - group.dims.len());
     let threads = group.thread_count(dest.len(), threads);
-    if let (GroupLoop::Copy, ..=LINE) = (&group.mover, group.bytes)
+    if let (GroupLoop::Copy, ..=LINE) = (&group.group_loop, group.bytes)
         && let Some(dims) = locator.as_sums()
     {
         outer::copy((0, group.bytes), &dims, source, dest, threads);
@@ -102,60 +103,65 @@ struct GroupShape<'a> {
     /// The size of a group in bytes.
     bytes: usize,
     dims: &'a [Dim],
-    mover: GroupLoop<'a>,
+    group_loop: GroupLoop<'a>,
 }
 
 impl<'a> GroupShape<'a> {
     fn from_walk(walk: &'a Walk, threads: Threads) -> Self {
-        let mut outer = numbering_dims(walk);
+        let mut outer_dims = numbering_dims(walk);
         let is_cropped = walk.coordinates.iter().any(|c| c.along.is_some());
         let unit_count = |dims: &[Dim]| dims.iter().map(|dim| dim.size).product::<usize>();
         if is_cropped {
             // If there are only a few boxes, a group is a part of a box, so that all threads have work.
             let thread_count = threads.count_for(walk.bytes(), walk.bytes() / LINE);
-            while unit_count(&walk.dims[..outer]) < threads::min_parts(thread_count)
-                && outer + 1 < walk.dims.len()
+            while unit_count(&walk.dims[..outer_dims]) < threads::min_parts(thread_count)
+                && outer_dims + 1 < walk.dims.len()
             {
-                outer += 1;
+                outer_dims += 1;
             }
         }
-        let dims = &walk.dims[outer..];
-        let mover = match dims {
-            _ if (outer..walk.dims.len()).any(|d| walk.is_cropped(d)) => GroupLoop::Boxes,
+        let dims = &walk.dims[outer_dims..];
+        let group_loop = match dims {
+            _ if (outer_dims..walk.dims.len()).any(|d| walk.is_cropped(d)) => GroupLoop::Boxes,
             [] | [Dim { from: 1, .. }] => GroupLoop::Copy,
             dims => GroupLoop::Slice(LoopNest::over_dims(walk.unit, dims)),
         };
         let bytes = unit_count(dims) * walk.unit;
-        Self { bytes, dims, mover }
+        Self {
+            bytes,
+            dims,
+            group_loop,
+        }
     }
 
     fn part_granularity(&self, walk: &Walk) -> usize {
-        match self.mover {
+        match self.group_loop {
             GroupLoop::Copy | GroupLoop::Slice(_) if self.bytes > MAX_UNDIVIDED_BYTES => walk.unit,
             _ => self.bytes,
         }
     }
 
-    fn first_group(&self, walk: &Walk) -> Walk {
-        let outer = walk.dims.len() - self.dims.len();
-        let locator = Locator::<i32>::new(walk, Policy::default(), &[], outer);
-        let mut first_walk = locator.clipped_walk(&locator.whole_clips());
-        first_walk.merge();
-        first_walk
+    /// Returns the walk of a group that is completely inside the source.
+    fn whole_group_walk(&self, walk: &Walk) -> Walk {
+        let outer_dims = walk.dims.len() - self.dims.len();
+        let locator = Locator::<i32>::new(walk, Policy::default(), &[], outer_dims);
+        let mut group_walk = locator.clipped_walk(&locator.whole_clips());
+        group_walk.merge();
+        group_walk
     }
 
     fn describe(&self, walk: &Walk) -> String {
-        match &self.mover {
+        match &self.group_loop {
             GroupLoop::Copy => Kernel::Copy { bytes: self.bytes }.to_string(),
             GroupLoop::Slice(slice) => slice.kernel.to_string(),
-            GroupLoop::Boxes => StoreRows::from_walk(&self.first_group(walk)).describe(),
+            GroupLoop::Boxes => StoreRows::from_walk(&self.whole_group_walk(walk)).describe(),
         }
     }
 
     /// Returns how many threads write a result of `bytes` bytes. Groups are scattered in the source, so each group
     /// takes about 2 nanoseconds more than contiguous bytes of its size.
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
-        match &self.mover {
+        match &self.group_loop {
             GroupLoop::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
             GroupLoop::Slice(slice) => {
                 threads.count_for(bytes, 2 * (bytes / self.bytes) + slice.single_copies(bytes))
@@ -181,19 +187,19 @@ impl<'a> GroupShape<'a> {
             0 => (0, 0),
             _ => (first / self.bytes, first % self.bytes),
         };
-        // A group that begins in an earlier part of the result is counted there.
+        // The tuple of a group that begins in an earlier part of the result is counted with that part.
         let first_counted = group + usize::from(skip > 0);
         let is_ordered = skip == 0 && self.is_ordered(dest.len());
-        let groups_each = match is_ordered {
+        let groups_at_once = match is_ordered {
             true => MAX_ORDERED_GROUPS,
-            false if dest.bytes_per_write() == usize::MAX => BLOCK_GROUPS,
-            false => (dest.bytes_per_write() / self.bytes).clamp(1, BLOCK_GROUPS),
+            false if dest.bytes_per_write() == usize::MAX => MAX_LOCATED_GROUPS,
+            false => (dest.bytes_per_write() / self.bytes).clamp(1, MAX_LOCATED_GROUPS),
         };
         let mut located = Located::default();
         let mut few_places = [NOWHERE; FEW_PLACES];
         while dest.len() > 0 {
-            let count = (skip + dest.len()).div_ceil(self.bytes).min(groups_each);
-            match &self.mover {
+            let count = (skip + dest.len()).div_ceil(self.bytes).min(groups_at_once);
+            match &self.group_loop {
                 GroupLoop::Copy | GroupLoop::Slice(_)
                     if count <= FEW_PLACES && !locator.is_cropped() =>
                 {
@@ -202,13 +208,13 @@ impl<'a> GroupShape<'a> {
                     locator.count_missing(group, first_counted, places, &mut missing);
                     self.copy_groups(source, places, skip, &mut dest);
                 }
-                mover => {
+                group_loop => {
                     locator.find_groups((group, count), first_counted, &mut located, &mut missing);
-                    match mover {
+                    match group_loop {
                         GroupLoop::Boxes => self.write_boxes(locator, source, &located, &mut dest),
                         GroupLoop::Slice(slice) if is_ordered => {
                             let dest = dest.take_front_part(count * self.bytes).all();
-                            self.in_order(slice, source, &located.places, dest);
+                            self.write_in_order(slice, source, &located.places, dest);
                         }
                         _ => self.copy_groups(source, &located.places, skip, &mut dest),
                     }
@@ -222,7 +228,7 @@ impl<'a> GroupShape<'a> {
 
     /// Returns whether groups are copied in the order of their places.
     fn is_ordered(&self, bytes: usize) -> bool {
-        let GroupLoop::Slice(slice) = &self.mover else {
+        let GroupLoop::Slice(slice) = &self.group_loop else {
             return false;
         };
         slice.is_scattered()
@@ -234,14 +240,20 @@ impl<'a> GroupShape<'a> {
 
     /// Writes whole groups in the order of their places. If the tuples select many places of a range, the pieces at
     /// all places of the range are transposed together, which makes each group contiguous.
-    fn in_order(&self, slice: &LoopNest<'_>, source: &[u8], places: &[usize], dest: &mut [u8]) {
+    fn write_in_order(
+        &self,
+        slice: &LoopNest<'_>,
+        source: &[u8],
+        places: &[usize],
+        dest: &mut [u8],
+    ) {
         let unit = slice.unit;
         let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
         order.sort_unstable();
-        let longest = NEAR_BYTES.min(SLAB_BYTES / self.bytes * unit);
-        let (mut slab, mut rest) = (vec![0; longest / unit * self.bytes], &order[..]);
+        let max_range_bytes = NEAR_BYTES.min(SLAB_BYTES / self.bytes * unit);
+        let (mut slab, mut rest) = (vec![0; max_range_bytes / unit * self.bytes], &order[..]);
         while let Some(&(first, _)) = rest.first() {
-            let is_near = |(place, _): &&(usize, usize)| place - first < longest;
+            let is_near = |(place, _): &&(usize, usize)| place - first < max_range_bytes;
             let near_places;
             (near_places, rest) = rest.split_at(rest.iter().take_while(is_near).count());
             let size = (near_places[near_places.len() - 1].0 - first) / unit + 1;
@@ -275,7 +287,7 @@ impl<'a> GroupShape<'a> {
     fn copy_groups(&self, source: &[u8], places: &[usize], mut skip: usize, dest: &mut Dest<'_>) {
         let bytes = (places.len() * self.bytes - skip).min(dest.len());
         let mut dest = dest.take_front_part(bytes);
-        let slice = match &self.mover {
+        let slice = match &self.group_loop {
             GroupLoop::Slice(slice) => Some(slice),
             _ => None,
         };
@@ -318,15 +330,15 @@ impl<'a> GroupShape<'a> {
         dest: &mut Dest<'_>,
     ) {
         let mut n = 0;
-        for alike in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
-            let places = &found.places[n..][..alike.len()];
-            n += alike.len();
-            let dest = dest.take_front_part(alike.len() * self.bytes).all();
-            if alike[0].1 == usize::MAX {
+        for similar_boxes in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
+            let places = &found.places[n..][..similar_boxes.len()];
+            n += similar_boxes.len();
+            let dest = dest.take_front_part(similar_boxes.len() * self.bytes).all();
+            if similar_boxes[0].1 == usize::MAX {
                 dest.fill(0);
                 continue;
             }
-            let clips: &[Clip] = locator.clips_at(found, alike[0].1);
+            let clips: &[Clip] = locator.clips_at(found, similar_boxes[0].1);
             let mut walk = locator.clipped_walk(clips);
             walk.merge();
             if walk.contiguous() * walk.unit == self.bytes {

@@ -37,16 +37,16 @@ fn find_as<const N: usize>(
     mask: &[u8],
     sizes: &[usize],
     rows: &mut [u8],
-    number: impl Fn(usize) -> [u8; N],
+    encode: impl Fn(usize) -> [u8; N],
 ) -> usize {
     let (rows, _) = rows.as_chunks_mut::<N>();
     // With a constant number of columns, the loop is twice as fast as with a variable number.
     match sizes.len() {
-        1 => find_in(1, mask, sizes, rows, number),
-        2 => find_in(2, mask, sizes, rows, number),
-        3 => find_in(3, mask, sizes, rows, number),
-        4 => find_in(4, mask, sizes, rows, number),
-        columns => find_in(columns, mask, sizes, rows, number),
+        1 => find_in(1, mask, sizes, rows, encode),
+        2 => find_in(2, mask, sizes, rows, encode),
+        3 => find_in(3, mask, sizes, rows, encode),
+        4 => find_in(4, mask, sizes, rows, encode),
+        columns => find_in(columns, mask, sizes, rows, encode),
     }
 }
 
@@ -56,14 +56,14 @@ fn find_in<const N: usize>(
     mask: &[u8],
     sizes: &[usize],
     rows: &mut [[u8; N]],
-    number: impl Fn(usize) -> [u8; N],
+    encode: impl Fn(usize) -> [u8; N],
 ) -> usize {
     let Some((&inner, outer)) = sizes.split_last().filter(|(inner, _)| **inner > 0) else {
         rows.fill([0xff; N]);
         return count(mask);
     };
-    let (mut digits, mut next) = (vec![0; outer.len()], 0);
-    let mut begin = vec![number(0); outer.len()];
+    let (mut digits, mut next_row) = (vec![0; outer.len()], 0);
+    let mut encoded_digits = vec![encode(0); outer.len()];
     for (line_number, line) in mask.chunks_exact(inner).enumerate() {
         for (first, block) in (0..).step_by(8).zip(line.chunks(8)) {
             // Most blocks of a sparse mask are all false.
@@ -71,26 +71,28 @@ fn find_in<const N: usize>(
                 continue;
             }
             for (position, &byte) in (first..).zip(block) {
-                // A row is written even if its element is false. The next row then overwrites it or, after the last
-                // row, the fill of unused rows.
-                let Some(row) = rows.get_mut(next * columns..(next + 1) * columns) else {
-                    return next + count(&mask[line_number * inner + position..]);
+                // A row is written even if its element is false. The next row then overwrites it. If there is no next
+                // row, the fill of unused rows does.
+                let Some(row) = rows.get_mut(next_row * columns..(next_row + 1) * columns) else {
+                    return next_row + count(&mask[line_number * inner + position..]);
                 };
-                row[..columns - 1].copy_from_slice(&begin[..columns - 1]);
-                row[columns - 1] = number(position);
-                next += usize::from(byte != 0);
+                row[..columns - 1].copy_from_slice(&encoded_digits[..columns - 1]);
+                row[columns - 1] = encode(position);
+                next_row += usize::from(byte != 0);
             }
         }
-        for ((digit, begin), &size) in digits.iter_mut().zip(&mut begin).zip(outer).rev() {
+        for ((digit, encoded_digit), &size) in
+            digits.iter_mut().zip(&mut encoded_digits).zip(outer).rev()
+        {
             *digit = if *digit + 1 < size { *digit + 1 } else { 0 };
-            *begin = number(*digit);
+            *encoded_digit = encode(*digit);
             if *digit > 0 {
                 break;
             }
         }
     }
-    rows[next * columns..].fill([0xff; N]);
-    next
+    rows[next_row * columns..].fill([0xff; N]);
+    next_row
 }
 
 /// Copies the units of a walk from `source` to `dest` where the mask is true. The walk's index tuples are bytes of the
@@ -116,7 +118,7 @@ fn update_units<const N: usize>(
     let Some((&inner, outer)) = walk.dims.split_last() else {
         return;
     };
-    let lines = outer.iter().map(|dim| dim.size).product();
+    let line_count = outer.iter().map(|dim| dim.size).product();
     // Writes `count` lines, starting with line `first`. Line 0 would begin at unit `to` of `dest`. `to` wraps if it is
     // negative.
     let write = |first: usize, count: usize, dest: &mut [u8], to: usize| {
@@ -127,7 +129,7 @@ fn update_units<const N: usize>(
         for ((from, at), tuple) in source_places.zip(dest_places).zip(tuples).take(count) {
             let from = walk.from.cast_unsigned().wrapping_add(from);
             let mask = &mask[walk.tuple + tuple..];
-            line(inner, source, from, mask, dest, to.wrapping_add(at));
+            write_line(inner, source, from, mask, dest, to.wrapping_add(at));
         }
     };
     let threads = threads.count_for(walk.bytes(), walk.units());
@@ -140,14 +142,14 @@ fn update_units<const N: usize>(
                 write(first, part.len() / bytes, part, 0usize.wrapping_sub(begin));
             });
         }
-        _ => write(0, lines, dest, walk.to.cast_unsigned()),
+        _ => write(0, line_count, dest, walk.to.cast_unsigned()),
     }
 }
 
 /// Writes a line: the units along `inner`, from unit `from` of the source to unit `to` of `dest`. The first byte of
 /// `mask` belongs to the first unit.
 #[inline(always)]
-fn line<const N: usize>(
+fn write_line<const N: usize>(
     inner: Dim,
     source: &[[u8; N]],
     from: usize,

@@ -17,8 +17,8 @@ pub(super) const LINE: usize = 64;
 /// of the last-level cache in most processors. After such a result is written, at most its end is in a cache.
 pub(super) const MIN_STREAMED_BYTES: usize = 32 << 20;
 
-/// Tells the processor that byte `at` of `bytes`, or a byte beyond them, will soon be read or written. Does nothing on
-/// processors other than x86-64.
+/// Tells the processor that byte `at` of `bytes` will soon be read or written. `at` can be beyond the end. Does nothing
+/// on processors other than x86-64.
 #[inline(always)]
 pub(super) fn prefetch(bytes: &[u8], at: usize) {
     instructions::prefetch(bytes, at);
@@ -87,7 +87,7 @@ pub struct NewMemory<'a> {
     /// The bytes that are not initialized yet.
     bytes: &'a mut [MaybeUninit<u8>],
     /// The number of initialized bytes before `bytes` that are not counted in `initialized_count` yet.
-    copied: usize,
+    uncounted_bytes: usize,
     /// The number of initialized bytes of the whole result.
     initialized_count: &'a AtomicUsize,
 }
@@ -103,7 +103,7 @@ impl<'a> NewMemory<'a> {
         self.bytes = rest;
         Self {
             bytes,
-            copied: 0,
+            uncounted_bytes: 0,
             ..*self
         }
     }
@@ -120,7 +120,7 @@ impl<'a> NewMemory<'a> {
         let from = unsafe { slice::from_raw_parts(from.as_ptr().cast(), from.len()) };
         bytes.copy_from_slice(from);
         self.bytes = rest;
-        self.copied += from.len();
+        self.uncounted_bytes += from.len();
     }
 
     pub(super) fn fill_with_zeros(self) -> &'a mut [u8] {
@@ -132,16 +132,16 @@ impl<'a> NewMemory<'a> {
         }
     }
 
-    /// Calls `fill`, which must initialize each byte, and returns the bytes.
+    /// Calls `fill` and returns the bytes. Panics if `fill` does not initialize each byte.
     pub(super) fn filled(self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
         let initialized_count = AtomicUsize::new(0);
         fill(NewMemory {
             bytes: &mut *self.bytes,
-            copied: 0,
+            uncounted_bytes: 0,
             initialized_count: &initialized_count,
         });
-        let filled = initialized_count.into_inner();
-        assert_eq!(filled, self.len(), "each byte of a result is written");
+        let filled_bytes = initialized_count.into_inner();
+        assert_eq!(filled_bytes, self.len(), "each byte of a result is written");
         // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number
         // of all bytes, so all are initialized.
         #[expect(unsafe_code, reason = "see the function")]
@@ -158,7 +158,7 @@ impl<'a> NewMemory<'a> {
     #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
     unsafe fn assume_filled(mut self) -> &'a mut [u8] {
         let bytes = mem::take(&mut self.bytes);
-        self.copied += bytes.len();
+        self.uncounted_bytes += bytes.len();
         // SAFETY: the caller has initialized each byte.
         unsafe { &mut *(core::ptr::from_mut(bytes) as *mut [u8]) }
     }
@@ -167,12 +167,12 @@ impl<'a> NewMemory<'a> {
 impl Drop for NewMemory<'_> {
     fn drop(&mut self) {
         self.initialized_count
-            .fetch_add(self.copied, Ordering::Relaxed);
+            .fetch_add(self.uncounted_bytes, Ordering::Relaxed);
     }
 }
 
 /// Allocates memory for `len` values and calls `fill` to write their bytes. Returns the values and the result of
-/// `fill`.
+/// `fill`. Fails if there is not enough memory or if `fill` fails.
 pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     len: usize,
     fill: impl FnOnce(NewMemory<'_>) -> Result<R, Error>,
@@ -189,11 +189,11 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     let initialized_count = AtomicUsize::new(0);
     let outcome = fill(NewMemory {
         bytes: memory,
-        copied: 0,
+        uncounted_bytes: 0,
         initialized_count: &initialized_count,
     })?;
-    let filled = initialized_count.into_inner();
-    assert_eq!(filled, bytes, "each byte of a result is written");
+    let filled_bytes = initialized_count.into_inner();
+    assert_eq!(filled_bytes, bytes, "each byte of a result is written");
     // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number of
     // all bytes, so all are initialized, and any bytes are a valid value of a `Pod` type.
     #[expect(
@@ -234,15 +234,15 @@ impl<'d> Lines<'d> {
     #[inline(always)]
     pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
         match self.streams && to.as_ptr().addr().is_multiple_of(LINE) {
-            // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`, so nothing can
-            // access the line before the fence there.
+            // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`. So nothing can
+            // access the line before the fence, which follows that call.
             true => instructions::stream(to, from),
             false => *to = *from,
         }
     }
 }
 
-/// These instructions belong to SSE2, which every x86-64 processor has.
+/// These instructions belong to SSE and SSE2, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 mod instructions {
     use super::LINE;
@@ -258,7 +258,7 @@ mod instructions {
     }
 
     /// Writes a line whose address is a multiple of its size. Nothing else may access the line before the next
-    /// [`fence`], which makes it visible.
+    /// [`fence`], which makes the new bytes visible to other threads.
     #[inline(always)]
     pub(super) fn stream(to: &mut [u8; LINE], from: &[u8; LINE]) {
         assert!(to.as_ptr().addr().is_multiple_of(LINE));

@@ -1,8 +1,8 @@
 //! Runs plans on the CPU.
 //!
-//! A backend without a GPU runs all plans here. A backend with a GPU can run a plan on host values here, if the CPU is
-//! estimated to be faster or if the GPU reports an error. Slices, gathers, crops and gradients write every byte of the
-//! result, so a new result need not be set to zero first.
+//! A backend without a GPU runs all plans on the CPU. A backend with a GPU can run a plan on host values on the CPU: if
+//! the CPU is estimated to be faster, or if the GPU reports an error. Slices, gathers, crops and gradients write every
+//! byte of the result, so a new result need not be set to zero first.
 //!
 //! These words are used in the whole folder:
 //!
@@ -39,9 +39,9 @@
 //! | `odometer` | sums of strides over nested dimensions |
 //! | `kernel`, `rows` | which loop moves rows of pieces, depending on the size of the pieces and their distance |
 //! | `fixed_copy` | how one piece is copied, depending on its size |
-//! | `shuffle`, `no_shuffle` | rows and planes of small pieces by the processor's byte shuffles |
+//! | `shuffle`, `no_shuffle` | how the processor's byte shuffles move rows and planes of small pieces |
 //! | `strided_store` | vectorized loops that write units at a small distance |
-//! | `memory` | prefetches, large pages, and stores that bypass the caches: all unsafe code |
+//! | `memory` | prefetches, large pages, new memory, and stores that bypass the caches; it has all unsafe code |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | which integer types index tuples can have |
 
@@ -139,7 +139,7 @@ pub(crate) fn copy(
     threads: Threads,
 ) {
     if dest.len() > 0 {
-        // `LoopNest` writes the result in order and does not read `Dim::to`, which is 0 here.
+        // `LoopNest` writes the result in order and does not read `Dim::to`, which is 0 in `dims`.
         let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
         walk.merge();
         slice::LoopNest::from_walk(&walk).run(source, 0, dest, threads);
@@ -149,7 +149,7 @@ pub(crate) fn copy(
 impl Move {
     /// Writes `dest`, the part of a slice's result that begins at byte `first`, on the CPU.
     ///
-    /// `first` and the length of `dest` in bytes are multiples of the plan's unit. The part must be within the result.
+    /// `first` and the length of `dest` in bytes are multiples of the move's unit. The part must be within the result.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn run_part(
         &self,
@@ -221,11 +221,11 @@ impl Move {
         dest: Dest<'_>,
         threads: Threads,
     ) -> Missing {
-        let make = |walk: &Walk, dest: Dest<'_>| {
+        let gather = |walk: &Walk, dest: Dest<'_>| {
             make::run(walk, self.policy(), source, indices, dest, threads)
         };
         match self.choose_loops() {
-            // Not reached: `index_type_of` rejects integers as a mask, and `Plan::run_steps` runs searches of masks.
+            // Not reached: `index_type_of` rejects integers as a mask, and `Plan::run_steps` runs searches in masks.
             MoveLoops::Mask(_) | MoveLoops::Find => {}
             MoveLoops::None => {
                 let dest = dest.all();
@@ -248,13 +248,13 @@ impl Move {
                 place::run::<false>(walk, source, dest.all(), threads);
             }
             MoveLoops::Fill(walk) => place::run::<true>(walk, source, dest.all(), threads),
-            MoveLoops::Gather(walk) => return make(walk, self.dense_part(walk, dest)),
+            MoveLoops::Gather(walk) => return gather(walk, self.dense_part(walk, dest)),
             MoveLoops::Staged(walk) => {
                 let dest = dest.all();
-                let [filling, placing] = walk.split_stages();
-                let mut staged = vec![0; walk.bytes()];
-                let missing = make(&filling, Dest::Old(&mut staged));
-                place::run::<false>(&placing, &staged, dest, threads);
+                let [filling_walk, placing_walk] = walk.split_stages();
+                let mut stage = vec![0; walk.bytes()];
+                let missing = gather(&filling_walk, Dest::Old(&mut stage));
+                place::run::<false>(&placing_walk, &stage, dest, threads);
                 return missing;
             }
             MoveLoops::Paste(walk) => {
@@ -291,13 +291,13 @@ impl Move {
         if tuples.is_some_and(|tuples| tuples.index == IndexType::Mask) {
             return MoveLoops::Mask(walk);
         }
-        let is_located = !walk.coordinates.is_empty();
+        let has_coordinates = !walk.coordinates.is_empty();
         match self.effect {
             Effect::Find(_) => MoveLoops::Find,
-            Effect::Make if is_located => MoveLoops::Gather(walk),
+            Effect::Make if has_coordinates => MoveLoops::Gather(walk),
             Effect::Make => MoveLoops::Slice(walk),
-            Effect::Update if is_located && walk.is_dense() => MoveLoops::Gather(walk),
-            Effect::Update if is_located => MoveLoops::Staged(walk),
+            Effect::Update if has_coordinates && walk.is_dense() => MoveLoops::Gather(walk),
+            Effect::Update if has_coordinates => MoveLoops::Staged(walk),
             Effect::Update if walk.is_dense() => MoveLoops::Slice(walk),
             Effect::Update => MoveLoops::StridedWrites(walk),
             Effect::Fill => MoveLoops::Fill(walk),
@@ -317,7 +317,7 @@ impl Move {
         }
     }
 
-    /// Describes in one line how [`Move::run_cpu`] moves the bytes on the CPU.
+    /// Describes in one line how [`Move::run_on_threads`] moves the bytes.
     pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
         let zeros = match self.effect {
             Effect::Fill => self.result_bytes(),
@@ -386,8 +386,8 @@ mod tests {
             };
             let expected: Vec<u32> = indices.iter().flat_map(column).collect();
             let source = bytemuck::cast_slice(&matrix);
-            let outside = indices.iter().filter(|&&at| at.cast_unsigned() >= columns);
-            let outside = outside.count();
+            let outside_indices = indices.iter().filter(|&&at| at.cast_unsigned() >= columns);
+            let outside_count = outside_indices.count();
             for thread_count in 1..=3 {
                 let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
@@ -396,7 +396,7 @@ mod tests {
                 })
                 .unwrap();
                 assert!(values == expected, "{rows} {columns} {step} {thread_count}");
-                assert_eq!(report.out_of_range, outside);
+                assert_eq!(report.out_of_range, outside_count);
             }
         }
     }
@@ -447,10 +447,10 @@ mod tests {
                     values == gathered,
                     "{indices:?} of {shape:?} on {thread_count} threads"
                 );
-                let inside = |&index: &i32| usize::try_from(index).is_ok_and(|n| n < shape[0]);
+                let is_inside = |&index: &i32| usize::try_from(index).is_ok_and(|n| n < shape[0]);
                 assert_eq!(
                     4 - report.out_of_range,
-                    indices.into_iter().filter(inside).count()
+                    indices.into_iter().filter(is_inside).count()
                 );
             }
         }
@@ -497,12 +497,15 @@ mod tests {
         let mut whole = vec![0; slice_move.result_bytes()];
         slice_move.run_cpu(&source, None, &mut whole).unwrap();
         let unit = slice_move.walk().unwrap().unit;
-        for piece in lengths.into_iter().map(|units| units * unit) {
+        for part_bytes in lengths.into_iter().map(|units| units * unit) {
             let mut pieces = vec![0; whole.len()];
-            for (i, dest) in pieces.chunks_mut(piece).enumerate() {
-                slice_move.run_part(&source, i * piece, dest).unwrap();
+            for (i, dest) in pieces.chunks_mut(part_bytes).enumerate() {
+                slice_move.run_part(&source, i * part_bytes, dest).unwrap();
             }
-            assert_eq!(pieces, whole, "{slice_move} in pieces of {piece} bytes");
+            assert_eq!(
+                pieces, whole,
+                "{slice_move} in pieces of {part_bytes} bytes"
+            );
         }
     }
 }

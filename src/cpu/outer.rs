@@ -69,11 +69,11 @@ pub(crate) fn run(
         .collect();
     // Elements that are contiguous in the source are one piece.
     let mut bytes = unit;
-    let contiguous = |dim: &mut Chosen, bytes: usize| match dim {
+    let is_contiguous = |dim: &mut Chosen, bytes: usize| match dim {
         Chosen::All(axis) => axis.size == 1 || axis.stride == bytes.cast_signed(),
         Chosen::Listed(_) => false,
     };
-    while let Some(dim) = dims.pop_if(|dim| contiguous(dim, bytes)) {
+    while let Some(dim) = dims.pop_if(|dim| is_contiguous(dim, bytes)) {
         bytes *= dim.size();
     }
     let threads = threads.count_for(dest.len(), dest.len() / bytes);
@@ -92,9 +92,9 @@ pub(super) fn copy(
     let Some((inner, outer)) = dims.split_last() else {
         return;
     };
-    let prefetched = match inner {
+    let prefetch = match inner {
         Chosen::All(_) => None,
-        Chosen::Listed(list) => Ahead::new(list),
+        Chosen::Listed(list) => RowPrefetch::new(list),
     };
     threads::spread(dest, bytes, threads, |first, dest| {
         let pieces = Pieces {
@@ -102,7 +102,7 @@ pub(super) fn copy(
             base,
             outer,
             inner,
-            ahead: prefetched,
+            prefetch,
             first: first / bytes,
             dest,
         };
@@ -113,13 +113,13 @@ pub(super) fn copy(
 /// The places to prefetch while a row is copied, because the processor cannot predict the order of a list. There is one
 /// prefetch for each piece: the first at the lowest place of the next row, each further one `step` bytes higher.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct RowPrefetch {
     /// The distance in bytes of a row's lowest place from the row's start. A negative distance wraps.
     first: usize,
     step: usize,
 }
 
-impl Ahead {
+impl RowPrefetch {
     /// Returns `None` if the places of a row are on average more than a cache line apart.
     fn new(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
@@ -136,7 +136,7 @@ struct Pieces<'a> {
     base: usize,
     outer: &'a [Chosen],
     inner: &'a Chosen,
-    ahead: Option<Ahead>,
+    prefetch: Option<RowPrefetch>,
     first: usize,
     dest: &'a mut [u8],
 }
@@ -144,7 +144,7 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     /// Returns the offset in bytes of row `number` in the source. For the row after the last, returns the offset of row
     /// 0, which is then only prefetched.
-    fn row(&self, mut number: usize) -> usize {
+    fn row_place(&self, mut number: usize) -> usize {
         let mut place = self.base;
         for dim in self.outer.iter().rev() {
             place = place.wrapping_add(dim.distance(number % dim.size()));
@@ -165,12 +165,12 @@ impl CopyTask for Pieces<'_> {
         while !rest.is_empty() {
             let part;
             (part, rest) = rest.split_at_mut(((self.inner.size() - skip) * bytes).min(rest.len()));
-            let (at, pieces) = (self.row(row), part.chunks_exact_mut(bytes));
+            let (at, pieces) = (self.row_place(row), part.chunks_exact_mut(bytes));
             let copy = |piece: &mut [u8], distance| {
                 let copied = kernel.copy(self.source, at.wrapping_add(distance), piece);
                 copied.expect("positions in range lie within the source");
             };
-            match (self.inner, self.ahead) {
+            match (self.inner, self.prefetch) {
                 (Chosen::All(axis), _) => {
                     for (piece, position) in pieces.zip(skip..) {
                         copy(piece, along(0, axis.stride, position));
@@ -181,11 +181,11 @@ impl CopyTask for Pieces<'_> {
                         copy(piece, distance);
                     }
                 }
-                (Chosen::Listed(list), Some(ahead)) => {
-                    let mut next_place = self.row(row + 1).wrapping_add(ahead.first);
+                (Chosen::Listed(list), Some(prefetch)) => {
+                    let mut next_place = self.row_place(row + 1).wrapping_add(prefetch.first);
                     for (piece, &distance) in pieces.zip(&list[skip..]) {
                         memory::prefetch(self.source, next_place);
-                        next_place = next_place.wrapping_add(ahead.step);
+                        next_place = next_place.wrapping_add(prefetch.step);
                         copy(piece, distance);
                     }
                 }
@@ -219,7 +219,7 @@ pub(crate) fn write(
     let mut row: Vec<_> = numbered_distances
         .map(|(n, &distance)| (distance, n * step))
         .collect();
-    if row_count >= SORTED_ROWS {
+    if row_count >= MIN_SORTED_ROWS {
         // The sort is stable: pieces with the same place keep their order.
         row.sort_by_key(|(distance, _)| distance.cast_signed());
     }
@@ -231,22 +231,22 @@ pub(crate) fn write(
         }
         place
     });
-    let writes = Writes {
+    let task = WriteTask {
         rows,
         row: &row,
         values,
         step,
         dest,
     };
-    with_copy_kernel(bytes, writes);
+    with_copy_kernel(bytes, task);
 }
 
 /// The smallest number of rows for which sorting the places of a row saves more time than it takes. Storing rows of
 /// 2,048 f32 in ascending order takes 30 % less time than storing them unsorted.
-const SORTED_ROWS: usize = 16;
+const MIN_SORTED_ROWS: usize = 16;
 
 /// The pieces that [`write`] writes.
-struct Writes<'a, R> {
+struct WriteTask<'a, R> {
     /// The places of the rows.
     rows: R,
     /// For each piece of a row, two distances in bytes: from the row's place to the piece's place, and from the row's
@@ -257,7 +257,7 @@ struct Writes<'a, R> {
     dest: &'a mut [u8],
 }
 
-impl<R: Iterator<Item = usize>> CopyTask for Writes<'_, R> {
+impl<R: Iterator<Item = usize>> CopyTask for WriteTask<'_, R> {
     fn run(self, kernel: impl CopyKernel) {
         for (number, at) in self.rows.enumerate() {
             let first_value = number * self.row.len() * self.step;

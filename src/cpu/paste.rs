@@ -20,8 +20,8 @@ use core::{cmp::Reverse, mem};
 /// The number of boxes that are located before they are written. Their places are then still in a cache.
 const BOXES_AT_ONCE: usize = 1024;
 
-/// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or name an item that does not exist,
-/// and the first of them. If there are any and the policy makes them an error, `dest` is not changed.
+/// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or have a box index out of range, and
+/// the first of them. If there are any and the policy makes them an error, `dest` is not changed.
 pub(super) fn run<I: Index>(
     walk: &Walk,
     policy: Policy,
@@ -36,28 +36,34 @@ pub(super) fn run<I: Index>(
     // threads also need all places, because each thread writes the boxes of its items.
     let at_once = match thread_count == 1 && policy.out_of_range != OutOfRange::Error {
         true => BOXES_AT_ONCE,
-        false => paste.boxes,
+        false => paste.box_count,
     };
-    let (low, apart) = paste.item_layout();
-    let items = dest.len().saturating_sub(low) / apart;
-    let (thread_count, of_a_box) = match items < thread_count {
+    let (first_byte, item_distance) = paste.item_layout();
+    let items = dest.len().saturating_sub(first_byte) / item_distance;
+    let (thread_count, threads_per_box) = match items < thread_count {
         true => (1, threads),
         false => (thread_count, Threads::at_most(1)),
     };
     // One thread writes all boxes of an item, in their order.
-    let share = items.div_ceil(thread_count).max(1) * apart;
-    let low = low.min(dest.len());
+    let share_bytes = items.div_ceil(thread_count).max(1) * item_distance;
+    let first_byte = first_byte.min(dest.len());
     let (mut found, mut missing) = (Located::default(), Missing::default());
-    for first in (0..paste.boxes).step_by(at_once.max(1)) {
-        let count = at_once.min(paste.boxes - first);
+    for first in (0..paste.box_count).step_by(at_once.max(1)) {
+        let count = at_once.min(paste.box_count - first);
         let locator = &paste.locator;
         locator.find_boxes((first, count), 0, &mut found, &mut missing);
         if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
             return missing;
         }
-        let shares = dest[low..].chunks_mut(share).enumerate();
+        let shares = dest[first_byte..].chunks_mut(share_bytes).enumerate();
         threads::share(shares, thread_count, |(number, dest)| {
-            paste.write_boxes(&found, source, low + number * share, dest, of_a_box);
+            paste.write_boxes(
+                &found,
+                source,
+                first_byte + number * share_bytes,
+                dest,
+                threads_per_box,
+            );
         });
     }
     missing
@@ -65,17 +71,17 @@ pub(super) fn run<I: Index>(
 
 pub(super) fn explain(walk: &Walk, threads: Threads) -> String {
     let paste = PasteBoxes::<i32>::new(walk, Policy::default(), &[]);
-    let first_walk = ascending_walk(paste.locator.clipped_walk(&paste.locator.whole_clips())).0;
+    let whole_box_walk = ascending_walk(paste.locator.clipped_walk(&paste.locator.whole_clips())).0;
     threads::explain(
         paste.thread_count(threads),
-        StoreRows::from_walk(&first_walk).describe(),
+        StoreRows::from_walk(&whole_box_walk).describe(),
     )
 }
 
 struct PasteBoxes<'a, I> {
     walk: &'a Walk,
     locator: Locator<'a, I>,
-    boxes: usize,
+    box_count: usize,
 }
 
 impl<'a, I: Index> PasteBoxes<'a, I> {
@@ -84,20 +90,20 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         Self {
             walk,
             locator: Locator::new(walk, policy, indices, outer),
-            boxes: walk.dims[..outer].iter().map(|dim| dim.size).product(),
+            box_count: walk.dims[..outer].iter().map(|dim| dim.size).product(),
         }
     }
 
     fn thread_count(&self, threads: Threads) -> usize {
         let bytes = self.walk.bytes();
-        threads.count_for(bytes, self.boxes * BOX_NS + bytes / LINE)
+        threads.count_for(bytes, self.box_count * BOX_NS + bytes / LINE)
     }
 
-    /// Returns the lowest byte of x, and the distance in bytes between its items. If the bytes of items overlap or
-    /// interleave, all of x counts as one item.
+    /// Returns the offset of the lowest byte of x in its memory, and the distance in bytes between its items. If the
+    /// bytes of items overlap or interleave, the whole memory counts as one item.
     fn item_layout(&self) -> (usize, usize) {
         let walk = self.walk;
-        let (below, above) = self.locator.distance_range();
+        let (min_distance, max_distance) = self.locator.distance_range();
         let mut coordinates = walk.coordinates.iter();
         let item_coordinate = coordinates.find(|c: &&Coordinate| c.along.is_none());
         let boxes = walk.dims.first().filter(|dim| dim.tuple > 0);
@@ -105,9 +111,9 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
             .map_or(boxes.map_or(0, |dim| dim.to), |item_coordinate| {
                 item_coordinate.stride
             });
-        match box_distance > above - below {
+        match box_distance > max_distance - min_distance {
             true => {
-                let low = walk.to.cast_unsigned().wrapping_add_signed(below);
+                let low = walk.to.cast_unsigned().wrapping_add_signed(min_distance);
                 (low * walk.unit, box_distance.cast_unsigned() * walk.unit)
             }
             false => (0, usize::MAX),
@@ -126,29 +132,34 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
     ) {
         let unit = self.walk.unit;
         let boxes = self.walk.dims.first().filter(|dim| dim.tuple > 0);
-        let apart = boxes.map_or(0, |dim| dim.from);
+        let box_distance = boxes.map_or(0, |dim| dim.from);
         let mut n = 0;
-        for alike in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
-            let places = &found.places[n..][..alike.len()];
-            n += alike.len();
-            if alike[0].1 == usize::MAX {
+        for similar_boxes in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
+            let places = &found.places[n..][..similar_boxes.len()];
+            n += similar_boxes.len();
+            if similar_boxes[0].1 == usize::MAX {
                 continue;
             }
-            let clips = self.locator.clips_at(found, alike[0].1);
+            let clips = self.locator.clips_at(found, similar_boxes[0].1);
             let (part, from, to) = ascending_walk(self.locator.clipped_walk(clips));
             let from = (self.walk.from + from).cast_unsigned();
             let (bytes, to) = (part.bytes(), to * unit.cast_signed());
             let dest_end = dest.len();
-            let same_place = alike
-                .iter()
-                .zip(places)
-                .filter_map(|(&(number, _), place)| {
-                    let at = place.wrapping_sub(first);
-                    (at < dest_end)
-                        .then(|| (along(from, apart, number), at.wrapping_add_signed(to)))
-                });
+            let box_starts =
+                similar_boxes
+                    .iter()
+                    .zip(places)
+                    .filter_map(|(&(number, _), place)| {
+                        let at = place.wrapping_sub(first);
+                        (at < dest_end).then(|| {
+                            (
+                                along(from, box_distance, number),
+                                at.wrapping_add_signed(to),
+                            )
+                        })
+                    });
             if part.contiguous() == part.units() && threads.count_for(bytes, 0) == 1 {
-                let (dest, boxes) = (&mut *dest, same_place);
+                let (dest, boxes) = (&mut *dest, box_starts);
                 with_copy_kernel(
                     bytes,
                     PastedPieces {
@@ -161,7 +172,7 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                 continue;
             }
             let rows = StoreRows::from_walk(&part);
-            for (from, to) in same_place {
+            for (from, to) in box_starts {
                 rows.write_rows::<false>(source, from, &mut dest[to..], threads);
             }
         }

@@ -23,9 +23,12 @@ const ZEROED_BYTES: usize = 4 << 10;
 /// cache.
 const STAGE_BYTES: usize = 1 << 10;
 
-pub(super) fn explain(walk: &Walk, bytes: usize, most: Threads) -> String {
+pub(super) fn explain(walk: &Walk, bytes: usize, max_threads: Threads) -> String {
     let rows = StoreRows::from_walk(walk);
-    threads::explain(most.count_for(bytes, rows.single_copies()), rows.describe())
+    threads::explain(
+        max_threads.count_for(bytes, rows.single_copies()),
+        rows.describe(),
+    )
 }
 
 /// The loop that writes the pieces of a row.
@@ -48,24 +51,34 @@ enum StoreLoop<'a> {
 
 /// Copies the units of `walk` from `source` to `dest`. With `ZEROS` all other bytes of `dest` become zero, otherwise
 /// they are kept.
-pub(super) fn run<const ZEROS: bool>(walk: &Walk, source: &[u8], dest: &mut [u8], most: Threads) {
+pub(super) fn run<const ZEROS: bool>(
+    walk: &Walk,
+    source: &[u8],
+    dest: &mut [u8],
+    max_threads: Threads,
+) {
     if walk.is_ascending() {
         return StoreRows::from_walk(walk).write_rows::<ZEROS>(
             source,
             walk.from.cast_unsigned(),
             dest,
-            most,
+            max_threads,
         );
     }
     // The destination is transposed. Sorting the dimensions makes the destinations ascend.
     let mut walk = walk.clone();
     walk.dims.sort_by_key(|dim| Reverse(dim.to));
-    StoreRows::from_walk(&walk).write_rows::<ZEROS>(source, walk.from.cast_unsigned(), dest, most);
+    StoreRows::from_walk(&walk).write_rows::<ZEROS>(
+        source,
+        walk.from.cast_unsigned(),
+        dest,
+        max_threads,
+    );
 }
 
-/// Splits a part of the destination in the middle of the walk's outermost dimension. Returns the part unchanged if the
-/// walk has a single unit. A part consists of the walk that writes to it, its offset in bytes in the destination, and
-/// its bytes.
+/// Splits a part of the destination in the middle of the walk's outermost dimension of more than one position. Returns
+/// the part unchanged if the walk has a single unit. A part consists of the walk that writes to it, its offset in bytes
+/// in the destination, and its bytes.
 fn split_part((walk, base, dest): (Walk, usize, &mut [u8])) -> Vec<(Walk, usize, &mut [u8])> {
     let Some(d) = walk.dims.iter().position(|dim| dim.size > 1) else {
         return vec![(walk, base, dest)];
@@ -96,9 +109,9 @@ pub(super) struct StoreRows<'a> {
 impl<'a> StoreRows<'a> {
     pub(super) fn from_walk(walk: &'a Walk) -> Self {
         let unit = walk.unit;
-        let contiguous = walk.contiguous();
-        let piece = contiguous * unit;
-        let inner_dims = match contiguous {
+        let contiguous_units = walk.contiguous();
+        let piece = contiguous_units * unit;
+        let inner_dims = match contiguous_units {
             1 => &walk.dims[..],
             _ => &walk.dims[..walk.dims.len() - 1],
         };
@@ -171,13 +184,13 @@ impl<'a> StoreRows<'a> {
         source: &[u8],
         from: usize,
         dest: &mut [u8],
-        most: Threads,
+        max_threads: Threads,
     ) {
         let bytes = if ZEROS { dest.len() } else { self.walk.bytes() };
         // If destinations do not ascend, the halves of the walk do not write to disjoint parts, so one thread writes
         // all.
         let threads = match self.walk.is_ascending() {
-            true => most.count_for(bytes, self.single_copies()),
+            true => max_threads.count_for(bytes, self.single_copies()),
             false => 1,
         };
         if threads == 1 {
@@ -332,7 +345,7 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
         // The number of pieces for one call of `next_zeroed` or `next_written`. With `ZEROS`, `next_zeroed` sets about
         // `ZEROED_BYTES` bytes to zero, and short pieces are written into them. A long piece is written by itself,
         // after `next_written` has set the gap before it to zero.
-        let group = match (ZEROS, is_short) {
+        let pieces_per_call = match (ZEROS, is_short) {
             (false, _) => row.size,
             (true, true) => (ZEROED_BYTES / pitch).clamp(1, row.size),
             (true, false) => 1,
@@ -340,7 +353,7 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
         self.rows.for_each_store(first, |mut from, mut to| {
             let mut pieces_left = row.size;
             while pieces_left > 0 {
-                let count = group.min(pieces_left);
+                let count = pieces_per_call.min(pieces_left);
                 let length = (count - 1) * pitch + piece;
                 let dest = match is_short {
                     true => self.next_zeroed(to, length),
@@ -362,8 +375,8 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
 
 /// Calls `each` with the units of a row in order, one or more at a time, as contiguous bytes. The first argument is the
 /// number of the first of these units in the row. The row begins at byte `from` of the source. If the units are
-/// contiguous there, `each` is called once. Otherwise this function copies them to a buffer, at most [`STAGE_BYTES`]
-/// bytes at a time.
+/// contiguous in the source, `each` is called once. Otherwise this function copies them to a buffer, at most
+/// [`STAGE_BYTES`] bytes at a time.
 fn for_staged_units(
     source: &[u8],
     from: usize,

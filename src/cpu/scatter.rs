@@ -42,15 +42,15 @@ pub(super) fn run<I: Index>(
         threads,
     } = ScatterRows::from_walk(walk, threads);
     let policy = effect.options.policy;
-    let rows = Locator::new(walk, policy, indices, numbering.len());
+    let locator = Locator::new(walk, policy, indices, numbering.len());
     let mut places = vec![0; numbering.iter().map(|dim| dim.size).product()];
-    let part = places.len().div_ceil(threads);
-    let parts = places.chunks_mut(part).enumerate();
+    let places_per_part = places.len().div_ceil(threads);
+    let parts = places.chunks_mut(places_per_part).enumerate();
     threads::share(parts, threads, |(number, places)| {
-        rows.find_group_places(number * part, places);
+        locator.find_group_places(number * places_per_part, places);
     });
     let mut missing = Missing::default();
-    rows.count_missing(0, 0, &places, &mut missing);
+    locator.count_missing(0, 0, &places, &mut missing);
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
     }
@@ -61,12 +61,12 @@ pub(super) fn run<I: Index>(
         dest.fill(0);
     }
     let slice = row * walk.unit;
-    let part = effect.slices.div_ceil(threads) * slice;
-    let parts = dest.chunks_mut(part).enumerate();
+    let part_bytes = effect.slices.div_ceil(threads) * slice;
+    let parts = dest.chunks_mut(part_bytes).enumerate();
     threads::share(parts, threads, |(number, dest)| {
         let scatter = ThreadShare {
             slice,
-            first: number * part,
+            first: number * part_bytes,
             places: &places,
             updates,
             dest,
@@ -92,8 +92,8 @@ struct ScatterRows<'a> {
 
 impl<'a> ScatterRows<'a> {
     fn from_walk(walk: &'a Walk, threads: Threads) -> Self {
-        // In `scatter_elements` and XLA's scatter, the position of a row among the updates also determines its
-        // destination.
+        // In `scatter_elements` and XLA's scatter, the destination of a row depends on its tuple and on its position
+        // among the updates.
         let (run, numbering) = walk.split_run();
         let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
         let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
@@ -126,17 +126,17 @@ impl<'a> ScatterRows<'a> {
 
 /// Returns the places of all rows. `places` has the places of the windows.
 fn row_places(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
-    let rows = windows.iter().map(|dim| dim.size).product();
-    let rows = Odometer::at(windows, |dim| dim.to, 0).take(rows);
-    let rows: Vec<usize> = rows.map(|row| row.wrapping_mul(unit)).collect();
-    let window_of = |&place: &usize| {
-        let at = move |&row: &usize| match place {
+    let row_count = windows.iter().map(|dim| dim.size).product();
+    let distances = Odometer::at(windows, |dim| dim.to, 0).take(row_count);
+    let distances: Vec<usize> = distances.map(|units| units.wrapping_mul(unit)).collect();
+    let window_places = |&place: &usize| {
+        let at = move |&distance: &usize| match place {
             NOWHERE => NOWHERE,
-            place => place.wrapping_add(row),
+            place => place.wrapping_add(distance),
         };
-        rows.iter().map(at)
+        distances.iter().map(at)
     };
-    places.iter().flat_map(window_of).collect()
+    places.iter().flat_map(window_places).collect()
 }
 
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {

@@ -32,7 +32,7 @@ const MAX_RUN_BYTES: usize = 16 << 10;
 /// A row of at least this many bytes needs no tiles of several axes.
 const LONG_ROW_BYTES: usize = 4 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
-/// processor then translates its address only once.
+/// processor then translates the page's address only once.
 const PAGE: usize = 4 << 10;
 /// Replaces [`PAGE`] for a small result, because larger tables would take more time than they save.
 const NEAR_BYTES: usize = 4 * LINE;
@@ -40,7 +40,7 @@ const NEAR_BYTES: usize = 4 * LINE;
 const SMALL_RESULT: usize = 512 << 10;
 /// The number of pieces of a run that are copied for one lane before the pieces of the next lane. If strides are powers
 /// of 2, the first-level cache can hold only 8 or 12 of the cache lines that these pieces are in.
-const RUNS_AT_ONCE: usize = 8;
+const PIECES_AT_ONCE: usize = 8;
 /// The maximum number of lanes of a tile. Each lane is a stream of writes.
 const MAX_LANES: usize = 1 << 10;
 /// The maximum number of slices of a plane.
@@ -51,8 +51,8 @@ pub(super) struct ShortAxes {
     piece: usize,
     /// The distance of each piece of a run from the first piece.
     run: Vec<usize>,
-    /// The lanes of a tile, in the order of the source: the distance of each lane from lane 0, and its number in the
-    /// order of the result.
+    /// The lanes of a tile, in the order of the source: the distance of each lane from the result's first lane, and its
+    /// number in the order of the result.
     lanes: Vec<(isize, usize)>,
     /// The distance of each band of a plane from the first band.
     bands: Vec<usize>,
@@ -61,7 +61,7 @@ pub(super) struct ShortAxes {
     /// The dimensions that number the planes.
     planes: Vec<Dim>,
     /// The dimensions that number the runs of a lane.
-    between: Vec<Dim>,
+    run_dims: Vec<Dim>,
     /// A run reads one part of the source at each position of its axes that are not near. These are the distances of
     /// the parts from the first part.
     parts: Vec<usize>,
@@ -86,8 +86,9 @@ fn distances(axes: &[Dim]) -> Vec<usize> {
 
 impl ShortAxes {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
-    /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` if rows are long, if a
-    /// run would be shorter than a cache line, or if no pieces share a cache line of the source.
+    /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` for fewer than three
+    /// axes, for long rows or pieces, if a run would be shorter than a cache line, or if no pieces share a cache line
+    /// of the source.
     pub(super) fn find(unit: usize, piece: usize, dims: &[Dim], row: Axis) -> Option<Self> {
         if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW_BYTES {
             return None;
@@ -97,12 +98,15 @@ impl ShortAxes {
         let axes: Vec<Dim> = axes
             .map(|axis| Dim::shared(axis.size, axis.stride))
             .collect();
-        let (mut first, mut run) = (axes.len(), piece);
-        while first > 0 && run < MIN_RUN_BYTES && run * axes[first - 1].size <= MAX_RUN_BYTES {
-            first -= 1;
-            run *= axes[first].size;
+        let (mut first_run_axis, mut run_bytes) = (axes.len(), piece);
+        while first_run_axis > 0
+            && run_bytes < MIN_RUN_BYTES
+            && run_bytes * axes[first_run_axis - 1].size <= MAX_RUN_BYTES
+        {
+            first_run_axis -= 1;
+            run_bytes *= axes[first_run_axis].size;
         }
-        if run < LINE {
+        if run_bytes < LINE {
             return None;
         }
         // The axes with a stride other than 0, nearest in the source first. A tile has all positions of its near axes.
@@ -113,10 +117,10 @@ impl ShortAxes {
             ..SMALL_RESULT => NEAR_BYTES,
             _ => PAGE,
         };
-        let (mut near, mut reach, mut lanes) = (Vec::new(), piece, 1);
+        let (mut near_axes, mut reach, mut lanes) = (Vec::new(), piece, 1);
         for n in order {
             let axis_distance = axes[n].from.unsigned_abs();
-            let axis_lanes = if n < first { axes[n].size } else { 1 };
+            let axis_lanes = if n < first_run_axis { axes[n].size } else { 1 };
             if reach >= max_tile_bytes
                 || axis_distance >= LINE.max(reach + 1)
                 || lanes * axis_lanes > MAX_LANES
@@ -125,14 +129,14 @@ impl ShortAxes {
             }
             lanes *= axis_lanes;
             reach += axis_distance.saturating_mul(axes[n].size - 1);
-            near.push(n);
+            near_axes.push(n);
         }
-        if near.is_empty() {
+        if near_axes.is_empty() {
             return None;
         }
         // A plane has all positions of the axes from the first to the last axis of lanes.
         let (from, to) = loop {
-            let lane_numbers = || near.iter().copied().filter(|&n| n < first);
+            let lane_numbers = || near_axes.iter().copied().filter(|&n| n < first_run_axis);
             let (from, to) = match (lane_numbers().min(), lane_numbers().max()) {
                 (Some(from), Some(to)) => (from, to + 1),
                 _ => (0, 0),
@@ -141,9 +145,9 @@ impl ShortAxes {
             if slices.map(|axis| axis.size).product::<usize>() <= MAX_SLICES {
                 break (from, to);
             }
-            near.pop();
+            near_axes.pop();
         };
-        let is_lane = |n: &usize| near.contains(n);
+        let is_lane = |n: &usize| near_axes.contains(n);
         let axes_where = |are_lanes: bool| -> Vec<Dim> {
             let numbers = (from..to).filter(|n| is_lane(n) == are_lanes);
             numbers.map(|n| axes[n]).collect()
@@ -151,7 +155,7 @@ impl ShortAxes {
         // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
         // the same.
         let mut number_stride = 1;
-        let mut numbers: Vec<Dim> = (from..to)
+        let mut band_dims: Vec<Dim> = (from..to)
             .rev()
             .map(|n| match is_lane(&n) {
                 true => Dim::shared(axes[n].size, 0),
@@ -162,8 +166,8 @@ impl ShortAxes {
                 }
             })
             .collect();
-        numbers.reverse();
-        let far_dims = (first..axes.len()).filter(|n| !is_lane(n));
+        band_dims.reverse();
+        let far_dims = (first_run_axis..axes.len()).filter(|n| !is_lane(n));
         let far_dims: Vec<Dim> = far_dims.map(|n| axes[n]).collect();
         let lanes = distances(&axes_where(true)).into_iter();
         let lanes = lanes.enumerate();
@@ -171,12 +175,12 @@ impl ShortAxes {
         lanes.sort_unstable();
         Some(Self {
             piece,
-            run: distances(&axes[first..]),
+            run: distances(&axes[first_run_axis..]),
             lanes,
             bands: distances(&axes_where(false)),
-            band_of_slice: distances(&numbers),
+            band_of_slice: distances(&band_dims),
             planes: axes[..from].to_vec(),
-            between: axes[to..first].to_vec(),
+            run_dims: axes[to..first_run_axis].to_vec(),
             parts: distances(&far_dims),
         })
     }
@@ -193,34 +197,34 @@ impl ShortAxes {
     }
 
     /// Returns the number of runs of a lane.
-    fn runs(&self) -> usize {
-        self.between.iter().map(|dim| dim.size).product()
+    fn runs_per_lane(&self) -> usize {
+        self.run_dims.iter().map(|dim| dim.size).product()
     }
 
     /// Returns the size of a plane in bytes.
-    fn plane(&self) -> usize {
-        self.band_of_slice.len() * self.runs() * self.run_bytes()
+    fn plane_bytes(&self) -> usize {
+        self.band_of_slice.len() * self.runs_per_lane() * self.run_bytes()
     }
 
     /// Returns the size of the whole result in bytes.
     pub(super) fn bytes(&self) -> usize {
         let planes = self.planes.iter().map(|dim| dim.size);
-        planes.product::<usize>() * self.plane()
+        planes.product::<usize>() * self.plane_bytes()
     }
 
     /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
     pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
-        let (part, plane) = (threads::part(dest.len(), threads), self.plane());
-        if threads == 1 || plane <= part {
-            let planes = if threads == 1 { usize::MAX } else { part } / plane;
-            let plane_parts = dest.chunks_mut((planes * plane).min(dest.len()));
+        let (part_bytes, plane_bytes) = (threads::part(dest.len(), threads), self.plane_bytes());
+        if threads == 1 || plane_bytes <= part_bytes {
+            let planes = if threads == 1 { usize::MAX } else { part_bytes } / plane_bytes;
+            let plane_parts = dest.chunks_mut((planes * plane_bytes).min(dest.len()));
             threads::share(plane_parts.enumerate(), threads, |(number, plane_parts)| {
-                for band in self.bands(at, number * planes, plane_parts, self.runs()) {
+                for band in self.bands(at, number * planes, plane_parts, self.runs_per_lane()) {
                     self.copy_band(source, band);
                 }
             });
         } else {
-            let runs = part / (self.lanes.len() * self.run_bytes());
+            let runs = part_bytes / (self.lanes.len() * self.run_bytes());
             let bands = self.bands(at, 0, dest, runs.max(1));
             threads::share(bands, threads, |band| self.copy_band(source, band));
         }
@@ -236,9 +240,12 @@ impl ShortAxes {
         runs: usize,
     ) -> impl Iterator<Item = RunBand<'d>> {
         let planes = Odometer::at(&self.planes, |dim| dim.from, first);
-        let (lane, length) = (self.runs() * self.run_bytes(), runs * self.run_bytes());
-        let parts = self.runs().div_ceil(runs);
-        let planes = planes.zip(dest.chunks_exact_mut(self.plane()));
+        let (lane_bytes, part_bytes) = (
+            self.runs_per_lane() * self.run_bytes(),
+            runs * self.run_bytes(),
+        );
+        let parts = self.runs_per_lane().div_ceil(runs);
+        let planes = planes.zip(dest.chunks_exact_mut(self.plane_bytes()));
         planes.flat_map(move |(plane, slices)| {
             let begins = self.bands.iter();
             let bands = begins.flat_map(|band| (0..parts).map(move |part| (band, part * runs)));
@@ -249,9 +256,9 @@ impl ShortAxes {
                     lanes: Vec::with_capacity(self.lanes.len()),
                 })
                 .collect();
-            for (slice, &band) in slices.chunks_exact_mut(lane).zip(&self.band_of_slice) {
+            for (slice, &band) in slices.chunks_exact_mut(lane_bytes).zip(&self.band_of_slice) {
                 let bands = bands[band * parts..].iter_mut();
-                for (band, part) in bands.zip(slice.chunks_mut(length)) {
+                for (band, part) in bands.zip(slice.chunks_mut(part_bytes)) {
                     band.lanes.push(part);
                 }
             }
@@ -287,7 +294,7 @@ impl CopyTask for RunTiles<'_, '_> {
             first,
             mut lanes,
         } = band;
-        let mut places = Odometer::at(&axes.between, |dim| dim.from, first);
+        let mut places = Odometer::at(&axes.run_dims, |dim| dim.from, first);
         let bytes = axes.run.len() * kernel.bytes();
         let streams = axes.bytes() >= MIN_STREAMED_BYTES && bytes.is_multiple_of(LINE);
         let piece = |from: usize, to: &mut [u8]| {
@@ -306,13 +313,14 @@ impl CopyTask for RunTiles<'_, '_> {
                     for part in &axes.parts {
                         memory::prefetch(source, prefetch_at.wrapping_add(*part));
                     }
-                    for first in (0..axes.run.len()).step_by(RUNS_AT_ONCE) {
-                        let some_runs = &axes.run[first..axes.run.len().min(first + RUNS_AT_ONCE)];
+                    for first in (0..axes.run.len()).step_by(PIECES_AT_ONCE) {
+                        let piece_distances =
+                            &axes.run[first..axes.run.len().min(first + PIECES_AT_ONCE)];
                         let runs = runs.chunks_exact_mut(bytes);
                         for (run, (from, _)) in runs.zip(group) {
                             let lane = tile.wrapping_add_signed(*from);
                             let to = run[first * kernel.bytes()..].chunks_exact_mut(kernel.bytes());
-                            for (to, from) in to.zip(some_runs) {
+                            for (to, from) in to.zip(piece_distances) {
                                 piece(lane.wrapping_add(*from), to);
                             }
                         }
@@ -355,20 +363,20 @@ mod tests {
     /// Transposes random short axes on 1 to 3 threads. Some of the axes are reversed, repeated or far apart.
     #[test]
     fn pieces_go_where_the_axes_say() {
-        let (mut random, mut tried, mut with_lanes) = (Random(5), 0, 0);
-        while tried < 400 {
+        let (mut random, mut case_count, mut lane_case_count) = (Random(5), 0, 0);
+        while case_count < 400 {
             let piece: usize = [1, 2, 3, 4, 8, 12, 16, 20][random.number_below(8)];
-            let (mut axes, mut apart) = (Vec::new(), piece.cast_signed());
+            let (mut axes, mut next_stride) = (Vec::new(), piece.cast_signed());
             let mut bytes = piece;
             while bytes < 3000 && axes.len() < 13 {
                 let size = 2 + random.number_below(3);
                 let stride = match random.number_below(12) {
                     0 => 0,
-                    1 | 2 => -apart,
-                    _ => apart,
+                    1 | 2 => -next_stride,
+                    _ => next_stride,
                 };
                 if stride != 0 {
-                    apart *= size.cast_signed() + isize::from(random.number_below(9) == 0);
+                    next_stride *= size.cast_signed() + isize::from(random.number_below(9) == 0);
                 }
                 axes.push(Dim::shared(size, stride));
                 bytes *= size;
@@ -389,23 +397,26 @@ mod tests {
                 size: row.size,
                 stride: row.from,
             };
-            let Some(axes_of) = ShortAxes::find(1, piece, dims, row) else {
+            let Some(short_axes) = ShortAxes::find(1, piece, dims, row) else {
                 continue;
             };
-            (tried, with_lanes) = (tried + 1, with_lanes + usize::from(axes_of.lanes.len() > 1));
+            (case_count, lane_case_count) = (
+                case_count + 1,
+                lane_case_count + usize::from(short_axes.lanes.len() > 1),
+            );
             let places = distances(&axes);
             let pieces = places
                 .iter()
                 .map(|place| &source[at.wrapping_add(*place)..][..piece]);
             let expected = pieces.collect::<Vec<_>>().concat();
-            assert_eq!(axes_of.bytes(), expected.len());
+            assert_eq!(short_axes.bytes(), expected.len());
             for threads in 1..=3 {
                 let mut dest = vec![0; expected.len()];
-                axes_of.run(&source, at, &mut dest, threads);
+                short_axes.run(&source, at, &mut dest, threads);
                 assert!(dest == expected, "{piece} {axes:?} on {threads} threads");
             }
         }
-        assert!(with_lanes > 200, "{with_lanes}");
+        assert!(lane_case_count > 200, "{lane_case_count}");
     }
 
     /// Transposes short axes into a result that is large enough to bypass the caches.
@@ -414,11 +425,11 @@ mod tests {
         let axes: Vec<Dim> = (0..22).map(|n| Dim::shared(2, 8 << n)).collect();
         let (row, dims) = axes.split_last().unwrap();
         let row = Axis::of(1, row);
-        let axes_of = ShortAxes::find(1, 8, dims, row).unwrap();
-        assert!(axes_of.bytes() >= MIN_STREAMED_BYTES);
+        let short_axes = ShortAxes::find(1, 8, dims, row).unwrap();
+        assert!(short_axes.bytes() >= MIN_STREAMED_BYTES);
         let source: Vec<u64> = (0..1 << 22).collect();
         let mut dest = vec![0u64; 1 << 22];
-        axes_of.run(
+        short_axes.run(
             bytemuck::cast_slice(&source),
             0,
             bytemuck::cast_slice_mut(&mut dest),

@@ -100,9 +100,9 @@ pub(super) struct Shuffle {
     /// The number of source vectors that the `rows_per_step` rows or pieces come from.
     loads: usize,
     /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 if its pieces ascend.
-    below: usize,
+    bytes_below: usize,
     /// For each vector of the source, the shuffle indices that copy its bytes to a vector of the result. Unused for
-    /// planes: each vector of their result has other indices, which `rows` computes.
+    /// planes: each vector of their result has its own indices, which `rows` computes.
     indices: [ByteNumbers; MAX_VECTORS],
 }
 
@@ -134,7 +134,7 @@ impl Shuffle {
                 along_block: true,
                 rows_per_step: VECTOR / piece,
                 loads: row.size,
-                below: 0,
+                bytes_below: 0,
                 indices: [[NO_BYTE; VECTOR]; MAX_VECTORS],
             });
         }
@@ -166,7 +166,7 @@ impl Shuffle {
             along_block,
             rows_per_step: row_count,
             loads: span.div_ceil(VECTOR),
-            below: bytes_below,
+            bytes_below,
             indices,
         })
     }
@@ -207,7 +207,7 @@ impl Shuffle {
             shuffles: simd,
             piece,
             rows_per_step,
-            below,
+            bytes_below,
             ..
         } = *self;
         let source = rows.source;
@@ -230,21 +230,21 @@ impl Shuffle {
                 indices(piece, planes, block, rows_per_step, 0)
             }
         };
-        let indices = indices.map(|of| of.map(|indices| u8x16::from_slice(simd, &indices)));
-        let filled = match STORES {
+        let indices = indices.map(|loads| loads.map(|indices| u8x16::from_slice(simd, &indices)));
+        let filled_bytes = match STORES {
             1 => rows_per_step * unit,
             _ => STORES * VECTOR,
         };
         let step = rows_per_step * pitch.unsigned_abs();
         // True if each vector of the source, or of the planes, is used exactly once.
-        let are_bytes_used_once = STORES > 1 || filled == VECTOR && step == LOADS * VECTOR;
+        let are_bytes_used_once = STORES > 1 || filled_bytes == VECTOR && step == LOADS * VECTOR;
         // Vectors are read in ascending order, because processors prefetch memory in this order. A vector that would
         // extend beyond the source is not read: the last pieces are copied one by one.
         rows.each(
             bytes,
             #[inline(always)]
             |at, mut dest| {
-                let mut from = at - below;
+                let mut from = at - bytes_below;
                 if DOWN {
                     // A short row is written in descending order but prefetched in ascending order, because the next
                     // row is at higher addresses.
@@ -253,32 +253,34 @@ impl Shuffle {
                             memory::prefetch(dest, line);
                         }
                     }
-                    from = along(at, pitch, bytes / unit - 1) - below;
+                    from = along(at, pitch, bytes / unit - 1) - bytes_below;
                 }
                 if are_bytes_used_once {
-                    let room = dest.len() / (STORES * VECTOR);
-                    let (near, _) = source[from..].as_chunks().0.as_chunks::<LOADS>();
-                    let done = match STORES {
-                        1 => room.min(near.len()),
-                        _ => room,
+                    let max_steps = dest.len() / (STORES * VECTOR);
+                    let (near_vectors, _) = source[from..].as_chunks().0.as_chunks::<LOADS>();
+                    let step_count = match STORES {
+                        1 => max_steps.min(near_vectors.len()),
+                        _ => max_steps,
                     };
                     let planes: [&[[u8; VECTOR]]; LOADS] = array::from_fn(|plane| match STORES {
                         1 => &[],
-                        _ => &source[along(from, inner.stride, plane)..].as_chunks().0[..done],
+                        _ => {
+                            &source[along(from, inner.stride, plane)..].as_chunks().0[..step_count]
+                        }
                     });
-                    let bytes = done * STORES * VECTOR;
+                    let bytes = step_count * STORES * VECTOR;
                     if DOWN {
                         let (rest, to) = dest.split_at_mut(dest.len() - bytes);
                         let (to, _) = to.as_chunks_mut().0.as_chunks_mut();
-                        fill(simd, to.iter_mut().rev(), near, &planes, &indices);
+                        fill(simd, to.iter_mut().rev(), near_vectors, &planes, &indices);
                         dest = rest;
                     } else {
                         let (to, rest) = dest.split_at_mut(bytes);
                         let (to, _) = to.as_chunks_mut().0.as_chunks_mut();
-                        fill(simd, to.iter_mut(), near, &planes, &indices);
+                        fill(simd, to.iter_mut(), near_vectors, &planes, &indices);
                         dest = rest;
                     }
-                    from += done * step;
+                    from += step_count * step;
                 }
                 while STORES == 1
                     && DOWN
@@ -288,7 +290,7 @@ impl Shuffle {
                 {
                     join_lookups(simd, vectors, &indices[0]).store_slice(to);
                     // The vector begins with zeros if its rows do not fill it. The next vector overwrites them.
-                    let end = rest.len() + VECTOR - filled;
+                    let end = rest.len() + VECTOR - filled_bytes;
                     dest = &mut dest[..end];
                     from += step;
                 }
@@ -299,11 +301,11 @@ impl Shuffle {
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
                     join_lookups(simd, vectors, &indices[0]).store_slice(to);
-                    dest = &mut dest[filled..];
+                    dest = &mut dest[filled_bytes..];
                     from += step;
                 }
                 if !dest.is_empty() {
-                    let at = if DOWN { at } else { from + below };
+                    let at = if DOWN { at } else { from + bytes_below };
                     with_copy_kernel(piece, PieceRows::new(source, at, inner, pitch, dest));
                 }
             },
@@ -313,13 +315,13 @@ impl Shuffle {
 
 /// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
 /// The source vectors contain `row_count` rows, at distances given by `outer`. `inner` gives the number and the
-/// distance of a row's pieces. The lowest row begins `below` bytes after the first byte of the source vectors.
+/// distance of a row's pieces. The lowest row begins `bytes_below` bytes after the first byte of the source vectors.
 fn indices<const LOADS: usize, const STORES: usize>(
     piece: usize,
     inner: Axis,
     outer: Axis,
     row_count: usize,
-    below: usize,
+    bytes_below: usize,
 ) -> [[ByteNumbers; LOADS]; STORES] {
     let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
@@ -329,7 +331,7 @@ fn indices<const LOADS: usize, const STORES: usize>(
             true => STORES * VECTOR - (row + 1) * row_bytes,
             false => row * row_bytes,
         };
-        let from = below + row * outer.stride.unsigned_abs();
+        let from = bytes_below + row * outer.stride.unsigned_abs();
         for number in 0..inner.size {
             let from = along(from, inner.stride, number);
             for byte in 0..piece {
@@ -341,13 +343,13 @@ fn indices<const LOADS: usize, const STORES: usize>(
     indices
 }
 
-/// Writes `STORES` vectors at a time. Their bytes come from the vectors in `near` if `STORES` is 1, otherwise from one
-/// vector of each plane.
+/// Writes `STORES` vectors at a time. Their bytes come from the vectors in `near_vectors` if `STORES` is 1, otherwise
+/// from one vector of each plane.
 #[inline(always)]
 fn fill<'d, const LOADS: usize, const STORES: usize>(
     simd: Shuffles,
     to: impl Iterator<Item = &'d mut [[u8; VECTOR]; STORES]>,
-    near: &[[[u8; VECTOR]; LOADS]],
+    near_vectors: &[[[u8; VECTOR]; LOADS]],
     planes: &[&[[u8; VECTOR]]; LOADS],
     indices: &[[u8x16<Shuffles>; LOADS]; STORES],
 ) {
@@ -357,7 +359,7 @@ fn fill<'d, const LOADS: usize, const STORES: usize>(
         }
     };
     match STORES {
-        1 => to.zip(near).for_each(|(to, from)| store(to, from)),
+        1 => to.zip(near_vectors).for_each(|(to, from)| store(to, from)),
         _ => to
             .zip(0..)
             .for_each(|(to, number)| store(to, &planes.map(|plane| plane[number]))),
@@ -415,9 +417,9 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
 }
 
 /// Transposes rows of the source without buffers and writes the next `bytes` bytes of each lane. The first row begins
-/// at byte `at` of the source, and rows are `pitch` bytes apart. The first `blocks` cache lines of each lane are written
-/// in blocks if there are `R` lanes. `bytes` is a multiple of a vector's size, and the number of lanes is a multiple of
-/// `M` and at most `R`.
+/// at byte `at` of the source, and rows are `pitch` bytes apart. The first `blocks` cache lines of each lane are
+/// written in blocks if there are `R` lanes. `bytes` is a multiple of a vector's size, and the number of lanes is a
+/// multiple of `M` and at most `R`.
 #[inline(always)]
 pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
@@ -548,7 +550,7 @@ fn zip<const N: usize>(a: u8x16<Shuffles>, b: u8x16<Shuffles>) -> [u8x16<Shuffle
     }
 }
 
-/// Copies each piece of `N` bytes if its byte of the mask is not 0, while at least a vector of `dest` is left. Returns
+/// Copies each piece of `N` bytes if its byte of the mask is not 0, as long as `dest` has room for a vector. Returns
 /// the number of bytes of the mask that were read and the number of pieces that were copied.
 ///
 /// A few bits of the mask choose one of `CHOICES` shuffles, which moves the chosen pieces to the front of a vector.
@@ -574,16 +576,16 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
 ) -> [usize; 2] {
     let choices = const { &choices::<N, CHOICES>() };
     let group_bits = CHOICES.ilog2() as usize;
-    let (mut looked, mut kept) = (0, 0);
+    let (mut tested_count, mut kept_count) = (0, 0);
     let blocks = mask.as_chunks::<VECTOR>().0.iter();
     for (block, source) in blocks.zip(source.chunks_exact(VECTOR * N)) {
         let zeros = u8x16::from_slice(simd, block).simd_eq(u8x16::splat(simd, 0));
         let ones = !zeros.to_bitmask();
         for group in 0..VECTOR / group_bits {
-            let dest_left = dest.get_mut(kept * N..);
+            let dest_left = dest.get_mut(kept_count * N..);
             let Some(to) = dest_left.and_then(|dest_left| dest_left.first_chunk_mut::<VECTOR>())
             else {
-                return [looked, kept];
+                return [tested_count, kept_count];
             };
             let bits = (ones >> (group * group_bits)) % CHOICES as u64;
             let chosen = usize::try_from(bits).expect("a few bits");
@@ -596,11 +598,11 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
             let choice =
                 u8x16::from_slice(simd, &choices[chosen]) | u8x16::splat(simd, index(skip));
             simd.swizzle_dyn_precise_u8x16(from, choice).store_slice(to);
-            looked += group_bits;
-            kept += chosen.count_ones() as usize;
+            tested_count += group_bits;
+            kept_count += chosen.count_ones() as usize;
         }
     }
-    [looked, kept]
+    [tested_count, kept_count]
 }
 
 /// Returns the shuffle indices for each choice of pieces of `N` bytes.

@@ -145,8 +145,8 @@ impl<'a> LoopNest<'a> {
         axes.filter(|axes| axes.bytes() == bytes)
     }
 
-    /// Returns whether [`Self::copy_pieces`] writes to new memory. The other loops need memory that was set to zero
-    /// first. Without zeros, crops of 64 KiB with rows of 512 bytes take 27 % less time.
+    /// Returns whether [`Self::copy_pieces`] writes to new memory. All other loops need memory that was set to zero
+    /// first. Without these zeros, crops of 64 KiB with rows of 512 bytes take 27 % less time.
     fn copies_to_new_memory(&self) -> bool {
         let is_forward = self.row.stride >= 0 && self.rows.iter().all(|dim| dim.from >= 0);
         self.piece > FIXED_MAX && is_forward && self.tiles.is_none()

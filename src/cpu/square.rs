@@ -1,9 +1,9 @@
 //! Transposes squares of small pieces in registers.
 //!
 //! A square is a block of pieces: one cache line of each lane (see the table in `transpose.rs`), and one or more cache
-//! lines of each source row. With pieces of 4 bytes, a square has 16 source rows and 16 or 64 lanes. Each cache line
-//! of the source is read once, and each line of the result is written as a whole, however far apart the lines are. In
-//! between, the square is in the first-level cache.
+//! lines of each source row. With pieces of 4 bytes, a square has 16 source rows and 16 or 64 lanes. Each cache line of
+//! the source is read once, and each line of the result is written as a whole, however far apart the lines are. Between
+//! the read and the write, the square is in the first-level cache.
 //!
 //! Registers hold a smaller square: `M` vectors of `M` pieces. A zip interleaves the pieces of two vectors. A round
 //! zips each vector of the first half of the rows with its counterpart in the second half, and log2(`M`) rounds
@@ -20,7 +20,7 @@
 //! For most large results, a square goes through two buffers. Its rows are copied to the first buffer and transposed
 //! into the second. From there each cache line of the result is written as a whole and can bypass the caches. For other
 //! results, squares are transposed without buffers: one or more squares along a group of lanes, then the same number
-//! for the next group. Without buffers, transposes take up to 65 % less time than with them (Intel Xeon, model 167).
+//! along the next group. Without buffers, transposes take up to 65 % less time than with them (Intel Xeon, model 167).
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
@@ -64,11 +64,11 @@ impl CopyTask for Tile<'_, '_> {
 }
 
 /// Returns a function that moves tiles of pieces of `N` bytes. `M` pieces fill a vector, `R` pieces fill a cache line,
-/// and `C` pieces fill the `WIDTH` bytes of a source row that are read together. `cached` means that the lines of the
-/// result stay in the cache, so squares need no buffers.
+/// and `C` pieces fill the `WIDTH` bytes of a source row that are read together. `is_cached` means that the lines of
+/// the result stay in the cache, so squares need no buffers.
 pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const C: usize>(
     shuffles: Shuffles,
-    cached: bool,
+    is_cached: bool,
 ) -> impl FnMut(Tile<'_, 'd>, &mut Lines<'d>) {
     const { assert!(N * M == VECTOR && N * R == LINE && N * C == WIDTH) };
     let mut squares = Squares::<N, M, R, C> {
@@ -76,7 +76,7 @@ pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const 
         columns: [[0; LINE]; C],
         shuffles,
     };
-    move |tile, lines| match cached && tile.near.stride == N.cast_signed() {
+    move |tile, lines| match is_cached && tile.near.stride == N.cast_signed() {
         true => squares.move_in_registers(tile, lines),
         false => squares.move_in_buffers(tile, lines),
     }
@@ -107,14 +107,18 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     ) {
         let width = near.size * N;
         let is_contiguous = near.stride == N.cast_signed();
-        let below = along(0, pitch, R);
+        let square_distance = along(0, pitch, R);
         let reach = near.size * near.stride.unsigned_abs();
         // The distance between pieces. It is less than `N` if they overlap.
-        let apart = near.stride.unsigned_abs();
-        let low = if near.stride < 0 { reach - apart } else { 0 };
+        let piece_distance = near.stride.unsigned_abs();
+        let bytes_below = if near.stride < 0 {
+            reach - piece_distance
+        } else {
+            0
+        };
         for row in rows {
             // Prefetches this row of the next square.
-            let next = at.wrapping_add(below).wrapping_sub(low);
+            let next = at.wrapping_add(square_distance).wrapping_sub(bytes_below);
             for line in (0..reach.min(2 * WIDTH)).step_by(LINE) {
                 memory::prefetch(source, next.wrapping_add(line));
             }
@@ -147,8 +151,8 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         }
     }
 
-    /// Moves the pieces of a tile into its lanes: whole groups of `M` rows and `M` lanes in registers alone, and the
-    /// rest through buffers.
+    /// Moves the pieces of a tile into its lanes: whole squares of `M` rows and `M` lanes without buffers, and the rest
+    /// through buffers.
     fn move_in_registers<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
         let Tile {
             source, at, row, ..
@@ -288,7 +292,7 @@ mod tests {
             let row = axis(count, width);
             let at = if apart < 0 { (lane_count - 1) * N } else { 0 };
             let lane = count * N + 7;
-            for cached in [false, true] {
+            for is_cached in [false, true] {
                 let mut dest = vec![0; skip + lane_count * lane];
                 let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane).collect();
                 memory::streaming(streams, |lines| {
@@ -301,7 +305,7 @@ mod tests {
                         rows: 1,
                         lanes: &mut lanes,
                     };
-                    squares::<N, M, R, C>(shuffles, cached)(tile, lines);
+                    squares::<N, M, R, C>(shuffles, is_cached)(tile, lines);
                 });
                 assert!(lanes.iter().all(|lane| lane.len() == 7));
                 for (column, lane) in dest[skip..].chunks(lane).enumerate() {

@@ -13,9 +13,9 @@ pub(super) fn is_supported(unit: usize, count: usize, pitch: usize) -> bool {
 /// The smallest number of units in a row for which a vector loop gains more than its setup and its remainder cost.
 const LONG_ROW: usize = 16;
 
-/// Writes `units`, contiguous units of `unit` bytes, to `dest`. There they begin `pitch` bytes apart: the first unit
-/// is at the beginning of `dest`, and the last unit is at its end. With `ZEROS` the bytes between units become zero,
-/// otherwise they are kept.
+/// Writes `units`, contiguous units of `unit` bytes, to `dest`. In `dest` they begin `pitch` bytes apart: the first
+/// unit is at the beginning of `dest`, and the last unit is at its end. With `ZEROS` the bytes between units become
+/// zero, otherwise they are kept.
 pub(super) fn store_units<const ZEROS: bool>(
     unit: usize,
     pitch: usize,

@@ -2,11 +2,12 @@
 //!
 //! Starting a thread takes tens of microseconds. The calling thread therefore writes small results alone. Larger
 //! results are cut into parts, and each thread takes the next part when it has finished one. So the calling thread does
-//! not wait for others to start, and a thread on a core that is busy with other programs takes fewer parts.
+//! not wait for other threads to start, and a thread on a core that is busy with other programs takes fewer parts.
 //!
-//! Without the feature `rayon`, the other threads are started for each result. With it, they belong to the pool that
-//! the calling thread is in, or else to the global pool. Without the feature `std`, the calling thread writes all
-//! results alone. Only `available_threads`, `run_on_threads` and `share` depend on these features.
+//! Without the feature `rayon`, the other threads are started for each result. With this feature, they belong to the
+//! pool of the calling thread, or to the global pool if the calling thread belongs to no pool. Without the feature
+//! `std`, the calling thread writes all results alone. Only `available_threads`, `run_on_threads` and `share` depend on
+//! these features.
 
 use super::Dest;
 #[cfg(feature = "std")]
@@ -26,13 +27,13 @@ const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
 /// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
-/// wait longer for the last thread to finish. Smaller parts would make sequential accesses too short for the processor
-/// to prefetch. Two threads would also more often write to the same new page of 2 MiB at the same time, and the system
-/// would clear a page for each thread. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and results
-/// in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
+/// wait longer for the last thread to finish. With smaller parts, sequential accesses would be too short for the
+/// processor to prefetch. Threads would also more often write to the same new page of 2 MiB at the same time, and the
+/// system would clear a page for each thread. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and
+/// results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
-/// A result is cut into at least this many parts per thread, unless its pieces are too large, so that a slow thread can
-/// take fewer parts than the others.
+/// A result is cut into at least this many parts per thread, so that a slow thread can take fewer parts than other
+/// threads. There are fewer parts only if pieces are too large.
 const PARTS_PER_THREAD: usize = 4;
 
 /// The largest number of threads that may write a result, the calling thread included.
@@ -48,7 +49,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Allows at most `most` threads. 0 stands for the default.
+    /// Allows at most `most` threads. 0 stands for the default: see `bound`.
     pub(crate) fn at_most(most: usize) -> Self {
         Self {
             bound: NonZero::new(most),
@@ -57,8 +58,8 @@ impl Threads {
         }
     }
 
-    /// Returns the same number as [`Self::count_for`]. For a small result it does not call `pieces`, because counting the
-    /// pieces takes some time. `pieces` returns at most two for each byte.
+    /// Returns the same number as [`Self::count_for`]. For a small result it does not call `pieces`, because counting
+    /// the pieces takes some time. `pieces` must return at most two pieces for each byte.
     pub(super) fn worth_of(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
         let is_small = bytes + bytes / BYTES_PER_NS < MIN_NS_PER_THREAD;
         self.count_for(bytes, if is_small { 0 } else { pieces() })
@@ -69,25 +70,29 @@ impl Threads {
     /// takes about a nanosecond in addition to the time for its bytes.
     pub(super) fn count_for(self, bytes: usize, pieces: usize) -> usize {
         let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
-        let worth = work / MIN_NS_PER_THREAD;
+        let thread_count = work / MIN_NS_PER_THREAD;
         #[cfg(any(test, feature = "test-seams"))]
-        let worth = if self.for_any_work { bytes } else { worth };
-        // `available_threads` is called only if its answer matters, because rayon would start its global pool to
-        // answer.
-        match (worth, self.bound) {
+        let thread_count = if self.for_any_work {
+            bytes
+        } else {
+            thread_count
+        };
+        // `available_threads` is called only if its result matters, because the call can make rayon start its global
+        // pool.
+        match (thread_count, self.bound) {
             (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
-            (worth, most) => worth.min(available_threads(most)),
+            (thread_count, most) => thread_count.min(available_threads(most)),
         }
     }
 }
 
-/// Returns the number of threads that can be used: 1, because only the standard library can start others.
+/// Returns the number of threads that can be used: 1, because only the standard library can start threads.
 #[cfg(not(feature = "std"))]
 fn available_threads(_: Option<NonZero<usize>>) -> usize {
     1
 }
 
-/// Returns the number of threads that can be used: `most` or, without it, the number of cores.
+/// Returns the number of threads that can be used: `most`, or the number of cores if `most` is `None`.
 #[cfg(all(feature = "std", not(feature = "rayon")))]
 fn available_threads(most: Option<NonZero<usize>>) -> usize {
     /// The number of cores that this process may use. It is cached, because the system call takes tens of microseconds.
@@ -97,7 +102,7 @@ fn available_threads(most: Option<NonZero<usize>>) -> usize {
     most.unwrap_or_else(|| *CORES).get()
 }
 
-/// Returns the number of threads that can be used: at most `most`, and at most as many as the pool has.
+/// Returns the number of threads that can be used: all threads of the pool, but at most `most`.
 #[cfg(feature = "rayon")]
 fn available_threads(most: Option<NonZero<usize>>) -> usize {
     let pool = rayon::current_num_threads();
@@ -132,8 +137,8 @@ fn run_on_threads(threads: usize, work: impl Fn() + Sync) {
 }
 
 /// Describes the work for `explain`: the number of threads, and how they move the bytes.
-pub(super) fn explain(threads: usize, how: impl Display) -> String {
-    format!(" on {}, {how}", counted(threads, "thread", "threads"))
+pub(super) fn explain(threads: usize, method: impl Display) -> String {
+    format!(" on {}, {method}", counted(threads, "thread", "threads"))
 }
 
 /// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. The arguments of `write`
@@ -267,10 +272,10 @@ mod tests {
     #[test]
     fn parts_are_done_by_as_many_threads() {
         with_3_threads(|| {
-            let (all, caller) = (Barrier::new(3), thread::current().id());
+            let (barrier, caller) = (Barrier::new(3), thread::current().id());
             let seen_threads = Mutex::new(HashSet::new());
             share(0..3, 3, |_| {
-                all.wait();
+                barrier.wait();
                 let thread = thread::current();
                 seen_threads.lock().unwrap().insert(thread.id());
                 #[cfg(feature = "rayon")]
@@ -288,9 +293,9 @@ mod tests {
     #[cfg(feature = "rayon")]
     #[test]
     fn the_global_pool_helps_a_thread_outside_of_pools() {
-        let (all, caller) = (Barrier::new(2), thread::current().id());
+        let (barrier, caller) = (Barrier::new(2), thread::current().id());
         share(0..2, 2, |_| {
-            all.wait();
+            barrier.wait();
             let is_in_pool = rayon::current_thread_index().is_some();
             assert_eq!(is_in_pool, thread::current().id() != caller);
         });

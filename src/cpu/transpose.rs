@@ -101,17 +101,17 @@ impl<'a> Tiles<'a> {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];
         let bytes = self.result_bytes();
-        let shortest = if bytes <= SECOND_LEVEL_CACHE {
+        let min_side = if bytes <= SECOND_LEVEL_CACHE {
             8
         } else if bytes < MIN_STREAMED_BYTES {
             12
         } else {
             16
         };
-        let all_sides = |is: &dyn Fn(usize) -> bool| sides.into_iter().all(is);
+        let all_sides = |test: &dyn Fn(usize) -> bool| sides.into_iter().all(test);
         let fill_lines = self.piece <= 2 && all_sides(&|size| size * self.piece >= LINE);
         let fill_registers =
-            || all_sides(&|size| size >= shortest && (size * self.piece).is_multiple_of(VECTOR));
+            || all_sides(&|size| size >= min_side && (size * self.piece).is_multiple_of(VECTOR));
         matches!(self.piece, 1 | 2 | 4 | 8 | 16)
             && self.near.stride == self.piece.cast_signed()
             && (fill_lines || fill_registers() && self.stays_cached() && SHUFFLES.is_some())
@@ -123,8 +123,9 @@ impl<'a> Tiles<'a> {
         self.piece <= MAX_ACROSS_BYTES && self.near.size <= FEW_LANES
     }
 
-    /// Returns the largest number of bytes that a tile reads along the near axis, unless a single piece is longer. They
-    /// are several cache lines, so that the processor prefetches them, but few enough for the tile to stay in a cache.
+    /// Returns the largest number of bytes that a tile reads along the near axis, unless a single piece is longer. The
+    /// bytes fill several cache lines, so that the processor prefetches them, but few enough lines for the tile to stay
+    /// in a cache.
     fn tile_row_bytes(&self) -> usize {
         match self.piece {
             1 | 2 | 4 | 8 | 16 => 4 * LINE,
@@ -145,8 +146,8 @@ impl<'a> Tiles<'a> {
     /// they bypass the caches, or if the 16 lanes of a square of bytes compete for the same 8 or 12 places in the
     /// cache.
     fn stays_cached(&self) -> bool {
-        let collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
-        !self.bypasses_caches() && !collide
+        let lanes_collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
+        !self.bypasses_caches() && !lanes_collide
     }
 
     /// Returns whether the lines of the result bypass the caches. In a large result they do, unless lanes begin in the
@@ -187,18 +188,20 @@ impl<'a> Tiles<'a> {
         threads: usize,
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy,
     ) {
-        let part = threads::part(dest.len(), threads);
+        let part_bytes = threads::part(dest.len(), threads);
         let lane = self.lane_bytes();
         let plane = lane * self.near.size;
-        if plane <= part {
+        if plane <= part_bytes {
             return threads::spread(dest, plane, threads, |first, dest| {
                 self.write_part(source, at, first, dest, part_of_lane);
             });
         }
         // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
         // band has about the size that `threads::part` returns.
-        let lanes = (part / lane).max(1).next_multiple_of(self.lanes_per_tile());
-        let length = (part / lanes).next_multiple_of(LINE);
+        let lanes = (part_bytes / lane)
+            .max(1)
+            .next_multiple_of(self.lanes_per_tile());
+        let length = (part_bytes / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
         let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane));
         let bands = planes.flat_map(|(at, plane)| {
@@ -232,7 +235,7 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band can have fewer. The lanes are contiguous
+    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band can be shorter. The lanes are contiguous
     /// in the result. The first lane begins at byte `at` of the source.
     fn cut_bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<LaneBand<'d>> {
         let lane = self.lane_bytes();

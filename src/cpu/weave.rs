@@ -21,7 +21,8 @@ const STAGE_BYTES: usize = 8 << 10;
 /// would take longer than it saves.
 const MIN_BLOCK_BYTES: usize = 128;
 
-/// The maximum size of a piece in bytes. Copying longer pieces one by one is as fast as interleaving them here.
+/// The maximum size of a piece in bytes. Copying longer pieces one by one is as fast as interleaving them by a
+/// transpose.
 const MAX_PIECE_BYTES: usize = 16;
 
 /// An interleaving of arrays that have the same length.
@@ -75,10 +76,10 @@ impl Weave {
         // The number of pieces of each array that a stage holds.
         let pieces = STAGE_BYTES / row;
         let stage = View::whole(&[self.count, pieces, self.elements]);
-        let Ok(turned) = stage.transpose(&[1, 0, 2]) else {
+        let Ok(transposed_stage) = stage.transpose(&[1, 0, 2]) else {
             unreachable!("three axes in another order");
         };
-        let walk = Walk::from_view(&turned, self.dtype.size());
+        let walk = Walk::from_view(&transposed_stage, self.dtype.size());
         let loop_nest = LoopNest::from_walk(&walk);
         let one_thread = Threads::at_most(1);
         let threads = self.thread_count(dest.len(), threads);

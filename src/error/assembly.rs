@@ -54,11 +54,11 @@ pub(crate) fn padding_too_long(
     dimension: usize,
     size: usize,
     padding: usize,
-    most: usize,
+    max_padding: usize,
     mode: &str,
 ) -> Error {
     let positions = counted(size, "position", "positions");
-    match (size, most) {
+    match (size, max_padding) {
         (0, _) => argument!(
             Padding,
             "dimension {dimension} is padded by {padding}, but has no positions that can be {mode}: pad it by 0, or by a constant"
@@ -70,8 +70,8 @@ pub(crate) fn padding_too_long(
         ),
         _ => argument!(
             Padding,
-            "dimension {dimension} of {positions} is padded by {padding}, but at most {most} can be {mode}: pad less, \
-             or pad twice"
+            "dimension {dimension} of {positions} is padded by {padding}, but at most {max_padding} can be {mode}: \
+             pad less, or pad twice"
         ),
     }
 }
@@ -85,10 +85,10 @@ pub(crate) fn wrong_shift_count(shifts: usize, axes: usize) -> Error {
 }
 
 /// Returns the error for more pieces than a plan can have.
-pub(crate) fn too_many_pieces(pieces: usize, most: usize) -> Error {
+pub(crate) fn too_many_pieces(pieces: usize, max_pieces: usize) -> Error {
     argument!(
         Pieces,
-        "the result has {pieces} pieces, but must have at most {most}: pad or roll fewer dimensions in one call"
+        "the result has {pieces} pieces, but must have at most {max_pieces}: pad or roll fewer dimensions in one call"
     )
 }
 

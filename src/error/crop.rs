@@ -50,8 +50,8 @@ pub(crate) fn wrong_shape(
     )
 }
 
-/// Returns the error for `begins` that are not a matrix, or that have the wrong number of columns for every number of
-/// box dimensions.
+/// Returns the error for `begins` that are not a matrix, or whose number of columns does not fit any number of box
+/// dimensions.
 pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
     argument!(
         CropShape,

@@ -38,8 +38,8 @@ pub(crate) fn index_depth(
     )
 }
 
-/// Returns the error for a negative `batch_dims` of `gather_nd`, or a positive one that is not below the ranks of both
-/// `params` and `indices`.
+/// Returns the error for a `batch_dims` of `gather_nd` that is negative, or not below the rank of `params`, or not
+/// below the rank of `indices`.
 pub(crate) fn batch_dims(batch_dims: isize, params_rank: usize, indices_rank: usize) -> Error {
     argument!(
         BatchDims,

@@ -40,13 +40,13 @@ pub(crate) fn mask_shape(item: usize, mask: &[usize], axis: usize, sizes: &[usiz
 }
 
 /// Returns the error for arrays that cannot be broadcast against each other.
-pub(crate) fn array_shapes(item: usize, found: &[usize], before: &[usize]) -> Error {
+pub(crate) fn array_shapes(item: usize, found: &[usize], earlier: &[usize]) -> Error {
     argument!(
         ArrayShapes,
         "entry {item} selects positions of shape {}, which cannot be broadcast with {}, the shape of the entries before it: \
          counted from the last, sizes must be equal or 1; an outer expression takes all combinations",
         Shape(found),
-        Shape(before)
+        Shape(earlier)
     )
 }
 

@@ -1,7 +1,7 @@
 //! The rules that arguments can break. Each has a name, so programs do not need to parse messages.
 
 macro_rules! kinds {
-    ($($kind:ident $name:literal $what:literal;)*) => {
+    ($($kind:ident $name:literal $description:literal;)*) => {
         /// The rule that arguments break. The kind of an error stays the same even if its message changes. The "Errors"
         /// sections of functions list the kinds.
         ///
@@ -15,7 +15,7 @@ macro_rules! kinds {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ArgumentKind {
-            $(#[doc = $what] $kind,)*
+            $(#[doc = $description] $kind,)*
         }
 
         impl ArgumentKind {
@@ -39,7 +39,7 @@ kinds! {
     Dtype "dtype" "A tensor that is read as an element type other than its own.";
     DtypeMismatch "dtype_mismatch" "An array of another element type than the array that it goes into.";
     IndexDtype "index_dtype" "Indices that are not i32, i64 or u32.";
-    Steps "steps" "A plan with several steps that write the result, where only one can.";
+    Steps "steps" "A plan in which several steps write the result, in a call that needs a single such step.";
 
     AxisTwice "axis_twice" "A dimension that ONNX's `axes` name twice.";
     DyShape "dy_shape" "A `dy` that does not have the shape of the slice.";
@@ -56,10 +56,10 @@ kinds! {
     TooManySpecs "too_many_specs" "More indices and ranges than dimensions.";
 
     Box "box" "A box that is not inside the result of the plan.";
-    Broadcast "broadcast" "A shape that another cannot be broadcast to.";
+    Broadcast "broadcast" "A shape that another shape cannot be broadcast to.";
     DestShape "dest_shape" "A destination of another shape than the result.";
-    InPlace "in_place" "A plan that changes an array in place, where a new array was asked for.";
-    NoParts "no_parts" "A plan that has no such parts.";
+    InPlace "in_place" "A plan that changes an array in place, in a call that makes a new array.";
+    NoParts "no_parts" "A plan that the called method cannot cut into parts.";
     Outside "outside" "A view that extends beyond its memory.";
     Permutation "permutation" "A permutation that does not name each dimension once.";
     PlanArgument "plan_argument" "A tensor of another shape than the plan needs.";
@@ -89,7 +89,7 @@ kinds! {
     BatchShape "batch_shape" "Batch dimensions of params and of indices that differ.";
     ElementsShape "elements_shape" "Indices of another rank than the array, or longer in a dimension other than the axis.";
     EmptyParams "empty_params" "Index tuples for params without elements.";
-    IndexDepth "index_depth" "Index tuples with more integers than params has dimensions for.";
+    IndexDepth "index_depth" "Index tuples with more integers than params has dimensions after the batch dimensions.";
     IndicesRank "indices_rank" "Indices of `gather_nd` that are a scalar.";
     ParamsRank "params_rank" "Params that are a scalar.";
 
@@ -109,7 +109,7 @@ kinds! {
     ConvertSource "convert_source" "A table for another element type than the source has.";
     ConvertTable "convert_table" "A table for elements of more than 8 bits.";
 
-    CropBoxSize "crop_box_size" "Boxes that are longer than a dimension, where they must be inside.";
+    CropBoxSize "crop_box_size" "Boxes that are longer than a dimension that they must fit in.";
     CropItems "crop_items" "More or fewer boxes than items, without box indices.";
     CropRank "crop_rank" "An array without a dimension for the items and for each size of the boxes.";
     CropShape "crop_shape" "Begins, box indices, flips or patches of a shape that the boxes do not have.";

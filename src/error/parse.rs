@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// The message shows the text, or the 100 characters around the error if the text is longer, with a caret under the
 /// offending character.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.shown())]
+#[error("{}", self.message())]
 pub struct ParseError {
     pub(crate) text: String,
     pub(crate) position: usize,
@@ -25,23 +25,23 @@ impl ParseError {
 const MAX_SHOWN: usize = 100;
 
 impl ParseError {
-    fn shown(&self) -> String {
+    fn message(&self) -> String {
         let length = self.text.chars().count();
         // If the text is long, only the part around the caret is shown.
         let begin = self
             .position
             .saturating_sub(MAX_SHOWN / 2)
             .min(length.saturating_sub(MAX_SHOWN));
-        let left_out = |at: usize| {
+        let is_left_out = |at: usize| {
             (at == begin && begin > 0)
                 || (at + 1 == begin + MAX_SHOWN && begin + MAX_SHOWN < length)
         };
         // Control characters such as line breaks become spaces, so that the text is one line and the caret is under the
         // right character.
-        let shown = self.text.chars().enumerate().skip(begin).take(MAX_SHOWN);
-        let line: String = shown
+        let shown_chars = self.text.chars().enumerate().skip(begin).take(MAX_SHOWN);
+        let line: String = shown_chars
             .map(|(at, c)| match c {
-                _ if left_out(at) => '…',
+                _ if is_left_out(at) => '…',
                 c if c.is_control() => ' ',
                 c => c,
             })

@@ -1,7 +1,7 @@
 //! Errors of slices.
 //!
-//! Each error that TensorFlow raises for a slice has a function here. If arguments break several rules, the crate
-//! returns the error that TensorFlow raises. Messages count the dimensions of the input from 0.
+//! Each error that TensorFlow raises for a slice has a function in this file. If arguments break several rules, the
+//! crate returns the error that TensorFlow raises. Messages count the dimensions of the input from 0.
 
 use super::{Error, argument, axes::AxisList};
 use crate::prelude::*;

@@ -68,7 +68,7 @@ pub(crate) fn unsupported_conversion(why: &str) -> Error {
     argument!(TexelsConvert, "the texels {why}")
 }
 
-/// Returns the error for a tensor whose shape differs from the texels that it should be written to.
+/// Returns the error for a tensor whose shape differs from the shape of the texels that it should be written to.
 pub(crate) fn wrong_shape(found: &[usize], needed: &[usize]) -> Error {
     argument!(
         TextureShape,

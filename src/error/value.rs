@@ -38,10 +38,11 @@ pub(crate) fn steps(done: &str, operation: &str) -> Error {
 }
 
 /// Returns the error for a number of inputs or outputs that differs from the plan's.
-pub(crate) fn arguments(of: &str, found: usize, needed: usize) -> Error {
+pub(crate) fn arguments(list_name: &str, found: usize, needed: usize) -> Error {
     argument!(
         Arguments,
-        "the number of {of} must be {needed}, but the call has {found}: pass them in the order of Plan::{of}"
+        "the number of {list_name} must be {needed}, but the call has {found}: pass them in the order of \
+         Plan::{list_name}"
     )
 }
 

@@ -93,22 +93,22 @@ pub(crate) fn strides(shape: &[usize], strides: &[isize]) -> Error {
     )
 }
 
-/// Returns the error for a view that extends beyond its memory. `reached` has the view's lowest and highest position,
+/// Returns the error for a view that extends beyond its memory. `bounds` has the view's lowest and highest position,
 /// or is `None` for an empty view with an offset that is too large.
 pub(crate) fn outside(
     shape: &[usize],
     strides: &[isize],
     offset: usize,
     elements: usize,
-    reached: Option<[i128; 2]>,
+    bounds: Option<[i128; 2]>,
 ) -> Error {
-    let reaches = match reached {
+    let extent = match bounds {
         Some([low, high]) => format!("reaches from element {low} to {high}"),
         None => format!("begins at element {offset}"),
     };
     argument!(
         Outside,
-        "a view of shape {} with strides {strides:?} and offset {offset} {reaches}, outside of memory of {elements} elements: \
+        "a view of shape {} with strides {strides:?} and offset {offset} {extent}, outside of memory of {elements} elements: \
          strides and offset count elements, not bytes",
         Shape(shape)
     )
@@ -120,12 +120,12 @@ pub(crate) fn windows(
     step: usize,
     axis: isize,
     shape: &[usize],
-    most: usize,
+    max_size: usize,
 ) -> Error {
-    let sizes = match most {
+    let sizes = match max_size {
         0 => "the axis has no positions".into(),
         1 => "the size must be 1".into(),
-        most => format!("the size must be from 1 to {most}"),
+        _ => format!("the size must be from 1 to {max_size}"),
     };
     argument!(
         Windows,

@@ -97,14 +97,18 @@ fn record_many(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let update = Plan::slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
     let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    for three in buffers.chunks_exact(3) {
-        let [source, dest, indices] = [0, 1, 2].map(|n| three[n].slice(..));
-        let (plain, indexed) = (&[source][..], &[source, indices][..]);
-        for (plan, inputs) in [(&slice, plain), (&update, plain), (&scatter, indexed)] {
+    for triple in buffers.chunks_exact(3) {
+        let [source, dest, indices] = [0, 1, 2].map(|n| triple[n].slice(..));
+        let (plain_inputs, indexed_inputs) = (&[source][..], &[source, indices][..]);
+        for (plan, inputs) in [
+            (&slice, plain_inputs),
+            (&update, plain_inputs),
+            (&scatter, indexed_inputs),
+        ] {
             gpu.encode(&mut encoder, plan, inputs, &[dest]).unwrap();
         }
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        for (plan, inputs) in [(&slice, plain), (&gather, indexed)] {
+        for (plan, inputs) in [(&slice, plain_inputs), (&gather, indexed_inputs)] {
             gpu.encode(&mut pass, plan, inputs, &[dest]).unwrap();
         }
     }
@@ -115,7 +119,7 @@ fn record_many(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
 fn repeated_recording_creates_no_objects() {
     for gpu in open_gpus() {
         let buffers = make_buffers(&gpu, 300);
-        let round = |submit| {
+        let record_round = |submit| {
             let commands = record_many(&gpu, &buffers);
             if submit {
                 gpu.queue().submit([commands]);
@@ -127,12 +131,12 @@ fn repeated_recording_creates_no_objects() {
             let scatter = engine.scratch.steps.lock().unwrap().clone();
             (strips, scatter, engine.cache.kept_groups())
         };
-        round(true);
-        let created = round(true);
-        assert_eq!(created.0, [1, 4], "200 reports");
-        assert_eq!(created.1.len(), 1);
+        record_round(true);
+        let kept_objects = record_round(true);
+        assert_eq!(kept_objects.0, [1, 4], "200 reports");
+        assert_eq!(kept_objects.1.len(), 1);
         for submit in [true, false, true, true] {
-            assert_eq!(round(submit), created);
+            assert_eq!(record_round(submit), kept_objects);
         }
         gpu.trim();
         assert_eq!(*gpu.engine.scratch.steps.lock().unwrap(), []);
@@ -253,7 +257,7 @@ fn a_prepared_plan_stays_prepared() {
     drop(prepared);
     gpu.trim();
     assert_eq!(gpu.engine.cache.kept_works(), 0);
-    // Prepared works are kept even if they have more dispatches than the limit for other works.
+    // Prepared works are kept even if they have more dispatches than the limit for works that are not prepared.
     let gpu = gpu.with_dispatch_bytes(16);
     let prepared = gpu.prepare(&flip_plan(500)).unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), 1);
@@ -288,25 +292,28 @@ fn a_search_is_prepared() {
     let nonzero = Plan::nonzero(&[3, 40], Some(16), DType::I32).unwrap();
     gpu.supports(&nonzero).unwrap();
     let prepared = gpu.prepare(&nonzero).unwrap();
-    let compiled = gpu.engine.pipelines.compiled_programs().len();
+    let compiled_count = gpu.engine.pipelines.compiled_programs().len();
     assert!(
-        compiled >= 3,
-        "to count, to add up and to write: {compiled}"
+        compiled_count >= 3,
+        "to count, to add up and to write: {compiled_count}"
     );
     let works = gpu.engine.cache.kept_works();
     let [mask, rows, count] = make_buffers(&gpu, 3).try_into().unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let outputs = [rows.slice(..), count.slice(..)];
-    let counted = (*prepared).clone().with_count().unwrap();
-    gpu.encode(&mut encoder, &counted, &[mask.slice(..)], &outputs)
+    let plan_with_count = (*prepared).clone().with_count().unwrap();
+    gpu.encode(&mut encoder, &plan_with_count, &[mask.slice(..)], &outputs)
         .unwrap();
     gpu.encode(&mut encoder, &prepared, &[mask.slice(..)], &outputs[..1])
         .unwrap();
     assert_eq!(gpu.engine.cache.kept_works(), works);
-    assert_eq!(gpu.engine.pipelines.compiled_programs().len(), compiled);
+    assert_eq!(
+        gpu.engine.pipelines.compiled_programs().len(),
+        compiled_count
+    );
     // A search with capacity 0, which only counts, can also be prepared.
-    let counting = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
-    let _prepared = gpu.prepare(&counting).unwrap();
+    let counting_plan = Plan::nonzero(&[3, 41], Some(0), DType::I32).unwrap();
+    let _prepared = gpu.prepare(&counting_plan).unwrap();
     assert!(gpu.engine.cache.kept_works() > works);
     let deep_plan = Plan::nonzero(&[1; 31], None, DType::I32).unwrap();
     assert!(matches!(
@@ -327,11 +334,11 @@ fn a_held_report_keeps_its_slot() {
     let slot = (wgpu::BufferBindingType::Storage { read_only: false }, true);
     let reports = Slots::new(gpu.device(), gpu.queue(), REPORT_BYTES);
     let lend = || reports.lend_slot(|| group_layout(gpu.device(), None, &[slot]));
-    let held = lend();
-    let mut places = vec![slot_buffer(&held)];
+    let held_slot = lend();
+    let mut places = vec![slot_buffer(&held_slot)];
     for _ in 0..1000 {
         let slot = lend();
-        assert_ne!(slot_buffer(&slot), slot_buffer(&held));
+        assert_ne!(slot_buffer(&slot), slot_buffer(&held_slot));
         places.push(slot_buffer(&slot));
     }
     assert_eq!(
@@ -339,7 +346,7 @@ fn a_held_report_keeps_its_slot() {
         2,
         "the held one, and one for all others"
     );
-    drop(held);
+    drop(held_slot);
     (0..64).for_each(|_| drop(lend()));
     assert!((0..64).any(|_| slot_buffer(&lend()) == places[0]));
 }
@@ -361,13 +368,13 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
         drop((first, second));
         assert_eq!(pool_bytes(), 2048);
         // Buffers that the caller might have cloned are not pooled.
-        let shown = flip_tensor().buffers().unwrap().to_vec();
+        let exposed_buffers = flip_tensor().buffers().unwrap().to_vec();
         assert_eq!(pool_bytes(), 1024);
         let other_tensors = [flip_tensor(), flip_tensor()];
         assert!(
             other_tensors
                 .iter()
-                .all(|other| other.buffers().unwrap() != shown)
+                .all(|other| other.buffers().unwrap() != exposed_buffers)
         );
         drop(other_tensors);
         drop(flip_tensor());
@@ -417,7 +424,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
     };
     // Inputs: the number of allocations that fail, their error, and whether a buffer is pooled. Expected results:
     // whether an allocation succeeds, the number of tries, and the number of bytes left in the pool.
-    for (failures, error, pooled, room, tries, kept) in [
+    for (failures, error, is_pooled, succeeds, tries, kept_bytes) in [
         (0, &out_of_memory, true, true, 1, 1024),
         (1, &out_of_memory, true, true, 2, 0),
         (2, &out_of_memory, true, false, 2, 0),
@@ -425,7 +432,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         (1, &other_error, true, false, 1, 1024),
     ] {
         pool.clear();
-        if pooled {
+        if is_pooled {
             drop(gpu.open_device().allocate_array(&[1024], 1).unwrap());
         }
         let mut try_count = 0;
@@ -445,7 +452,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
             );
             gpu.open_device().poll_callbacks()
         });
-        assert_eq!(outcome, if room { Ok(()) } else { Err(error.clone()) });
-        assert_eq!((try_count, pool.kept_bytes()), (tries, kept));
+        assert_eq!(outcome, if succeeds { Ok(()) } else { Err(error.clone()) });
+        assert_eq!((try_count, pool.kept_bytes()), (tries, kept_bytes));
     }
 }

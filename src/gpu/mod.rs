@@ -164,7 +164,7 @@ impl Gpu {
         })
     }
 
-    /// Returns the text of [`Gpu::explain`] without the description of the move.
+    /// Returns the part of [`Gpu::explain`]'s text that describes the commands of a move.
     pub(crate) fn explain_move(&self, work: &Move) -> String {
         self.engine.explain_move(work)
     }
@@ -176,17 +176,17 @@ impl Gpu {
 
     /// Frees all memory that is kept for reuse. Call this when large tensors or buffers are no longer needed. It frees:
     ///
-    /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they hold no
-    ///   more bytes than live tensors alone have held since the pool was last emptied. This call empties the pool, and
-    ///   so does running out of device memory. A buffer is also freed if more than 32 requests for buffers in a row do
-    ///   not reuse it.
+    /// - Buffers of dropped tensors, which new tensors of the same size reuse. Live tensors and these buffers together
+    ///   hold no more bytes than live tensors alone have held since the pool was last emptied. This call empties the
+    ///   pool, and so does running out of device memory. A buffer is also freed if more than 32 consecutive requests
+    ///   for buffers do not reuse it.
     /// - Scratch memory, for example of scatters, searches in masks, and copies from and to textures.
     /// - Bind groups for buffers that occur in several recordings. These bind groups keep the buffers alive.
     /// - Shared buffers for reports (16 KiB each) and uniforms (64 KiB each), unless a report, a prepared plan or a
     ///   submitted command uses them.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
-    /// Compiled pipelines stay, since compiling them again takes longer than most work. Ordinary programs use tens of
+    /// Compiled pipelines stay, because compiling them again takes longer than most work. Ordinary programs use tens of
     /// pipelines, and a device keeps at most 128.
     pub fn trim(&self) {
         self.open_device().shared.pool.clear();

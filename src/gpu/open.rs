@@ -97,14 +97,14 @@ impl Gpu {
     /// # }
     /// ```
     pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
-        let allowed = adapter.limits();
+        let adapter_limits = adapter.limits();
         wgpu::DeviceDescriptor {
             label: Some("wgslice"),
             required_features: adapter.features() & wgpu::Features::PIPELINE_CACHE,
             required_limits: wgpu::Limits {
-                max_buffer_size: allowed.max_buffer_size,
-                max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
-                ..wgpu::Limits::default().or_worse_values_from(&allowed)
+                max_buffer_size: adapter_limits.max_buffer_size,
+                max_storage_buffer_binding_size: adapter_limits.max_storage_buffer_binding_size,
+                ..wgpu::Limits::default().or_worse_values_from(&adapter_limits)
             },
             ..Default::default()
         }

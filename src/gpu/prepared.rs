@@ -15,8 +15,8 @@ use std::{ops::Deref, sync::Arc};
 /// computed, so recording only writes commands. [`Gpu::prepare`] returns this type. The calls that record a plan or
 /// texels accept it: [`Gpu::encode`], [`Gpu::encode_from_texture`] and [`Gpu::encode_to_texture`].
 ///
-/// It owns the pipelines and dispatches, but not the caller's buffers. It is prepared for indices of the plan's type
-/// and for buffer slices with offsets that are multiples of 16 and of the device's
+/// A `Prepared` owns the pipelines and dispatches, but not the caller's buffers. It is prepared for indices of the
+/// plan's type and for buffer slices with offsets that are multiples of 16 and of the device's
 /// `min_storage_buffer_offset_alignment`. With other indices or offsets, or on another device, the first recording
 /// computes the dispatches and might compile a pipeline. While a prepared plan exists, equal plans are also prepared.
 ///
@@ -24,7 +24,7 @@ use std::{ops::Deref, sync::Arc};
 #[derive(Clone, Debug)]
 pub struct Prepared<T = Plan> {
     /// The plan or texels, which hold the prepared works.
-    what: Arc<T>,
+    inner: Arc<T>,
 }
 
 /// Dereferences to the plan or texels, so calls that take a plan or texels accept `&prepared`.
@@ -32,7 +32,7 @@ impl<T> Deref for Prepared<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.what
+        &self.inner
     }
 }
 
@@ -52,22 +52,22 @@ mod sealed {
 
     /// The prepared works.
     #[derive(Debug)]
-    pub struct Made(pub(in crate::gpu) Works);
+    pub struct PreparedWorks(pub(in crate::gpu) Works);
 
     pub trait Prepare {
         fn moves_to_prepare(&self, gpu: &Gpu) -> Result<Moves, Error>;
 
         /// Returns the same plan or texels with the works that were prepared for it.
-        fn with_works(&self, made: Made) -> Self;
+        fn with_works(&self, works: PreparedWorks) -> Self;
     }
 
     impl Prepare for Plan {
         fn moves_to_prepare(&self, _: &Gpu) -> Result<Moves, Error> {
-            let moves = self.steps().map(|(what, _)| vec![what.clone()]);
+            let moves = self.steps().map(|(step_move, _)| vec![step_move.clone()]);
             Ok(Moves(moves.collect()))
         }
 
-        fn with_works(&self, Made(works): Made) -> Self {
+        fn with_works(&self, PreparedWorks(works): PreparedWorks) -> Self {
             self.with_works(works)
         }
     }
@@ -77,7 +77,7 @@ mod sealed {
             Ok(Moves(vec![gpu.texel_moves(self)?]))
         }
 
-        fn with_works(&self, Made(works): Made) -> Self {
+        fn with_works(&self, PreparedWorks(works): PreparedWorks) -> Self {
             self.with_works(works)
         }
     }
@@ -121,13 +121,13 @@ impl Gpu {
         }
         // If all works were already kept, no call so far has detected a loss of the device.
         self.open_device().check_alive("preparing a plan")?;
-        let works = sealed::Made(self.engine.works(steps));
-        let what = Arc::new(what.with_works(works));
-        Ok(Prepared { what })
+        let works = sealed::PreparedWorks(self.engine.works(steps));
+        let inner = Arc::new(what.with_works(works));
+        Ok(Prepared { inner })
     }
 
-    /// Runs [`Gpu::prepare`] on its own thread. Returns immediately with a [`Pending`] result that the caller can poll
-    /// in each frame, wait for or await. In a browser, which compiles in the background anyway, the result is available
+    /// Runs [`Gpu::prepare`] on a new thread. Returns immediately with a [`Pending`] result that the caller can poll in
+    /// each frame, wait for or await. In a browser, which compiles in the background anyway, the result is available
     /// immediately.
     ///
     /// ```no_run
@@ -169,9 +169,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::DTypeOnDevice`] if the shaders cannot combine elements of this type in this way; [`Error::DeviceLimit`]
-    /// if the plan has too many dimensions for a shader, or if the device's limits are too low for a shader or for a
-    /// single unit of 1 to 16 bytes.
+    /// [`Error::DTypeOnDevice`] if the shaders cannot compute a scatter's combination for its element type;
+    /// [`Error::DeviceLimit`] if the plan has too many dimensions for a shader, or if the device's limits are too low
+    /// for a shader or for a single unit of 1 to 16 bytes.
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
         what.moves_to_prepare(self)?
             .0

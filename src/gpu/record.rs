@@ -49,14 +49,14 @@ impl Gpu {
     ///
     /// In an encoder, slices and updates with few or long contiguous rows are recorded as buffer copies. This requires
     /// that the source has the usage `COPY_SRC`, the result has `COPY_DST`, and both offsets are multiples of 4. A pass
-    /// takes only dispatches. Recording many small plans into one pass saves time, since a pass costs wgpu more time
+    /// takes only dispatches. Recording many small plans into one pass saves time, because a pass costs wgpu more time
     /// than a dispatch.
     ///
     /// Inputs can be in the buffer of an output. wgpu does not allow one dispatch to read and write the same buffer, so
     /// one more command first copies the input to scratch memory. This memory is kept until [`Gpu::trim`]. The range
     /// from the first to the last byte that is read must not overlap the range from the first to the last byte that is
     /// written. To slice in place, record into a second buffer and copy the result back with `copy_buffer_to_buffer`.
-    /// No further synchronization is needed, since wgpu orders recorded commands.
+    /// No further synchronization is needed, because wgpu orders recorded commands.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, ids: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -73,7 +73,7 @@ impl Gpu {
     /// let inputs = [input.slice(..), ids.slice(..)];
     /// let report = gpu.encode(&mut pass, &frames, &inputs, &[output.slice(..)])?;
     /// drop(pass);
-    /// // … record other work, then submit everything at once:
+    /// // … record other work, then submit everything together:
     /// gpu.queue().submit([encoder.finish()]);
     /// println!("{} of 8 frames do not exist", report.wait()?.out_of_range);
     /// # Ok(())
@@ -110,7 +110,8 @@ impl Gpu {
     ///   if a buffer is destroyed after its second recording with the same plan.
     /// - [`Error::DeviceLimit`] if the plan has too many dimensions for a shader, or if even a single unit, of 1 to 16
     ///   bytes, exceeds the device's limits.
-    /// - [`Error::DTypeOnDevice`] for a scatter with an element type that the shaders cannot combine in this way.
+    /// - [`Error::DTypeOnDevice`] for a scatter with a combination that the shaders cannot compute for its element
+    ///   type.
     /// - [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`]; [`Error::OutOfDeviceMemory`].
     pub fn encode<'p>(
         &self,
@@ -119,18 +120,19 @@ impl Gpu {
         inputs: &[BufferSlice<'_>],
         outputs: &[BufferSlice<'_>],
     ) -> Result<Pending<Report>, Error> {
-        let (from, to) = (plan.inputs(), plan.outputs());
-        check_number("inputs", inputs.len(), from.len())?;
-        check_number("outputs", outputs.len(), to.len())?;
-        let sources = from.iter().zip(inputs);
-        let sources =
-            sources.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
-        let to = to.iter().zip(outputs);
-        let to = to.map(|(of, buffer)| Argument::passed_buffer(of.name, *buffer, of.bytes()));
+        let (plan_inputs, plan_outputs) = (plan.inputs(), plan.outputs());
+        check_number("inputs", inputs.len(), plan_inputs.len())?;
+        check_number("outputs", outputs.len(), plan_outputs.len())?;
+        let sources = plan_inputs.iter().zip(inputs);
+        let sources = sources
+            .map(|(input, buffer)| Argument::passed_buffer(input.name, *buffer, input.bytes()));
+        let dests = plan_outputs.iter().zip(outputs);
+        let dests = dests
+            .map(|(output, buffer)| Argument::passed_buffer(output.name, *buffer, output.bytes()));
         let arguments = PlanArguments {
             types: &[],
             inputs: &sources.collect::<Vec<_>>(),
-            outputs: &to.collect::<Vec<_>>(),
+            outputs: &dests.collect::<Vec<_>>(),
             copied: 0,
         };
         self.engine.record_plan(into.target(), plan, &arguments)

@@ -23,9 +23,9 @@ const MAX_SUBMITTED: usize = 2;
 #[derive(Debug)]
 pub(crate) struct PieceRing {
     gpu: Gpu,
-    idle: Vec<PieceBuffers>,
+    idle_slots: Vec<PieceBuffers>,
     /// The submitted slots, oldest first, each with its submission and the size of its result in bytes.
-    busy: VecDeque<(PieceBuffers, SubmissionIndex, usize)>,
+    submitted_slots: VecDeque<(PieceBuffers, SubmissionIndex, usize)>,
 }
 
 /// A slot of the ring: the buffers that one piece passes through.
@@ -42,8 +42,8 @@ impl PieceRing {
     pub(crate) fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
-            idle: Vec::new(),
-            busy: VecDeque::new(),
+            idle_slots: Vec::new(),
+            submitted_slots: VecDeque::new(),
         }
     }
 
@@ -57,36 +57,43 @@ impl PieceRing {
 
     /// Returns whether a result must be taken before the next piece is packed.
     pub(crate) fn is_full(&self) -> bool {
-        self.busy.len() == MAX_SUBMITTED
+        self.submitted_slots.len() == MAX_SUBMITTED
     }
 
-    /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host` on `source`,
-    /// the bytes of the piece's [`span`](crate::stream::Piece::span). [`PieceRing::submit_piece`] later runs the move
-    /// `device` on the packed bytes; here `device` only determines the size of the result.
+    /// Packs a piece into the upload memory of a slot and returns the slot. Packing runs the move `host_move` on
+    /// `source`, the bytes of the piece's [`span`](crate::stream::Piece::span). [`PieceRing::submit_piece`] later runs
+    /// `device_move` on the packed bytes; in this call `device_move` only determines the size of the result.
     pub(crate) fn pack_piece(
         &mut self,
-        host: &Move,
-        device: &Move,
+        host_move: &Move,
+        device_move: &Move,
         source: &[u8],
     ) -> Result<PieceBuffers, Error> {
-        let [packed, result] = [host, device].map(|plan| padded_size(plan.result_bytes()));
-        let is_large_enough =
-            |slot: &PieceBuffers| slot.upload.size() >= packed && slot.result.size() >= result;
-        let slot = match self.idle.pop().filter(is_large_enough) {
+        let [packed_size, result_size] =
+            [host_move, device_move].map(|step_move| padded_size(step_move.result_bytes()));
+        let is_large_enough = |slot: &PieceBuffers| {
+            slot.upload.size() >= packed_size && slot.result.size() >= result_size
+        };
+        let slot = match self.idle_slots.pop().filter(is_large_enough) {
             Some(slot) => slot,
-            None => self.make_slot(packed, result)?,
+            None => self.make_slot(packed_size, result_size)?,
         };
         let mut mapped = slot
             .upload
             .get_mapped_range_mut(..)
             .map_err(|error| device_error(self.gpu.open_device(), DOING_STREAMING, error))?;
-        write_slice(host, source, 0, mapped.slice(..host.result_bytes()))?;
+        write_slice(
+            host_move,
+            source,
+            0,
+            mapped.slice(..host_move.result_bytes()),
+        )?;
         drop(mapped);
         slot.upload.unmap();
         Ok(slot)
     }
 
-    fn make_slot(&self, packed: u64, result: u64) -> Result<PieceBuffers, Error> {
+    fn make_slot(&self, packed_size: u64, result_size: u64) -> Result<PieceBuffers, Error> {
         let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
         let storage = BufferUsages::STORAGE | from | to;
         let buffer = |label, size, usage| {
@@ -96,20 +103,24 @@ impl PieceRing {
                 .create_buffer(doing, label, size, usage)
         };
         Ok(PieceBuffers {
-            upload: buffer("wgslice upload", packed, BufferUsages::MAP_WRITE | from)?,
-            source: buffer("wgslice packed", packed, storage)?,
-            result: buffer("wgslice result", result, storage)?,
-            readback: buffer("wgslice readback", result, BufferUsages::MAP_READ | to)?,
+            upload: buffer(
+                "wgslice upload",
+                packed_size,
+                BufferUsages::MAP_WRITE | from,
+            )?,
+            source: buffer("wgslice packed", packed_size, storage)?,
+            result: buffer("wgslice result", result_size, storage)?,
+            readback: buffer("wgslice readback", result_size, BufferUsages::MAP_READ | to)?,
         })
     }
 
-    /// Submits a piece that [`PieceRing::pack_piece`] packed into `slot`. `host` and `device` must be the same as in
-    /// that call.
+    /// Submits a piece that [`PieceRing::pack_piece`] packed into `slot`. `host_move` and `device_move` must be the
+    /// same as in that call.
     pub(crate) fn submit_piece(
         &mut self,
         slot: PieceBuffers,
-        host: &Move,
-        device: &Move,
+        host_move: &Move,
+        device_move: &Move,
     ) -> Result<(), Error> {
         let PieceBuffers {
             upload,
@@ -117,13 +128,13 @@ impl PieceRing {
             result,
             readback,
         } = &slot;
-        let (packed, bytes) = (host.result_bytes(), device.result_bytes());
+        let (packed, bytes) = (host_move.result_bytes(), device_move.result_bytes());
         let ((), submission) =
             self.gpu
                 .open_device()
                 .record_and_submit(DOING_STREAMING, |encoder| {
                     encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded_size(packed));
-                    let plan = Plan::from_move(device.clone());
+                    let plan = Plan::from_move(device_move.clone());
                     let (from, to) = (source.slice(..), result.slice(..));
                     self.gpu.encode(encoder, &plan, &[from], &[to])?;
                     encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded_size(bytes));
@@ -132,14 +143,14 @@ impl PieceRing {
                     encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
                     Ok(())
                 })?;
-        self.busy.push_back((slot, submission, bytes));
+        self.submitted_slots.push_back((slot, submission, bytes));
         Ok(())
     }
 
     /// Waits until the device is done with the oldest submitted piece. Returns its slot and the size of its result in
     /// bytes, or `None` if no piece is submitted.
     pub(crate) fn wait_for_oldest(&mut self) -> Result<Option<(PieceBuffers, usize)>, Error> {
-        let Some((slot, submission, bytes)) = self.busy.pop_front() else {
+        let Some((slot, submission, bytes)) = self.submitted_slots.pop_front() else {
             return Ok(None);
         };
         self.gpu.open_device().wait_for(submission)?;
@@ -160,7 +171,7 @@ impl PieceRing {
         let outcome = sink(&view[..bytes]);
         drop(view);
         slot.readback.unmap();
-        self.idle.push(slot);
+        self.idle_slots.push(slot);
         Ok(outcome)
     }
 }

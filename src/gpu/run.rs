@@ -18,7 +18,7 @@ impl Gpu {
         copied: usize,
     ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
         let plan = &*plan.with_types(|input| types.get(input).copied())?;
-        let (made, _) = self
+        let (outcome, _) = self
             .open_device()
             .record_and_submit(plan.name(), |encoder| {
                 let output_to_change = |(output, in_place): &(DeviceBytes, bool)| {
@@ -29,19 +29,19 @@ impl Gpu {
                     .iter()
                     .map(output_to_change)
                     .collect::<Result<Vec<_>, _>>()?;
-                let (needed, made) = (plan.inputs(), plan.outputs());
-                let sources = needed.iter().zip(inputs);
+                let (plan_inputs, plan_outputs) = (plan.inputs(), plan.outputs());
+                let sources = plan_inputs.iter().zip(inputs);
                 let sources: Vec<_> = sources
-                    .map(|(of, bytes)| Argument::from_tensor(of.name, bytes))
+                    .map(|(input, bytes)| Argument::from_tensor(input.name, bytes))
                     .collect();
-                let to = made.iter().zip(&outputs);
-                let to: Vec<_> = to
-                    .map(|(of, bytes)| Argument::from_tensor(of.name, bytes))
+                let dests = plan_outputs.iter().zip(&outputs);
+                let dests: Vec<_> = dests
+                    .map(|(output, bytes)| Argument::from_tensor(output.name, bytes))
                     .collect();
                 let arguments = PlanArguments {
                     types,
                     inputs: &sources,
-                    outputs: &to,
+                    outputs: &dests,
                     copied,
                 };
                 let report = self
@@ -49,6 +49,6 @@ impl Gpu {
                     .record_plan(Target::Encoder(encoder), plan, &arguments)?;
                 Ok((outputs, report))
             })?;
-        Ok(made)
+        Ok(outcome)
     }
 }

@@ -28,12 +28,12 @@
 //! | a shader that turns RGB bytes into planes of `f32` | `examples/rgb_to_planes.rs` |
 //! | a copy of each slice of a tensor to a texture, on the CPU | `examples/tensor_slider.rs` |
 //! | a mask that is read back to select rows of several arrays | `examples/prune_by_mask.rs` |
-//! | a normalised batch of images, by a loop or a pass for each step | `examples/image_batch.rs` |
+//! | a loop or a pass for each step of normalising a batch of images | `examples/image_batch.rs` |
 //! | a shader that crops, mirrors and normalises each image of a batch | `examples/normalised_crops.rs` |
 //! | two shaders for a paged cache of keys and values | `examples/kv_cache.rs` |
 //! | a shader or a loop that separates the planes of an NV12 video frame | `examples/nv12_planes.rs` |
 //!
-//! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call here. Tests run the examples of these pages on
+//! Coming from TensorFlow, NumPy, PyTorch …? Find the matching call on these pages. Tests run their examples on
 //! `Backend::cpu()`; other backends give bit-identical results.
 //!
 //! | coming from | page |

@@ -2,10 +2,10 @@
 //! `numpy.ix_` and Zarr's `oindex`.
 //!
 //! The slice entries select a view, in which the dimensions that arrays index stay whole. Arrays that are broadcast
-//! against each other become the index tuples of one gather from this view. The result has their dimensions where NumPy
-//! puts them. An outer expression becomes one gather along each indexed dimension, so no list of all combinations of
-//! positions is in memory. The dimension that keeps the smallest share of its positions comes first. On the CPU,
-//! `cpu/outer.rs` does all gathers of an outer expression in one pass.
+//! against each other become the index tuples of one gather from this view. The result has the dimensions of these
+//! arrays where NumPy puts them. An outer expression becomes one gather along each indexed dimension, so no list of all
+//! combinations of positions is in memory. The dimension that keeps the smallest share of its positions comes first. On
+//! the CPU, `cpu/outer.rs` does all gathers of an outer expression in one pass.
 //!
 //! This module checks positions and converts negative positions, so the gathers get only positions in range.
 
@@ -46,7 +46,7 @@ struct Selection {
     view: View,
     entries: Vec<ArrayEntry>,
     /// The number of the view's unindexed dimensions that come before the dimensions of the arrays in the result.
-    before: usize,
+    dims_before: usize,
 }
 
 /// An outer expression: a view, and non-negative positions to select along some of its dimensions. The dimension that
@@ -158,17 +158,17 @@ impl View {
             }
         }
         let kept_dims: Vec<usize> = selection.kept_dims(&columns).collect();
-        let (before, after) = kept_dims.split_at(selection.before);
+        let (dims_before, dims_after) = kept_dims.split_at(selection.dims_before);
         let size = |&at: &usize| view.shape[at];
-        let shape: Vec<usize> = before
+        let shape: Vec<usize> = dims_before
             .iter()
             .map(size)
             .chain(sizes)
-            .chain(after.iter().map(size))
+            .chain(dims_after.iter().map(size))
             .collect();
         shape::elements(&shape)?;
-        let selectors_before = before.iter().map(|&at| dim(view, at));
-        let selectors_after = after.iter().map(|&at| dim(view, at));
+        let selectors_before = dims_before.iter().map(|&at| dim(view, at));
+        let selectors_after = dims_after.iter().map(|&at| dim(view, at));
         Ok(SelectedElements {
             shape,
             view: None,
@@ -183,11 +183,11 @@ impl View {
     /// Applies the slice entries of an expression and collects its arrays. Single positions count as arrays in an
     /// expression with arrays that is not outer.
     fn apply_slices(&self, spec: &IndexSpec) -> Result<Selection, Error> {
-        let singles = has_arrays(spec) && !spec.is_outer();
+        let singles_are_arrays = has_arrays(spec) && !spec.is_outer();
         let mut items = Vec::new();
         for (item, entry) in spec.items().iter().enumerate() {
             match entry {
-                IndexItem::Slice(SliceItem::Index { stride: 1.., .. }) if singles => {
+                IndexItem::Slice(SliceItem::Index { stride: 1.., .. }) if singles_are_arrays => {
                     items.push(SliceItem::FULL);
                 }
                 IndexItem::Slice(slice) => items.push(*slice),
@@ -207,14 +207,15 @@ impl View {
         let ellipsis_dims = self.shape.len() - taken_dims;
         let (mut dim, mut at) = (0, 0);
         let mut entries: Vec<ArrayEntry> = Vec::new();
-        // `first` is the number of unindexed dimensions before the first array. `left` becomes true when a slice entry
-        // follows an array, and `apart` becomes true when another array follows such a slice entry.
-        let (mut first, mut left, mut apart) = (None, false, false);
+        // `dims_before_arrays` is the number of unindexed dimensions before the first array. `are_arrays_apart` becomes
+        // true when another array follows a slice entry after an array.
+        let mut dims_before_arrays = None;
+        let (mut has_slice_after_array, mut are_arrays_apart) = (false, false);
         for (item, entry) in spec.items().iter().enumerate() {
             let dim_number = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
             let mut add_list = |dim, positions, shape| {
-                first.get_or_insert(dim_number);
-                apart |= left;
+                dims_before_arrays.get_or_insert(dim_number);
+                are_arrays_apart |= has_slice_after_array;
                 entries.push(ArrayEntry {
                     item,
                     dim,
@@ -223,13 +224,13 @@ impl View {
                 });
             };
             match entry {
-                IndexItem::Slice(SliceItem::Index { index, .. }) if singles => {
-                    let from_begin = nonnegative_position(item, *index, dim, self.shape[dim])?;
-                    add_list(Some([dim, at]), vec![from_begin], Vec::new());
+                IndexItem::Slice(SliceItem::Index { index, .. }) if singles_are_arrays => {
+                    let position = nonnegative_position(item, *index, dim, self.shape[dim])?;
+                    add_list(Some([dim, at]), vec![position], Vec::new());
                     (dim, at) = (dim + 1, at + 1);
                 }
                 IndexItem::Slice(slice) => {
-                    left |= first.is_some();
+                    has_slice_after_array |= dims_before_arrays.is_some();
                     match slice {
                         SliceItem::Index { .. } => dim += 1,
                         SliceItem::Range { .. } => (dim, at) = (dim + 1, at + 1),
@@ -263,11 +264,15 @@ impl View {
                 }
             }
         }
-        let before = if apart { 0 } else { first.unwrap_or(0) };
+        let dims_before = if are_arrays_apart {
+            0
+        } else {
+            dims_before_arrays.unwrap_or(0)
+        };
         Ok(Selection {
             view,
             entries,
-            before,
+            dims_before,
         })
     }
 }
@@ -293,8 +298,8 @@ impl Selection {
             let (from, to) = (&entry.positions, bytemuck::cast_slice_mut(&mut positions));
             let (from, to) = (bytemuck::cast_slice(from), Dest::Old(to));
             broadcast.copy(DType::I64, from, to, Threads::default());
-            for found in &mut positions {
-                *found = nonnegative_position(entry.item, *found, axis, self.view.shape[at])?;
+            for position in &mut positions {
+                *position = nonnegative_position(entry.item, *position, axis, self.view.shape[at])?;
             }
             columns.push((at, positions));
         }
@@ -323,12 +328,12 @@ impl Selection {
             .kept_dims(&columns)
             .flat_map(|at| kept_dims(&self.view, at..at + 1));
         let dims: Vec<_> = dims.collect();
-        let (before, after) = dims.split_at(self.before);
-        let dims = before
+        let (dims_before, dims_after) = dims.split_at(self.dims_before);
+        let dims = dims_before
             .iter()
             .copied()
             .chain(added_dims(&sizes))
-            .chain(after.iter().copied())
+            .chain(dims_after.iter().copied())
             .collect();
         let tuple_dims = sizes.len();
         let mut indices = sizes.clone();
@@ -427,9 +432,9 @@ fn nonnegative_position(
     size: usize,
 ) -> Result<i64, Error> {
     // Sizes of a shape are far below 2^63.
-    let from_begin = position.saturating_add(if position < 0 { size as i64 } else { 0 });
-    match (0..size as i64).contains(&from_begin) {
-        true => Ok(from_begin),
+    let position_from_start = position.saturating_add(if position < 0 { size as i64 } else { 0 });
+    match (0..size as i64).contains(&position_from_start) {
+        true => Ok(position_from_start),
         false => Err(error::index::position_out_of_range(
             item, position, axis, size,
         )),
@@ -470,11 +475,11 @@ impl Steps {
 
 /// Fails if the number of values of an array does not match its shape or, in an outer expression, if the array does not
 /// have one dimension.
-fn check_array(item: usize, values: usize, shape: &[usize], outer: bool) -> Result<(), Error> {
+fn check_array(item: usize, values: usize, shape: &[usize], is_outer: bool) -> Result<(), Error> {
     if shape::elements(shape)? != values {
         return Err(error::index::wrong_value_count(item, values, shape));
     }
-    match outer && shape.len() != 1 {
+    match is_outer && shape.len() != 1 {
         true => Err(error::index::outer_rank(item, shape.len())),
         false => Ok(()),
     }

@@ -21,7 +21,7 @@ pub(super) struct PositionRun {
 
 impl Steps {
     /// Adds a step from input 0 for each combination of one run from each dimension. `runs` has a list for each
-    /// dimension.
+    /// dimension. Fails for more than [`MAX_PIECES`] combinations.
     pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<PositionRun>]) -> Result<(), Error> {
         let pieces = runs
             .iter()

@@ -178,7 +178,7 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// The errors of [`Tensor::concat`], with the errors of [`Plan::stack`].
+    /// The same as for [`Tensor::concat`], with the errors of [`Plan::stack`] instead of [`Plan::concat`].
     fn stack(all tensors, by axis: isize) -> made = |dtype| Plan::stack(&tensors, axis, dtype), [| tensors];
 }
 
@@ -230,8 +230,9 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
     arrays.iter().map(input).collect()
 }
 
-/// Returns the faster loop that the CPU can run instead of the steps if pieces of arrays of one shape alternate in the
-/// result. A piece has the elements along the dimensions from `axis` on.
+/// Returns the loop that the CPU can run instead of the steps if pieces of arrays of one shape alternate in the result.
+/// A piece has the elements along the dimensions from `axis` on. Returns `None` if there is no such loop, or if it is
+/// not faster.
 fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first_shape = &arrays[0].shape;
     let is_like_first = |array: &View| array.shape == *first_shape && array.is_all();
@@ -241,7 +242,7 @@ fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut
     (rows > 1 && arrays.iter().all(is_like_first)).then_some(Shortcut::Weave(weave))
 }
 
-/// Returns `axis` as a dimension, counted from 0, of an array of this rank.
+/// Returns `axis` as a dimension, counted from 0, of an array of this rank. Fails if the array has no such dimension.
 pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, Error> {
     shape::axis(axis, rank).ok_or_else(|| error::assembly::axis_out_of_range(axis, rank))
 }

@@ -50,7 +50,7 @@ pub(crate) const TABLE_ENTRIES: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
     to: DType,
-    how: ConversionRule,
+    rule: ConversionRule,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -152,11 +152,11 @@ impl PlanConversion {
             (None, RoundingRule::Cast) => "as astype does",
         };
         let source_type = self.from;
-        let one_by_one = ON_GPU.contains(&source_type) && ON_GPU.contains(&to);
+        let has_shader_types = ON_GPU.contains(&source_type) && ON_GPU.contains(&to);
         let is_plain = self.scale.is_none() && self.rule == RoundingRule::Nearest;
         match self.table {
             Some(_) if to.size() < 8 => Ok(()),
-            None if one_by_one && is_plain => Ok(()),
+            None if has_shader_types && is_plain => Ok(()),
             _ => Err(Error::ConversionOnDevice {
                 from: source_type,
                 to,
@@ -178,13 +178,13 @@ impl Conversion {
     pub fn to(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: ConversionRule::Plain(RoundingRule::Nearest),
+            rule: ConversionRule::Plain(RoundingRule::Nearest),
         }
     }
 
     /// Converts numbers to `dtype` by the rules of NumPy's `astype`: integers wrap, fractions are cut off, and for
     /// `bool` every number except 0 is true, including NaN. NumPy does not define the conversion of floats that are too
-    /// large for an integer type: here they saturate, and a NaN becomes 0. Conversions to floats round like
+    /// large for an integer type: in this crate they saturate, and a NaN becomes 0. Conversions to floats round like
     /// [`Conversion::to`].
     ///
     /// ```
@@ -205,7 +205,7 @@ impl Conversion {
     pub fn astype(dtype: DType) -> Self {
         Self {
             to: dtype,
-            how: ConversionRule::Plain(RoundingRule::Cast),
+            rule: ConversionRule::Plain(RoundingRule::Cast),
         }
     }
 
@@ -219,13 +219,13 @@ impl Conversion {
         let (scale, bias) = (scale.to_vec(), bias.to_vec());
         Self {
             to: dtype,
-            how: ConversionRule::Scaled { axis, scale, bias },
+            rule: ConversionRule::Scaled { axis, scale, bias },
         }
     }
 
     /// Converts `from` (`bool`, `u8` or `i8`) to `to` by any function. This constructor calls the function with each of
-    /// the 256 values at each of `positions` positions of an axis of the source; the conversion then looks its results
-    /// up. With one position, all elements share a table.
+    /// the 256 values at each of `positions` positions of an axis of the source; the conversion then looks up its
+    /// results. With one position, all elements share a table.
     ///
     /// ```
     /// use wgslice::{Conversion, DType};
@@ -254,7 +254,7 @@ impl Conversion {
         let entries = table_entries(from, to, positions, function);
         Ok(Self {
             to,
-            how: ConversionRule::Table {
+            rule: ConversionRule::Table {
                 axis,
                 from,
                 entries,
@@ -278,19 +278,19 @@ impl Conversion {
         let converted = Move::from_view(array.clone(), from)
             .converted(self)?
             .conversion;
-        if let Some(of) = &converted {
-            of.check_on_gpu(self.to)?;
+        if let Some(conversion) = &converted {
+            conversion.check_on_gpu(self.to)?;
         }
-        let axis = match self.how {
+        let axis = match self.rule {
             ConversionRule::Plain(_) => 0,
             ConversionRule::Scaled { axis, .. } | ConversionRule::Table { axis, .. } => axis,
         };
         let axis = shape::axis(axis, array.shape.len()).unwrap_or(0);
-        Ok(match converted.and_then(|of| of.table) {
+        Ok(match converted.and_then(|conversion| conversion.table) {
             None => self.clone(),
             Some(PositionTables { entries, .. }) => Self {
                 to: self.to,
-                how: ConversionRule::Table {
+                rule: ConversionRule::Table {
                     axis: axis.cast_signed(),
                     from,
                     entries,
@@ -303,7 +303,7 @@ impl Conversion {
     /// axis, selects the tables of these positions.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_positions(mut self, along: usize, positions: &[usize]) -> Self {
-        if let ConversionRule::Table { axis, entries, .. } = &mut self.how
+        if let ConversionRule::Table { axis, entries, .. } = &mut self.rule
             && *axis == along.cast_signed()
         {
             let (tables, _) = entries.as_chunks::<TABLE_ENTRIES>();
@@ -387,11 +387,15 @@ impl Move {
         check_types(from, to)?;
         let is_byte = from.size() == 1;
         let (mut table, mut scale, mut rule) = (None, None, RoundingRule::Nearest);
-        match &conversion.how {
+        match &conversion.rule {
             ConversionRule::Plain(_) if from == to => return Ok(self.clone()),
-            ConversionRule::Plain(of) => {
+            ConversionRule::Plain(rounding) => {
                 let is_float = matches!(to, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
-                rule = if is_float { RoundingRule::Nearest } else { *of };
+                rule = if is_float {
+                    RoundingRule::Nearest
+                } else {
+                    *rounding
+                };
                 table = (is_byte && to.size() < 8).then(|| PositionTables {
                     inner: 1,
                     positions: 1,
@@ -405,17 +409,18 @@ impl Move {
             } => {
                 let positions = factors.len().max(bias.len());
                 let lists = [("scale", factors.len()), ("bias", bias.len())];
-                let inner_count = self.inner_of(*axis, lists)?;
-                let at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
+                let inner_count = self.elements_per_position(*axis, lists)?;
+                let entry_at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
                 if is_byte {
-                    let scale_at = |position, x| x * at(factors, position) + at(bias, position);
+                    let scale_at =
+                        |position, x| x * entry_at(factors, position) + entry_at(bias, position);
                     table = Some(PositionTables {
                         inner: inner_count,
                         positions,
                         entries: table_entries(from, to, positions, scale_at),
                     });
                 } else {
-                    let pairs = (0..positions).map(|n| [at(factors, n), at(bias, n)]);
+                    let pairs = (0..positions).map(|n| [entry_at(factors, n), entry_at(bias, n)]);
                     scale = Some(PositionScales {
                         inner: inner_count,
                         positions,
@@ -434,7 +439,7 @@ impl Move {
                 }
                 let positions = entries.len() / TABLE_ENTRIES;
                 table = Some(PositionTables {
-                    inner: self.inner_of(*axis, [("the table", positions)])?,
+                    inner: self.elements_per_position(*axis, [("the table", positions)])?,
                     positions,
                     entries: entries.clone(),
                 });
@@ -442,11 +447,17 @@ impl Move {
         }
         // A single entry serves all positions. If the source has no elements, no entry is used: a crop then only writes
         // zeros.
-        let is_one = |positions: usize| positions == 1 || self.source.contains(&0);
-        if let Some(table) = table.as_mut().filter(|table| is_one(table.positions)) {
+        let needs_one_entry = |positions: usize| positions == 1 || self.source.contains(&0);
+        if let Some(table) = table
+            .as_mut()
+            .filter(|table| needs_one_entry(table.positions))
+        {
             (table.inner, table.positions) = (1, 1);
         }
-        if let Some(scale) = scale.as_mut().filter(|scale| is_one(scale.positions)) {
+        if let Some(scale) = scale
+            .as_mut()
+            .filter(|scale| needs_one_entry(scale.positions))
+        {
             (scale.inner, scale.positions) = (1, 1);
         }
         Ok(Self {
@@ -464,7 +475,7 @@ impl Move {
 
     /// Returns the number of elements from one position of an axis of the source to the next. Fails unless each list
     /// has an entry for each position, or a single entry for all positions.
-    fn inner_of<const N: usize>(
+    fn elements_per_position<const N: usize>(
         &self,
         axis: isize,
         lists: [(&'static str, usize); N],
@@ -486,7 +497,7 @@ impl Move {
     /// Returns the type of the source's elements.
     pub(crate) fn source_dtype(&self) -> DType {
         match (&self.conversion, self.effect) {
-            (Some(of), _) => of.from,
+            (Some(conversion), _) => conversion.from,
             (None, Effect::Find(_)) => DType::U8,
             (None, _) => self.dtype,
         }

@@ -141,15 +141,17 @@ impl<A, F> Boxes<A, F> {
     /// Replaces each array by the result of a function.
     fn map<B, G>(
         self,
-        mut array: impl FnMut(&'static str, A) -> Result<B, Error>,
-        flips: impl FnOnce(F) -> Result<G, Error>,
+        mut map_array: impl FnMut(&'static str, A) -> Result<B, Error>,
+        map_flips: impl FnOnce(F) -> Result<G, Error>,
     ) -> Result<Boxes<B, G>, Error> {
         let items = self.box_indices;
         Ok(Boxes {
-            begins: array("begins", self.begins)?,
+            begins: map_array("begins", self.begins)?,
             extra_columns: self.extra_columns,
-            box_indices: items.map(|items| array("box_indices", items)).transpose()?,
-            flips: self.flips.map(flips).transpose()?,
+            box_indices: items
+                .map(|items| map_array("box_indices", items))
+                .transpose()?,
+            flips: self.flips.map(map_flips).transpose()?,
         })
     }
 }
@@ -255,11 +257,11 @@ impl Boxes<IndexShape> {
                 return Err(error::crop::wrong_shape(argument, found, needed, sizes));
             }
         }
-        for (argument, is_told, is_given) in [
+        for (argument, is_in_tuples, is_separate) in [
             ("box_indices", self.extra_columns.box_index, items.is_some()),
             ("flips", self.extra_columns.flips, flips.is_some()),
         ] {
-            if is_told && is_given {
+            if is_in_tuples && is_separate {
                 return Err(error::crop::passed_twice(argument));
             }
         }
@@ -345,12 +347,12 @@ impl Boxes<IndexShape> {
         let columns = slice![.., first_column..first_column + begins.shape[1]];
         copy_columns(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
         if let Some(flips) = flips {
-            let lowest = if cfg!(target_endian = "big") {
+            let low_byte = if cfg!(target_endian = "big") {
                 bytes - 1
             } else {
                 0
             };
-            let to = tuple_bytes.slice(&slice![.., depth - dims.., lowest])?;
+            let to = tuple_bytes.slice(&slice![.., depth - dims.., low_byte])?;
             copy_columns(flips, &View::whole(&[count, dims]), to, DType::U8);
         }
         steps.push_reporting(step_move, Operand::Input(0), temp, Operand::Output(0));
@@ -420,8 +422,8 @@ impl BoxTuples {
 }
 
 impl Plan {
-    /// Plans a crop of the array or view `x` with `boxes`. The inputs are `x`, which is not copied first if it is a
-    /// view, and the arrays of the boxes.
+    /// Plans a crop of the array or view `x` with `boxes`. The inputs are `x`, which can be a view and is not copied,
+    /// and the arrays of the boxes.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, CropOptions}, DType, Plan};
@@ -461,17 +463,17 @@ impl Plan {
             ..Policy::default()
         };
         let indices = tuples.indices(policy)?;
-        let item = tuples.item_stride(&x);
+        let item_stride = tuples.item_stride(&x);
         let box_dims = options.sizes.iter().map(|&size| Dim::shared(size, 0));
-        let walked = [Dim::with_own_tuples(tuples.count, item)]
+        let walk_dims = [Dim::with_own_tuples(tuples.count, item_stride)]
             .into_iter()
             .chain(box_dims);
-        let walked = walked
+        let walk_dims = walk_dims
             .chain(kept_dims(&x, 1 + dims..x.shape.len()))
             .collect();
         let coordinates = tuples.coordinates(&x, options).collect();
         let layout = layout(&x);
-        let crop = Move::of_gather(Operation::Crop, x, walked, coordinates, indices, dtype)?;
+        let crop = Move::of_gather(Operation::Crop, x, walk_dims, coordinates, indices, dtype)?;
         boxes.join_box_inputs(Self::with_layout(crop, layout), tuples)
     }
 }
@@ -533,13 +535,13 @@ tensor_methods! {
             .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];
 }
 
-/// Checks the options of a crop of an array of shape `x`. If `bounded`, boxes must not be longer than the dimensions of
-/// `x`.
+/// Checks the options of a crop of an array of shape `x`. If `is_bounded`, boxes must not be longer than the dimensions
+/// of `x`.
 pub(super) fn check_options(
     x: &[usize],
     boxes: BoxTuples,
     options: &CropOptions,
-    bounded: bool,
+    is_bounded: bool,
 ) -> Result<(), Error> {
     let CropOptions { sizes, strides, .. } = options;
     let dims = sizes.len();
@@ -559,7 +561,7 @@ pub(super) fn check_options(
         }
         let last_distance = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
         let is_too_long = size > 0 && last_distance >= x[1 + d] as u128;
-        if is_too_long && bounded {
+        if is_too_long && is_bounded {
             return Err(error::crop::box_size(1 + d, size, step, x));
         }
     }

@@ -24,8 +24,8 @@ use crate::{
 /// Options of `gather`: TensorFlow's attributes, and the treatment of out-of-range and negative indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherOptions {
-    /// The indexed dimension of `params`. A negative number counts from the end. With `None`, the dimension is the
-    /// value of `batch_dims`, as in `tf.gather`; here too, a negative number counts from the end of `params`.
+    /// The indexed dimension of `params`. A negative number counts from the end. With `None`, `batch_dims` is also the
+    /// axis, as in `tf.gather`; as an axis, a negative `batch_dims` counts from the end of `params`.
     pub axis: Option<isize>,
     /// The number of leading dimensions that `params` and `indices` share, one to one. The rank of `indices` is added
     /// to a negative number.
@@ -38,7 +38,7 @@ pub struct GatherOptions {
 
 impl Plan {
     /// Plans a gather along a dimension from `params` of this element type, with indices of this shape and type. The
-    /// inputs are `params`, which is not copied first if it is a view, and the indices.
+    /// inputs are `params`, which can be a view and is not copied, and the indices.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan, View};

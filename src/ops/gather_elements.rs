@@ -35,7 +35,7 @@ pub struct GatherElementsOptions {
 impl Plan {
     /// Plans a gather of single elements from `params` of this element type along `axis`, with indices of this shape
     /// and type. The result has the shape of the indices. A negative `axis` counts from the end. The inputs are
-    /// `params`, which is not copied first if it is a view, and the indices.
+    /// `params`, which can be a view and is not copied, and the indices.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -135,8 +135,8 @@ fn check_shapes(params: &[usize], indices: &[usize], axis: isize) -> Result<usiz
     let Some(axis) = shape::axis(axis, params_rank) else {
         return Err(error::gather::axis_out_of_range(axis, params_rank));
     };
-    let longer = |d: usize| d != axis && indices[d] > params[d];
-    if indices.len() != params_rank || (0..params_rank).any(longer) {
+    let is_longer = |d: usize| d != axis && indices[d] > params[d];
+    if indices.len() != params_rank || (0..params_rank).any(is_longer) {
         return Err(error::gather::elements_shape(axis, params, indices));
     }
     Ok(axis)

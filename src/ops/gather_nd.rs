@@ -36,7 +36,7 @@ pub struct GatherNdOptions {
 
 impl Plan {
     /// Plans a gather from `params` of this element type, with indices of this shape and type. The inputs are `params`,
-    /// which is not copied first if it is a view, and the indices.
+    /// which can be a view and is not copied, and the indices.
     ///
     /// ```
     /// use wgslice::{options::{GatherNdOptions, NegativeIndex}, slice, DType, Plan, View};
@@ -120,8 +120,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for
-    /// indices on another device; or an error of the device.
+    /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for indices on another device; or an error of
+    /// the device.
     fn gather_nd(self params, rows indices, by options: GatherNdOptions)
         -> reported = |dtype| Plan::gather_nd(params.layout(), indices, options, dtype), [params, indices];
 }

@@ -153,7 +153,7 @@ pub(crate) enum IndexType {
     U32,
     /// Signed 64-bit integers.
     I64,
-    /// Bytes of a mask: every byte except 0 is the index 0, and 0 is out of range.
+    /// Bytes of a mask: every byte except 0 is the index 0, and the byte 0 is out of range.
     Mask,
 }
 

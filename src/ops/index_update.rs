@@ -31,7 +31,7 @@ use core::{fmt::Debug, ops::Add};
 
 /// The maximum size in bytes of slices that `SelectedSlices::write` writes. For longer slices a scatter is as fast and
 /// uses several threads.
-const LONGEST_BYTES: usize = 64;
+const MAX_WRITTEN_BYTES: usize = 64;
 
 impl Plan {
     /// Plans NumPy's `x[…] = value` in place, or another combination of the value with the selected elements, such as
@@ -68,13 +68,13 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let (x, value) = (x.into_view()?, value.into_view()?);
-        let places = x.selected_elements(spec)?;
-        let from = broadcast_to_slice(&value, &places.shape)?;
+        let selection = x.selected_elements(spec)?;
+        let from = broadcast_to_slice(&value, &selection.shape)?;
         x.check_no_repeats()?;
         if !combine.is_defined_for(dtype) {
             return Err(error::scatter::undefined_combination(combine, dtype));
         }
-        if let (Some(dest), Combine::Update) = (&places.view, combine) {
+        if let (Some(dest), Combine::Update) = (&selection.view, combine) {
             let update = Move::of_update(&from, dest.clone(), dtype);
             return Ok(Self::from_view(update, &value));
         }
@@ -84,19 +84,19 @@ impl Plan {
         let mut plan = Steps::new(operation, vec![input], output).in_place();
         if !from.is_empty() {
             let elements = shape::elements(&x.source)?;
-            let slices = places.slices(elements);
+            let slices = selection.slices(elements);
             let (slice, count) = (slices.length, slices.count());
             let rows = [count, slice];
             let mut updates = Operand::Input(0);
             if !from.is_whole() {
-                let spread = plan.temp(&rows, dtype);
+                let broadcast_value = plan.temp(&rows, dtype);
                 plan.push(
                     Move::from_view(from.clone(), dtype),
                     updates,
                     None,
-                    spread.clone(),
+                    broadcast_value.clone(),
                 );
-                updates = spread;
+                updates = broadcast_value;
             }
             let options = ScatterOptions {
                 combine: Some(combine),
@@ -116,7 +116,10 @@ impl Plan {
             // If only one dimension has several positions, its list is as long as the list of numbers, so writing by
             // lists would save no memory.
             let has_several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
-            if combine == Combine::Update && has_several && slice * dtype.size() <= LONGEST_BYTES {
+            if combine == Combine::Update
+                && has_several
+                && slice * dtype.size() <= MAX_WRITTEN_BYTES
+            {
                 let slices = Arc::new(slices);
                 let tuples = HeldTuples::Slices(slices.clone());
                 plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
@@ -148,10 +151,10 @@ impl SelectedElements {
     /// must not be empty.
     fn slices(&self, elements: usize) -> SelectedSlices {
         let (mut run, mut parts) = (1, &self.parts[..]);
-        while let [before @ .., ArraySelector::Dim(size, stride)] = parts
+        while let [outer_parts @ .., ArraySelector::Dim(size, stride)] = parts
             && (*size == 1 || *stride == usize::cast_signed(run))
         {
-            (run, parts) = (run * size, before);
+            (run, parts) = (run * size, outer_parts);
         }
         let mut length = common_divisor(common_divisor(run, elements), self.offset);
         for part in parts {
@@ -214,17 +217,22 @@ impl SelectedSlices {
     ) -> Result<(), Error> {
         let unit = dtype.size();
         let bytes = self.length * unit;
-        let spread;
+        let broadcast_bytes;
         let (values, step) = if value.is_whole() {
             (source, bytes)
         } else if value.strides.iter().all(|&stride| stride == 0) {
-            spread = source[value.offset * unit..][..unit].repeat(self.length);
-            (&spread[..], 0)
+            broadcast_bytes = source[value.offset * unit..][..unit].repeat(self.length);
+            (&broadcast_bytes[..], 0)
         } else {
-            let mut repeated = zeroed(value.len() * unit)?;
-            value.copy(dtype, source, Dest::Old(&mut repeated), Threads::default());
-            spread = repeated;
-            (&spread[..], bytes)
+            let mut value_bytes = zeroed(value.len() * unit)?;
+            value.copy(
+                dtype,
+                source,
+                Dest::Old(&mut value_bytes),
+                Threads::default(),
+            );
+            broadcast_bytes = value_bytes;
+            (&broadcast_bytes[..], bytes)
         };
         // The distance in bytes. A negative distance wraps.
         let distance = |&number: &i64| {

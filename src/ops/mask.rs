@@ -83,20 +83,20 @@ pub(crate) const INDIRECT_WIDTH: usize = 65_535;
 
 impl Steps {
     /// Adds a search in an input. Returns the operand with the positions that it finds.
-    fn search(&mut self, mask: usize, find: Move) -> Operand {
+    fn search(&mut self, mask_input: usize, find: Move) -> Operand {
         let rows = self.temp(&find.shape, find.dtype);
-        self.push(find, Operand::Input(mask), None, rows.clone());
+        self.push(find, Operand::Input(mask_input), None, rows.clone());
         rows
     }
 }
 
 impl Move {
-    /// Makes a search in a mask.
+    /// Makes a search in a mask. Fails if `index` cannot hold all positions and -1.
     fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
         let elements = shape::elements(mask)?;
-        let kind = IndexType::from_dtype(index, "positions")?;
+        let index_type = IndexType::from_dtype(index, "positions")?;
         // -1 must differ from every position in this type.
-        let max_size = match kind {
+        let max_size = match index_type {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,
             _ => usize::MAX,
@@ -115,7 +115,7 @@ impl Move {
             walk: None,
             effect: Effect::Find(Find {
                 capacity,
-                index: kind,
+                index: index_type,
             }),
             conversion: None,
             indices: None,
@@ -176,7 +176,7 @@ impl Plan {
         let x = x.into_view()?;
         let axis = x.masked_axis(mask, axis)?;
         let (find, gather) = find_and_gather(&x, mask, axis, capacity, dtype)?;
-        Ok(Self::boolean_mask_of(&x, mask, axis, find, gather))
+        Ok(Self::plan_boolean_mask(&x, mask, axis, find, gather))
     }
 
     /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and
@@ -200,12 +200,12 @@ impl Plan {
             None => x.as_flat().along_condition(condition, 0)?,
         };
         let (find, gather) = find_and_gather(&view, condition, axis, capacity, dtype)?;
-        Ok(Self::boolean_mask_of(&x, condition, axis, find, gather))
+        Ok(Self::plan_boolean_mask(&x, condition, axis, find, gather))
     }
 
     /// Plans a search in a mask and a gather at the positions that it finds: from `x`, or from a copy in row-major
     /// order if the gather needs one.
-    fn boolean_mask_of(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
+    fn plan_boolean_mask(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
         let dtype = gather.dtype;
         let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
         let output = ArraySpec::result(&gather.shape, dtype);
@@ -307,10 +307,10 @@ impl Plan {
     ) -> Result<Self, Error> {
         // The mask's dimensions, the leading dimensions of x, are merged to one if a 32-bit number can count their
         // elements.
-        let (found, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
-        let (columns, index) = (found.source, found.dtype);
+        let (merged_find, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
+        let (columns, index) = (merged_find.source, merged_find.dtype);
         let slice = &x[mask.len()..];
-        let Some((&count, of_slice)) = values.split_first().filter(|values| values.1 == slice)
+        let Some((&count, slice_shape)) = values.split_first().filter(|values| values.1 == slice)
         else {
             return Err(error::mask::values(values, x, mask.len()));
         };
@@ -328,7 +328,7 @@ impl Plan {
                 unique: true,
                 ..ScatterOptions::default()
             };
-            let shape = [&columns, of_slice].concat();
+            let shape = [&columns, slice_shape].concat();
             let tuples = (&tuples_shape, index);
             let scatter = Self::tensor_scatter_nd(&shape, tuples, values, options, dtype)?;
             if let Some(scatter) = scatter.into_single_move() {
@@ -345,7 +345,8 @@ fn keeps_in_one_pass(x: &View, axis: usize, piece: usize) -> bool {
     axis == 0 && piece <= cpu::keep::MAX_PIECE_BYTES && x.is_all()
 }
 
-/// Returns the dimension after the dimensions that a mask covers.
+/// Returns the dimension after the dimensions that a mask covers. Fails if the mask is a scalar or has other sizes than
+/// the view.
 fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> {
     if mask.is_empty() {
         return Err(error::mask::scalar());
@@ -375,8 +376,8 @@ fn find_and_gather(
         }
         _ => (mask.to_vec(), indexed(view, axis..end, 0).collect()),
     };
-    let is_short = columns.iter().all(|&size| u32::try_from(size).is_ok());
-    let index = if is_short { DType::U32 } else { DType::I64 };
+    let fits_u32 = columns.iter().all(|&size| u32::try_from(size).is_ok());
+    let index = if fits_u32 { DType::U32 } else { DType::I64 };
     let find = Move::of_find(&columns, capacity, index)?;
     let dims = kept_dims(view, 0..axis)
         .chain(added_dims(&find.shape[..1]))
@@ -420,7 +421,8 @@ impl View {
     }
 
     /// Returns the view of the first positions along `axis`, one for each element of the condition, and `axis` counted
-    /// from 0.
+    /// from 0. Fails if the view does not have this axis, or if the condition has another rank than 1 or is longer than
+    /// the axis.
     fn along_condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
         let &[length] = condition else {
             return Err(error::mask::condition_rank(condition));
@@ -444,10 +446,14 @@ impl Move {
         dtype: DType,
     ) -> Result<Self, Error> {
         let source = value.broadcast_to(&dest.shape)?;
-        let masks = View::new(mask)?.broadcast_to(&dest.shape)?;
+        let mask_view = View::new(mask)?.broadcast_to(&dest.shape)?;
         dest.check_no_repeats()?;
         let walk = (!dest.is_empty()).then(|| {
-            let sides = source.strides.iter().zip(&dest.strides).zip(&masks.strides);
+            let sides = source
+                .strides
+                .iter()
+                .zip(&dest.strides)
+                .zip(&mask_view.strides);
             let dims = dest.shape.iter().zip(sides);
             let dims = dims.map(|(&size, ((&from, &to), &tuple))| Dim {
                 size,
@@ -480,16 +486,16 @@ impl Move {
 }
 
 /// Returns the distance between neighbours in row-major order, if all neighbours in dimensions of these sizes and
-/// strides have the same distance.
+/// strides have the same distance. Otherwise returns `None`.
 fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
     let mut dims = sizes.iter().zip(strides).rev().filter(|dim| *dim.0 != 1);
     let Some((&size, &stride)) = dims.next() else {
         return Some(0);
     };
     let mut next_stride = stride * size.cast_signed();
-    dims.all(|(&size, &apart)| {
-        let is_joined = apart == next_stride;
-        next_stride = apart * size.cast_signed();
+    dims.all(|(&size, &dim_stride)| {
+        let is_joined = dim_stride == next_stride;
+        next_stride = dim_stride * size.cast_signed();
         is_joined
     })
     .then_some(stride)
@@ -497,13 +503,13 @@ fn common_stride(sizes: &[usize], strides: &[isize]) -> Option<isize> {
 
 /// Returns the shape to which arrays of these shapes are broadcast, by the rule of TensorFlow and NumPy.
 fn common_shape(shapes: [&[usize]; 3]) -> Result<Vec<usize>, Error> {
-    let mut common_shape = Vec::new();
+    let mut broadcast_shape = Vec::new();
     for shape in shapes {
-        common_shape = shape::broadcast(&common_shape, shape)
-            .ok_or_else(|| error::view::broadcast(shape, &common_shape))?;
+        broadcast_shape = shape::broadcast(&broadcast_shape, shape)
+            .ok_or_else(|| error::view::broadcast(shape, &broadcast_shape))?;
     }
-    shape::elements(&common_shape)?;
-    Ok(common_shape)
+    shape::elements(&broadcast_shape)?;
+    Ok(broadcast_shape)
 }
 
 impl Backend {
@@ -592,8 +598,8 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Axis`; `Condition`, even for a condition that is longer than the axis but false there,
-    /// which NumPy allows); [`Error::Length`]; or an error of the device.
+    /// [`Error::Argument`] (`Axis`; `Condition`, even for a condition that is longer than the axis but false after its
+    /// end, which NumPy allows); [`Error::Length`]; or an error of the device.
     fn compress<M: MaskElement>(view x: T, mask condition: M, by axis: Option<isize>)
         -> made = |dtype| Plan::compress(x, &condition.shape, axis, Some(condition.count), dtype), [x, condition];
 
@@ -645,8 +651,8 @@ tensor_methods! {
     ///
     /// The mask is a tensor of bool or u8. On a GPU the call submits the work. It neither waits nor reads anything
     /// back. `capacity` is the largest number of positions that the result can hold; `None` stands for the number of
-    /// elements of the mask. If more elements are true, the result has the first ones. The report has the number of all
-    /// true elements.
+    /// elements of the mask. If more elements are true, the result has the first `capacity` positions. The report has
+    /// the number of all true elements.
     ///
     /// ```
     /// use wgslice::Backend;

@@ -91,7 +91,7 @@ pub(super) use host_methods;
 /// Declares methods of [`Tensor`](crate::Tensor). The plan gets the tensors and takes their [layouts](Tensor::layout)
 /// and shapes.
 ///
-/// | parameter | is |
+/// | parameter | meaning |
 /// |---|---|
 /// | `self x` | the tensor itself |
 /// | `of x` | not a parameter: the name of the tensor itself in a method without `self`, where the parameter is `lead x` |
@@ -121,7 +121,7 @@ macro_rules! tensor_methods {
         $crate::ops::methods::tensor_methods! {
             @method [$($doc)*] $name [&self,] [self] $this $given
             [(Self, $crate::Pending<$crate::Report>)] $dtype $plan $order $some
-            [] [$crate::ops::methods::reported]
+            [] [$crate::ops::methods::run_reporting]
         }
     };
     (@self changed [$($doc:tt)*] $name:ident $this:ident $given:tt $dtype:ident $plan:tt $order:tt $some:tt) => {
@@ -141,7 +141,7 @@ macro_rules! tensor_methods {
         $crate::ops::methods::tensor_methods! {
             @method [$($doc)*] $name [] [$this] $this $given
             [(Self, $crate::Pending<$crate::Report>)] $dtype $plan $order $some
-            [] [$crate::ops::methods::reported]
+            [] [$crate::ops::methods::run_reporting]
         }
     };
     (@all made [$($doc:tt)*] $name:ident $all:ident [$(by $option:ident [$type:ty])*] $dtype:ident [$plan:expr]
@@ -239,26 +239,27 @@ pub(super) fn memories_and_views<'a, T: Element>(
     Ok(memories)
 }
 
-/// Returns the element type and the layouts of tensors. Fails unless they have the same type and device.
+/// Returns the element type and the layouts of tensors. Fails if there are no tensors, or if they differ in type or
+/// device.
 pub(super) fn dtype_and_layouts(tensors: &[&Tensor]) -> Result<(DType, Vec<View>), Error> {
     let first_tensor = tensors.first().ok_or_else(error::assembly::no_arrays)?;
-    for other in tensors {
-        first_tensor.check_goes_with("arrays", other)?;
+    for tensor in tensors {
+        first_tensor.check_goes_with("arrays", tensor)?;
     }
-    let layouts = tensors.iter().map(|of| of.layout().clone());
+    let layouts = tensors.iter().map(|tensor| tensor.layout().clone());
     Ok((first_tensor.dtype(), layouts.collect()))
 }
 
 /// Runs a plan on tensors. Returns the first output.
 pub(super) fn run_for_tensor(plan: &Plan, inputs: &[&Tensor]) -> Result<Tensor, Error> {
-    Ok(reported(plan, inputs)?.0)
+    Ok(run_reporting(plan, inputs)?.0)
 }
 
 /// Runs a plan on tensors. Returns the first output and the report.
-pub(super) fn reported(
+pub(super) fn run_reporting(
     plan: &Plan,
     inputs: &[&Tensor],
 ) -> Result<(Tensor, Pending<Report>), Error> {
-    let (mut made, report) = Tensor::run(plan, inputs)?;
-    Ok((made.swap_remove(0), report))
+    let (mut outputs, report) = Tensor::run(plan, inputs)?;
+    Ok((outputs.swap_remove(0), report))
 }

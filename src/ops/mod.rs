@@ -10,7 +10,7 @@
 //! | `index_update` | NumPy's `x[…] = value` with arrays, and `add.at`, planned as scatters |
 //! | `crop`, `paste` | crop; paste |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
-//! | `assembly` | none: the common part of these operations |
+//! | `assembly` | none: the common part of concat, stack, pad, roll, tile and repeat |
 //! | `convert` | none: slices, gathers and crops that convert elements |
 //! | `written_to` | none: slices, gathers and crops that write to a view of a larger array |
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |
@@ -56,7 +56,7 @@ mod written_to;
 /// ```
 /// use wgslice::options::{GatherOptions, NegativeIndex, OutOfRange};
 ///
-/// // NumPy's take along the last dimension: negative indices count from the end, and others must be in range.
+/// // NumPy's take along the last dimension: negative indices count from the end, and indices out of range are errors.
 /// let options = GatherOptions {
 ///     axis: Some(-1),
 ///     negative: NegativeIndex::Wrap,

@@ -57,10 +57,16 @@ impl<T> Pad<T> {
 
 impl Pad<()> {
     /// Returns the positions of the array that fill the positions `to..to + count` of the result, before or after the
-    /// array. The array has `size` positions in this dimension.
-    fn run(self, size: usize, count: usize, to: usize, before: bool) -> Option<PositionRun> {
+    /// array. The array has `size` positions in this dimension. Returns `None` for a constant, and if `count` is 0.
+    fn position_run(
+        self,
+        size: usize,
+        count: usize,
+        to: usize,
+        is_before: bool,
+    ) -> Option<PositionRun> {
         let last_position = size.saturating_sub(1);
-        let (first, step) = match (self, before) {
+        let (first, step) = match (self, is_before) {
             (Self::Constant(()), _) => return None,
             (Self::Edge, true) => (0, 0),
             (Self::Edge, false) => (last_position, 0),
@@ -128,18 +134,18 @@ impl Plan {
             ));
         }
         for (dimension, (&size, padding)) in x.shape.iter().zip(paddings).enumerate() {
-            let (most, done) = mode.max_padding(size);
+            let (limit, verb) = mode.max_padding(size);
             let padding = padding[0].max(padding[1]);
-            if padding > most {
+            if padding > limit {
                 return Err(error::assembly::padding_too_long(
-                    dimension, size, padding, most, done,
+                    dimension, size, padding, limit, verb,
                 ));
             }
         }
-        let padded = |(&size, [before, after]): (&usize, &[usize; 2])| {
+        let padded_size = |(&size, [before, after]): (&usize, &[usize; 2])| {
             size.saturating_add(*before).saturating_add(*after)
         };
-        let shape: Vec<usize> = x.shape.iter().zip(paddings).map(padded).collect();
+        let shape: Vec<usize> = x.shape.iter().zip(paddings).map(padded_size).collect();
         shape::elements(&shape)?;
         let mut inputs = vec![ArraySpec::new("x", &x, dtype)];
         if mode == Pad::Constant(()) {
@@ -161,12 +167,12 @@ impl Plan {
                     to: before,
                     count: size,
                 };
-                let ends = [
-                    mode.run(size, before, 0, true),
+                let dim_runs = [
+                    mode.position_run(size, before, 0, true),
                     Some(inner_run),
-                    mode.run(size, after, before + size, false),
+                    mode.position_run(size, after, before + size, false),
                 ];
-                ends.into_iter().flatten().collect()
+                dim_runs.into_iter().flatten().collect()
             });
         plan.put_runs(&x, &runs.collect::<Vec<_>>())?;
         if mode == Pad::Constant(()) {
@@ -180,10 +186,10 @@ impl Steps {
     /// Adds the pieces around `x`, which are filled with the only element of input 1. Each dimension has two slabs,
     /// which extend between the slabs of earlier dimensions.
     fn put_borders(&mut self, x: &View, paddings: &[[usize; 2]]) {
-        let mut unwritten = View::whole(self.shape());
+        let mut unwritten_view = View::whole(self.shape());
         for (d, (&size, &[before, after])) in x.shape.iter().zip(paddings).enumerate() {
             for (first, count) in [(0, before), (before + size, after)] {
-                let slab = unwritten.along(d, first, 1, count);
+                let slab = unwritten_view.along(d, first, 1, count);
                 let constant = View {
                     source: Vec::new(),
                     offset: 0,
@@ -192,7 +198,7 @@ impl Steps {
                 };
                 self.put(1, &constant, slab);
             }
-            unwritten = unwritten.along(d, before, 1, size);
+            unwritten_view = unwritten_view.along(d, before, 1, size);
         }
     }
 }

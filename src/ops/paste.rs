@@ -7,8 +7,8 @@
 //! ```
 //!
 //! `item`, the flips and the index tuples are the same as in [`crop`](super::crop). Boxes are written as if in order:
-//! where boxes overlap, the last one remains. A paste is JAX's `lax.dynamic_update_slice` for each box, with strides
-//! and flips, and ONNX's `TensorScatter`.
+//! where boxes overlap, the elements of the last box remain. A paste is JAX's `lax.dynamic_update_slice` for each box,
+//! with strides and flips, and ONNX's `TensorScatter`.
 
 use super::{
     crop::{Boxes, CropOptions, check_options},
@@ -28,7 +28,7 @@ use crate::{
 /// The shape of the patches determines the sizes of boxes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PasteOptions {
-    /// The distance between neighbouring elements of a box in each dimension for which the begins have a column. A
+    /// The distance between neighbouring elements of a box in each dimension for which boxes have start indices. A
     /// negative distance runs towards the beginning of the dimension, and 0 is an error. Empty if all distances are 1.
     pub strides: Vec<isize>,
     /// The treatment of boxes that extend beyond their item, and of box indices that are out of range.
@@ -42,8 +42,8 @@ pub struct PasteOptions {
     /// True if positions wrap around: a box that extends beyond the end of a dimension continues at its beginning, as
     /// in a ring buffer. Then no start index is out of range. Boxes must not be longer than the dimension.
     pub circular: bool,
-    /// The caller's promise that no two boxes overlap. A GPU then writes all boxes in one dispatch. Without box indices
-    /// it always does, because each box has its own item.
+    /// The caller's promise that no two boxes overlap. A GPU then writes all boxes in one dispatch. Without box
+    /// indices, a GPU does so in any case, because each box has its own item.
     ///
     /// If two boxes overlap nevertheless, the elements in both get unspecified values on a GPU. All other elements are
     /// correct.
@@ -69,7 +69,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (also if `x` was broadcast, so that it selects an element twice); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`], for example if `x` was broadcast, so that it selects an element twice;
+    /// [`Error::ShapeTooLarge`].
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     pub fn paste(
         x: impl IntoView,
@@ -119,9 +120,9 @@ impl Plan {
                 tuple: usize::from(d == 0),
                 ..Dim::shared(size, from)
             };
-            let walked = patches.shape.iter().zip(&patches.strides).enumerate();
+            let patch_dims = patches.shape.iter().zip(&patches.strides).enumerate();
             let (from, to) = (patches.offset.cast_signed(), x.offset.cast_signed());
-            let mut walk = Walk::strided(dtype.size(), from, to, walked.map(dim).collect());
+            let mut walk = Walk::strided(dtype.size(), from, to, patch_dims.map(dim).collect());
             walk.coordinates = tuples.coordinates(&x, &crop).collect();
             walk.columns = indices.shape[1];
             walk.points = Side::Dest;
@@ -188,8 +189,8 @@ tensor_methods! {
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the call
     /// submits the work and does not wait for it, unless the policy is [`OutOfRange::Error`] and the backend has no
-    /// late errors. One dispatch writes all boxes if no two can overlap, at most three otherwise, unless the device's
-    /// limits require more.
+    /// late errors. If no two boxes can overlap, one dispatch writes all boxes, otherwise at most three dispatches do.
+    /// The device's limits can require more dispatches.
     ///
     /// ```
     /// use wgslice::{options::{Boxes, PasteOptions}, Backend};

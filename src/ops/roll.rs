@@ -1,6 +1,6 @@
 //! roll: shifts elements along axes, as in TensorFlow's `tf.roll` and `numpy.roll`. Elements that leave an array at one
-//! end return at the other: `result[(i + shift) mod size] = x[i]`. TensorFlow 2.21 uses shifts modulo 2^32; here shifts
-//! are 64-bit numbers, as in NumPy.
+//! end return at the other end: `result[(i + shift) mod size] = x[i]`. TensorFlow 2.21 uses shifts modulo 2^32. In this
+//! crate shifts are 64-bit numbers, as in NumPy.
 
 use super::{
     assembly::PositionRun,

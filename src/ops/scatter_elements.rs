@@ -55,8 +55,8 @@ impl Plan {
         let (count, rank) = (shape::elements(indices)?, shape.len());
         let axis =
             shape::axis(axis, rank).ok_or_else(|| error::scatter::axis_out_of_range(axis, rank))?;
-        let longer = |d: usize| d != axis && indices[d] > shape[d];
-        if indices.len() != shape.len() || (0..shape.len()).any(longer) {
+        let is_longer = |d: usize| d != axis && indices[d] > shape[d];
+        if indices.len() != shape.len() || (0..shape.len()).any(is_longer) {
             return Err(error::scatter::elements_shape(axis, indices, shape));
         }
         if slices == 0 && count > 0 {
@@ -79,8 +79,9 @@ impl Plan {
             tuple: row_numbers[d],
         };
         let dims = (0..shape.len()).map(dim).collect();
-        let at = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
-        let walk = (count > 0).then(|| scatter_walk(dims, vec![at], options.combine, dtype));
+        let coordinate = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
+        let walk =
+            (count > 0).then(|| scatter_walk(dims, vec![coordinate], options.combine, dtype));
         Ok(Self::from_move(Move {
             operation: Operation::ScatterElements,
             shape: shape.to_vec(),

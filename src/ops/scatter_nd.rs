@@ -296,9 +296,8 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for an argument
-    /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
-    /// that the device cannot combine. An error leaves the tensor unchanged.
+    /// [`Error::Argument`] for an argument that does not match this tensor; or an error of the device, such as
+    /// [`Error::DTypeOnDevice`] for element types that the device cannot combine. An error leaves the tensor unchanged.
     #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::tensor_scatter_nd(
@@ -337,8 +336,9 @@ fn check_shapes(
     if !is_consistent(elements) {
         return Err(error::scatter::empty_output(indices, updates, shape));
     }
-    // TensorFlow's first check treats a vector as one tuple, and its last check treats it as tuples of one integer
-    // each. Only an empty vector passes both, and only if the destination's first dimension is also empty.
+    // TensorFlow's first check treats a vector of indices as one tuple, and its last check treats it as tuples of one
+    // integer each. Only an empty vector passes both checks, and only if the destination's first dimension is also
+    // empty.
     if tuples.is_empty() && (depth > 0 || shape.first() != Some(&0)) {
         return Err(error::scatter::updates_shape(indices, updates, shape));
     }

@@ -16,7 +16,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] as TensorFlow raises it; [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]: the error that TensorFlow raises; [`Error::ShapeTooLarge`].
     #[doc(alias("strided_slice", "flip", "reverse", "narrow"))]
     pub fn slice(input: impl IntoView, spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
         let mut view = input.into_view()?;
@@ -99,7 +99,7 @@ impl Backend {
     /// ```
     ///
     /// A program that makes large results repeatedly should reuse their memory with [`Backend::slice_into`], or slice a
-    /// [`Tensor`](crate::Tensor), since its backend keeps the memory of the last large tensor that was dropped. New
+    /// [`Tensor`](crate::Tensor), because its backend keeps the memory of the last large tensor that was dropped. New
     /// memory of 32 MiB or more comes from the system each time.
     ///
     /// # Errors

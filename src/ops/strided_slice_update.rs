@@ -31,8 +31,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] as TensorFlow raises it, then `Broadcast`;
-    /// [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`]: the error that TensorFlow raises for the slice, then `Broadcast`; [`Error::ShapeTooLarge`].
     #[doc(alias("strided_slice_update", "assign"))]
     pub fn slice_update(
         shape: &[usize],

@@ -37,14 +37,20 @@ impl Plan {
             return Err(error::assembly::wrong_entry_count("multiples", found, rank));
         }
         // Before each dimension, the view gets another dimension with stride 0, along which the copies repeat.
-        let mut walked = x.clone();
+        let mut repeated_view = x.clone();
         for (d, &multiple) in multiples.iter().enumerate() {
-            walked.shape.insert(2 * d, multiple);
-            walked.strides.insert(2 * d, 0);
+            repeated_view.shape.insert(2 * d, multiple);
+            repeated_view.strides.insert(2 * d, 0);
         }
         let shape = x.shape.iter().zip(multiples);
         let shape = shape.map(|(&size, &multiple)| size.saturating_mul(multiple));
-        Self::plan_repeat(Operation::Named("tile"), &x, walked, shape.collect(), dtype)
+        Self::plan_repeat(
+            Operation::Named("tile"),
+            &x,
+            repeated_view,
+            shape.collect(),
+            dtype,
+        )
     }
 
     /// Plans an array with each position of `x` along `axis` repeated `times` times. A negative `axis` counts from the
@@ -61,33 +67,33 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
-        let mut walked = x.clone();
-        if walked.shape.is_empty() {
-            walked.shape.push(1);
-            walked.strides.push(0);
+        let mut repeated_view = x.clone();
+        if repeated_view.shape.is_empty() {
+            repeated_view.shape.push(1);
+            repeated_view.strides.push(0);
         }
-        let axis = check_axis(axis, walked.shape.len())?;
-        let mut shape = walked.shape.clone();
-        walked.shape.insert(axis + 1, times);
-        walked.strides.insert(axis + 1, 0);
+        let axis = check_axis(axis, repeated_view.shape.len())?;
+        let mut shape = repeated_view.shape.clone();
+        repeated_view.shape.insert(axis + 1, times);
+        repeated_view.strides.insert(axis + 1, 0);
         shape[axis] = shape[axis].saturating_mul(times);
-        Self::plan_repeat(Operation::Named("repeat"), &x, walked, shape, dtype)
+        Self::plan_repeat(Operation::Named("repeat"), &x, repeated_view, shape, dtype)
     }
 
-    /// Plans the copy of `walked`, a view of `x` that repeats elements, to an array of this shape.
+    /// Plans the copy of `repeated_view`, a view of `x` that repeats elements, to an array of this shape.
     fn plan_repeat(
         operation: Operation,
         x: &View,
-        mut walked: View,
+        mut repeated_view: View,
         shape: Vec<usize>,
         dtype: DType,
     ) -> Result<Self, Error> {
         shape::elements(&shape)?;
-        shape::elements(&walked.shape)?;
-        walked.normalize();
+        shape::elements(&repeated_view.shape)?;
+        repeated_view.normalize();
         let input = ArraySpec::new("x", x, dtype);
         let mut plan = Steps::new(operation, vec![input], ArraySpec::result(&shape, dtype));
-        plan.put(0, &walked, View::whole(&walked.shape));
+        plan.put(0, &repeated_view, View::whole(&repeated_view.shape));
         Ok(plan.plan())
     }
 }

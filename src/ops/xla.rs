@@ -92,7 +92,7 @@ pub struct XlaScatterOptions {
 }
 
 impl XlaScatterOptions {
-    fn combining(self, dtype: DType) -> Result<CombineOptions, Error> {
+    fn combine_options(self, dtype: DType) -> Result<CombineOptions, Error> {
         let options = ScatterOptions {
             combine: self.combine,
             out_of_range: self.out_of_range,
@@ -117,7 +117,7 @@ impl GatherDims {
             windows: &self.offset_dims,
             dropped: &self.collapsed_slice_dims,
             batching: &self.operand_batching_dims,
-            of_indices: &self.start_indices_batching_dims,
+            index_batching: &self.start_indices_batching_dims,
             map: &self.start_index_map,
             index_vector_dim: self.index_vector_dim,
         }
@@ -151,14 +151,14 @@ impl ScatterDims {
             windows: &self.update_window_dims,
             dropped: &self.inserted_window_dims,
             batching: &self.input_batching_dims,
-            of_indices: &self.scatter_indices_batching_dims,
+            index_batching: &self.scatter_indices_batching_dims,
             map: &self.scatter_dims_to_operand_dims,
             index_vector_dim: self.index_vector_dim,
         }
     }
 
     /// Does the same as [`GatherDims::with_tuples_last`].
-    fn ordered(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
+    fn with_tuples_last(&self, indices: &View) -> Result<(View, Cow<'_, Self>), Error> {
         let rank = indices.shape.len();
         let Some((order, scatter_indices_batching_dims)) = self.numbers().tuples_last(rank) else {
             return Ok((indices.clone(), Cow::Borrowed(self)));
@@ -179,8 +179,11 @@ struct DimensionNumbers<'a> {
     windows: &'a [usize],
     /// The dimensions of the operand that the result or the updates lack.
     dropped: &'a [usize],
+    /// The batching dimensions of the operand.
     batching: &'a [usize],
-    of_indices: &'a [usize],
+    /// The batching dimensions of the indices.
+    index_batching: &'a [usize],
+    /// For each integer of a tuple, the dimension of the operand in which it is a position.
     map: &'a [usize],
     index_vector_dim: usize,
 }
@@ -203,8 +206,8 @@ impl DimensionNumbers<'_> {
             return None;
         }
         let order: Vec<usize> = (0..rank).filter(|&d| d != at).chain([at]).collect();
-        let new_position = |d: &usize| order.iter().position(|of| of == d).unwrap_or(*d);
-        let batching = self.of_indices.iter().map(new_position).collect();
+        let new_position = |d: &usize| order.iter().position(|dim| dim == d).unwrap_or(*d);
+        let batching = self.index_batching.iter().map(new_position).collect();
         Some((order, batching))
     }
 
@@ -223,20 +226,32 @@ impl DimensionNumbers<'_> {
         let depth = tuple.first().copied().unwrap_or(1);
         let operand_rank = ("the operand", operand.len());
         let result_rank = lead.len() + self.windows.len();
-        let [windows, dropped, batching, of_indices, map] = self.names;
+        let [
+            windows_name,
+            dropped_name,
+            batching_name,
+            index_batching_name,
+            map_name,
+        ] = self.names;
         check_list(
-            windows,
+            windows_name,
             self.windows,
             ("the result or the updates", result_rank),
             true,
             &[],
         )?;
-        check_list(dropped, self.dropped, operand_rank, true, self.batching)?;
-        check_list(batching, self.batching, operand_rank, true, self.map)?;
-        check_list(map, self.map, operand_rank, false, &[])?;
         check_list(
-            of_indices,
-            self.of_indices,
+            dropped_name,
+            self.dropped,
+            operand_rank,
+            true,
+            self.batching,
+        )?;
+        check_list(batching_name, self.batching, operand_rank, true, self.map)?;
+        check_list(map_name, self.map, operand_rank, false, &[])?;
+        check_list(
+            index_batching_name,
+            self.index_batching,
             ("the indices", lead.len()),
             false,
             &[],
@@ -244,28 +259,34 @@ impl DimensionNumbers<'_> {
         if self.map.len() != depth {
             let integer_count = counted(depth, "integer", "integers");
             let rule = format!("index tuples have {integer_count}: it must have an entry for each");
-            return Err(dimension_numbers(map, self.map, &rule));
+            return Err(dimension_numbers(map_name, self.map, &rule));
         }
         let sizes = |dims: &[usize], shape: &[usize]| dims.iter().map(|&d| shape[d]).collect();
-        let [mine, theirs]: [Vec<usize>; 2] =
-            [sizes(self.batching, operand), sizes(self.of_indices, lead)];
-        if mine != theirs {
+        let [operand_sizes, index_sizes]: [Vec<usize>; 2] = [
+            sizes(self.batching, operand),
+            sizes(self.index_batching, lead),
+        ];
+        if operand_sizes != index_sizes {
             let rule = format!(
-                "these have sizes {theirs:?} in the indices, and {mine:?} in the operand: they must be equal"
+                "these have sizes {index_sizes:?} in the indices, and {operand_sizes:?} in the operand: they must be equal"
             );
-            return Err(dimension_numbers(of_indices, self.of_indices, &rule));
+            return Err(dimension_numbers(
+                index_batching_name,
+                self.index_batching,
+                &rule,
+            ));
         }
         let is_kept = |d: &usize| !self.dropped.contains(d) && !self.batching.contains(d);
         let kept_dims: Vec<usize> = (0..operand.len()).filter(is_kept).collect();
         if self.windows.len() != kept_dims.len() {
             let rule = format!(
-                "the operand has {} dimensions besides {dropped} and {batching}: it must have an entry for each",
+                "the operand has {} dimensions besides {dropped_name} and {batching_name}: it must have an entry for each",
                 kept_dims.len()
             );
-            return Err(dimension_numbers(windows, self.windows, &rule));
+            return Err(dimension_numbers(windows_name, self.windows, &rule));
         }
         let mut tuples = lead.iter().enumerate().map(|(number, &size)| {
-            let at = self.of_indices.iter().position(|&d| d == number);
+            let at = self.index_batching.iter().position(|&d| d == number);
             ResultDim::Tuples(size, at.map(|at| self.batching[at]))
         });
         let mut kept_dims = kept_dims.into_iter().map(ResultDim::Window);
@@ -298,22 +319,27 @@ impl DimensionNumbers<'_> {
     }
 }
 
-/// Checks that the entries of a list are different dimensions of an array of this rank, and that none is in `others`.
+/// Checks that the entries of a list are different dimensions of an array of this rank, in ascending order if
+/// `must_ascend` is true, and that none is in `others`.
 fn check_list(
     name: &'static str,
     list: &[usize],
     (array, rank): (&str, usize),
-    ascends: bool,
+    must_ascend: bool,
     others: &[usize],
 ) -> Result<(), Error> {
     let mut sorted_list = list.to_vec();
     sorted_list.sort_unstable();
     let are_different = sorted_list.is_sorted_by(|a, b| a < b);
     let are_inside = sorted_list.last().is_none_or(|&last| last < rank);
-    let order = if ascends { ", in ascending order" } else { "" };
+    let order = if must_ascend {
+        ", in ascending order"
+    } else {
+        ""
+    };
     if are_different
         && are_inside
-        && (!ascends || sorted_list == list)
+        && (!must_ascend || sorted_list == list)
         && !others.iter().any(|d| list.contains(d))
     {
         return Ok(());
@@ -329,9 +355,9 @@ fn check_list(
 
 impl Plan {
     /// Plans XLA's gather from an operand. The inputs are the operand and the indices. `start_indices` is the shape and
-    /// the type of the indices. If the operand is a view, it is not copied first. A window that extends beyond the
-    /// operand is shifted into it under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it
-    /// becomes zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] the call fails.
+    /// the type of the indices. The operand can be a view and is not copied. A window that extends beyond the operand
+    /// is shifted into it under [`OutOfRange::Clamp`], as in XLA and StableHLO. Under [`OutOfRange::Ignore`] it becomes
+    /// zeros, as in JAX's mode `fill`, and under [`OutOfRange::Error`] the call fails.
     ///
     /// ```
     /// use wgslice::{options::{GatherDims, OutOfRange}, DType, Plan};
@@ -371,9 +397,11 @@ impl Plan {
         let numbers = dims.numbers();
         let axes = numbers.axes(&operand.shape, &tuples.shape)?;
         let sizes = &dims.slice_sizes;
-        let is_one = |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
-        let is_size_valid =
-            |d: usize| sizes[d] <= operand.shape[d].min(if is_one(&d) { 1 } else { usize::MAX });
+        let has_one_position =
+            |d: &usize| numbers.dropped.contains(d) || numbers.batching.contains(d);
+        let is_size_valid = |d: usize| {
+            sizes[d] <= operand.shape[d].min(if has_one_position(&d) { 1 } else { usize::MAX })
+        };
         let rank = operand.shape.len();
         let count = |axis: &ResultDim| match *axis {
             ResultDim::Window(d) => sizes[d],
@@ -389,13 +417,13 @@ impl Plan {
             );
             return Err(dimension_numbers("slice_sizes", sizes, &rule));
         }
-        let walked = axes.iter().map(|axis| match *axis {
+        let walk_dims = axes.iter().map(|axis| match *axis {
             ResultDim::Window(d) => Dim::shared(sizes[d], operand.strides[d]),
             ResultDim::Tuples(size, d) => {
                 Dim::with_own_tuples(size, d.map_or(0, |d| operand.strides[d]))
             }
         });
-        let walked = walked.collect();
+        let walk_dims = walk_dims.collect();
         let coordinates = numbers.coordinates(&operand.shape, &operand.strides, sizes);
         let policy = Policy {
             out_of_range,
@@ -405,7 +433,7 @@ impl Plan {
         let gather = Move::of_gather(
             Operation::XlaGather,
             operand.clone(),
-            walked,
+            walk_dims,
             coordinates,
             indices,
             dtype,
@@ -457,15 +485,15 @@ impl Plan {
         let elements = shape::elements(operand)?;
         let scatter_indices = View::new(&shape)?;
         let source = View::new(updates)?;
-        let (tuples, dims) = dims.ordered(&scatter_indices)?;
+        let (tuples, dims) = dims.with_tuples_last(&scatter_indices)?;
         let numbers = dims.numbers();
         let axes = numbers.axes(operand, &tuples.shape)?;
-        let windows = windows_of(&axes, operand, updates)?;
+        let windows = window_sizes(&axes, operand, updates)?;
         if elements == 0 && !updates.contains(&0) {
             let indices = &scatter_indices.shape;
             return Err(error::scatter::empty_output(indices, updates, operand));
         }
-        let options = options.combining(dtype)?;
+        let options = options.combine_options(dtype)?;
         let strides: Vec<isize> = shape::row_major_strides(operand)
             .iter()
             .map(|&s| s.cast_signed())
@@ -527,7 +555,7 @@ impl Plan {
 
 /// Checks the shape of updates that have these dimensions. Returns the sizes of windows in the dimensions of the
 /// operand.
-fn windows_of(
+fn window_sizes(
     axes: &[ResultDim],
     operand: &[usize],
     updates: &[usize],
@@ -580,11 +608,11 @@ fn scatter_walk(
                 ..dim
             },
             ResultDim::Tuples(_, batching) => {
-                let own_distance = tuple;
+                let tuple_distance = tuple;
                 tuple *= size;
                 Dim {
                     to: batching.map_or(0, |d| strides[d]),
-                    tuple: own_distance,
+                    tuple: tuple_distance,
                     ..dim
                 }
             }
@@ -595,16 +623,16 @@ fn scatter_walk(
     let is_tuple_dependent = |axis: &ResultDim| match axis {
         ResultDim::Tuples(..) => true,
         ResultDim::Window(d) => {
-            let column = numbers.map.iter().position(|of| of == d);
+            let column = numbers.map.iter().position(|mapped| mapped == d);
             column.is_some_and(|column| coordinates[column].size > 1)
         }
     };
-    let rows = axes
+    let outer_dims = axes
         .iter()
         .rposition(is_tuple_dependent)
         .map_or(0, |last| last + 1);
     let element = effect.dtype.size();
-    let mut walk = Walk::strided(element, 0, 0, dims.split_off(rows));
+    let mut walk = Walk::strided(element, 0, 0, dims.split_off(outer_dims));
     walk.merge();
     let mut outer = Walk::strided(element, 0, 0, dims);
     outer.merge();
@@ -616,9 +644,9 @@ fn scatter_walk(
     let run = walk.dims[walk.dims.len() - 1];
     let distances = walk.dims.iter().rev().skip(1).map(|dim| dim.to);
     let distances = distances.chain(walk.coordinates.iter().map(|c| c.stride));
-    let is_apart = |distance: isize| distance.unsigned_abs().is_multiple_of(run.size);
+    let fits_row = |distance: isize| distance.unsigned_abs().is_multiple_of(run.size);
     let is_row =
-        run.to == 1 && effect.slices.is_multiple_of(run.size) && { distances }.all(is_apart);
+        run.to == 1 && effect.slices.is_multiple_of(run.size) && { distances }.all(fits_row);
     let slice = if is_row { run.size } else { 1 };
     if !is_row {
         walk.dims.push(Dim::ONE_POSITION);

@@ -26,7 +26,7 @@ impl Move {
     ) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let indices = self.index_tensor()?;
-        let (numbering, tuple) = indices.shape.split_at(indices.tuple_dims);
+        let (numbering_dims, tuple) = indices.shape.split_at(indices.tuple_dims);
         if result.iter().any(Range::is_empty) {
             return Ok(indices.shape.iter().map(|_| 0..0).collect());
         }
@@ -40,7 +40,7 @@ impl Move {
             1 => Some(0..1),
             _ => own_dims.next().map(|(_, range)| range.clone()),
         };
-        let ranges: Option<Vec<_>> = numbering.iter().map(range).collect();
+        let ranges: Option<Vec<_>> = numbering_dims.iter().map(range).collect();
         let ranges = ranges.unwrap_or_default().into_iter();
         Ok(ranges.chain(tuple.iter().map(|&size| 0..size)).collect())
     }
@@ -60,26 +60,27 @@ impl Move {
 
     fn part_at<I: Index>(&self, result: &[Range<usize>], indices: &[I]) -> Result<Part, Error> {
         let needed_indices = self.part_of_indices(result)?;
-        let whole = self.index_tensor()?;
+        let index_tensor = self.index_tensor()?;
         let shape: Vec<usize> = needed_indices.iter().map(Range::len).collect();
         shape::check_elements("indices", &shape, indices.len())?;
         let walk = self.in_elements();
         let coordinates = walk.as_ref().map_or(&[][..], |walk| &walk.coordinates);
-        let tuples = PartTuples::read_tuples(self.depth(), coordinates, whole.policy, indices);
-        self.check_tuples(whole, &needed_indices, indices, &tuples)?;
+        let tuples =
+            PartTuples::read_tuples(self.depth(), coordinates, index_tensor.policy, indices);
+        self.check_tuples(index_tensor, &needed_indices, indices, &tuples)?;
         let dims = self.result_dims();
         let coordinates = coordinates.iter().map(|axis| axis.stride);
         let strides: Vec<_> = dims.iter().map(|dim| dim.from).chain(coordinates).collect();
         let ranges: Vec<_> = result.iter().chain(&tuples.ranges).cloned().collect();
         let source_box = self.source_box(&strides, &ranges);
         let strides = source_box.strides(strides.len());
-        let (walked, indexed) = strides.split_at(dims.len());
-        let dims = dims.iter().zip(walked).zip(result);
+        let (dim_strides, coordinate_strides) = strides.split_at(dims.len());
+        let dims = dims.iter().zip(dim_strides).zip(result);
         let dims = dims.map(|((dim, &from), range)| match dim.tuple {
             0 => Dim::shared(range.len(), from),
             _ => Dim::with_own_tuples(range.len(), from),
         });
-        let coordinates = tuples.ranges.iter().zip(indexed).enumerate();
+        let coordinates = tuples.ranges.iter().zip(coordinate_strides).enumerate();
         let coordinates = coordinates
             .map(|(column, (range, &stride))| Coordinate::indexed(range.len(), stride, column));
         let view = View {
@@ -87,7 +88,7 @@ impl Move {
             ..View::whole(&source_box.box_extents())
         };
         let policy = Policy {
-            out_of_range: match whole.policy.out_of_range {
+            out_of_range: match index_tensor.policy.out_of_range {
                 OutOfRange::Clamp => OutOfRange::Ignore,
                 other => other,
             },
@@ -97,7 +98,7 @@ impl Move {
             shape,
             policy,
             target: None,
-            ..whole.clone()
+            ..index_tensor.clone()
         };
         let plan = Self::of_gather(
             self.operation,
@@ -110,7 +111,7 @@ impl Move {
         Ok(Part {
             source: source_box.ranges,
             plan: Plan::from_move(plan),
-            indices: tuples.rebased,
+            indices: tuples.rebased_indices,
         })
     }
 
@@ -129,21 +130,21 @@ impl Move {
     /// Under [`OutOfRange::Error`], returns an error for the first tuple that is out of range. Otherwise does nothing.
     fn check_tuples<I: Index>(
         &self,
-        whole: &IndexTensor,
+        index_tensor: &IndexTensor,
         needed: &[Range<usize>],
         indices: &[I],
         tuples: &PartTuples,
     ) -> Result<(), Error> {
         let depth = self.depth();
         // If the result is empty, no index is read, so none is out of range.
-        let Some(first) = tuples.first_invalid.filter(|_| self.walk.is_some()) else {
+        let Some(first_invalid) = tuples.first_invalid.filter(|_| self.walk.is_some()) else {
             return Ok(());
         };
-        let numbering = &needed[..whole.tuple_dims];
-        let tuple_sizes: Vec<_> = numbering.iter().map(Range::len).collect();
-        let at = shape::coordinates_of(first, &tuple_sizes);
-        let strides = shape::row_major_strides(&whole.shape[..whole.tuple_dims]);
-        let at = at.iter().zip(numbering).zip(strides);
+        let numbering_ranges = &needed[..index_tensor.tuple_dims];
+        let tuple_sizes: Vec<_> = numbering_ranges.iter().map(Range::len).collect();
+        let at = shape::coordinates_of(first_invalid, &tuple_sizes);
+        let strides = shape::row_major_strides(&index_tensor.shape[..index_tensor.tuple_dims]);
+        let at = at.iter().zip(numbering_ranges).zip(strides);
         let tuple_number = at
             .map(|((at, range), stride)| (range.start + at) * stride)
             .sum();
@@ -151,7 +152,7 @@ impl Move {
             count: 1,
             first: Some(tuple_number),
         };
-        let tuple = &indices[first * depth..][..depth];
+        let tuple = &indices[first_invalid * depth..][..depth];
         let report = self.report(missing, |_| {
             tuple.iter().map(|&index| index.into()).collect()
         });
@@ -166,7 +167,7 @@ struct PartTuples {
     ranges: Vec<Range<usize>>,
     /// The integers of the tuples, each counted from the beginning of its dimension's range. All integers of a tuple
     /// that is out of range are -1.
-    rebased: Vec<i64>,
+    rebased_indices: Vec<i64>,
     /// The number of the first tuple that is out of range. `None` if all tuples are valid.
     first_invalid: Option<usize>,
 }
@@ -181,9 +182,9 @@ impl PartTuples {
     ) -> Self {
         let (wraps, clamps) = (policy.wraps(), policy.clamps());
         let mut ranges: Vec<Option<Range<usize>>> = vec![None; depth];
-        let mut tuple_ranges = Self {
+        let mut part_tuples = Self {
             ranges: Vec::new(),
-            rebased: Vec::with_capacity(indices.len()),
+            rebased_indices: Vec::with_capacity(indices.len()),
             first_invalid: None,
         };
         // If tuples have depth 0, every tuple is valid, and there are no ranges.
@@ -194,25 +195,27 @@ impl PartTuples {
             positions.clear();
             positions.extend(index_axes.map_while(|(i, axis)| i.within(axis.size, wraps, clamps)));
             if positions.len() < depth {
-                tuple_ranges.first_invalid.get_or_insert(number);
-                tuple_ranges.rebased.extend(iter::repeat_n(-1, depth));
+                part_tuples.first_invalid.get_or_insert(number);
+                part_tuples
+                    .rebased_indices
+                    .extend(iter::repeat_n(-1, depth));
                 continue;
             }
             for (range, &at) in ranges.iter_mut().zip(&positions) {
                 let known_range = range.take().unwrap_or(at..at + 1);
                 *range = Some(known_range.start.min(at)..known_range.end.max(at + 1));
             }
-            tuple_ranges
-                .rebased
+            part_tuples
+                .rebased_indices
                 .extend(positions.iter().map(|&at| at as i64));
         }
-        tuple_ranges.ranges = ranges.into_iter().map(Option::unwrap_or_default).collect();
-        let valid_tuples = tuple_ranges.rebased.chunks_mut(depth.max(1));
+        part_tuples.ranges = ranges.into_iter().map(Option::unwrap_or_default).collect();
+        let valid_tuples = part_tuples.rebased_indices.chunks_mut(depth.max(1));
         for tuple in valid_tuples.filter(|tuple| tuple.first().is_some_and(|&at| at >= 0)) {
-            for (at, range) in tuple.iter_mut().zip(&tuple_ranges.ranges) {
+            for (at, range) in tuple.iter_mut().zip(&part_tuples.ranges) {
                 *at -= range.start as i64;
             }
         }
-        tuple_ranges
+        part_tuples
     }
 }

@@ -26,7 +26,7 @@ pub struct Part {
 impl Plan {
     /// Returns the part of a slice, a view or a gather that makes a box of its result. The box is given as a range for
     /// each dimension. For a gather, `indices` are the indices in the box that [`Plan::part_of_indices`] returns, in
-    /// row-major order. They determine the box of `params` that is read.
+    /// row-major order. These indices determine the box of `params` that is read.
     ///
     /// The box of the source is as small as possible. So an array that does not fit in memory, such as an array in a
     /// store of chunks, can be sliced box by box, in any order and on several machines.
@@ -51,7 +51,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
-    /// // Rows 700, 650 and 2000 of [1000, 100]. The last one does not exist.
+    /// // Rows 700, 650 and 2000 of an array of shape [1000, 100]. Row 2000 does not exist.
     /// let plan = Plan::gather(&[1000, 100], &[3], GatherOptions::default(), DType::U8)?;
     /// let result = [0..3, 20..30];
     /// assert_eq!(plan.part_of_indices(&result)?, [0..3]);
@@ -64,7 +64,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] if the ranges are not in the result, or for another operation, such as a crop, or for a
-    /// gather without `indices`; [`Error::Length`] if `indices` does not have the number of integers in their box;
+    /// gather without `indices`; [`Error::Length`] if `indices` has more or fewer integers than their box;
     /// [`Error::InvalidIndices`] if a tuple is out of range and the policy is
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error). This error has the tuple's position in the whole index
     /// tensor.
@@ -79,8 +79,8 @@ impl Plan {
         let Some(indices) = indices.filter(|_| only_move.tuples().is_some()) else {
             return only_move.part(result, None);
         };
-        let index = only_move.index_type_of(indices.dtype(), "indices")?;
-        indices.with_indices(index, |indices| only_move.part(result, Some(indices)))
+        let index_type = only_move.index_type_of(indices.dtype(), "indices")?;
+        indices.with_indices(index_type, |indices| only_move.part(result, Some(indices)))
     }
 }
 

@@ -4,8 +4,8 @@ use crate::prelude::*;
 use crate::{DType, Element, Error, cpu::Indices, element::Writable, ops::index::IndexType};
 use alloc::borrow::Cow;
 
-/// Values in host memory, of any element type, for calls that take several arrays. `(&values).into()` makes them from a
-/// slice, a vector or an array of elements.
+/// Values in host memory, of any element type, for calls that take several arrays. `(&values).into()` makes `Values`
+/// from a slice, a vector or an array of elements.
 ///
 /// ```
 /// use wgslice::{DType, Values};

@@ -10,7 +10,7 @@ use core::{
 };
 
 /// The works that a GPU prepared for a plan, if there are any. They do not affect results, so plans that differ only in
-/// them are equal.
+/// their works are equal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Works {
     /// The type of the works is in the module `gpu`. It is erased because plans do not depend on this module.

@@ -43,8 +43,8 @@ pub enum IndexItem {
 /// assert_eq!(backend.index(table, &pairs.outer())?.data, [1, 2, 21, 22]);
 ///
 /// // An expression without text. The mask selects rows 0 and 2.
-/// let some = IndexSpec::new([IndexItem::from(vec![true, false, true]), vec![1, -1].into()]);
-/// assert_eq!(backend.index(table, &some)?.data, [1, 22]);
+/// let spec = IndexSpec::new([IndexItem::from(vec![true, false, true]), vec![1, -1].into()]);
+/// assert_eq!(backend.index(table, &spec)?.data, [1, 22]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 ///
@@ -98,7 +98,7 @@ impl From<SliceItem> for IndexItem {
     }
 }
 
-/// Positions of one dimension.
+/// Makes a one-dimensional array of positions.
 impl From<Vec<i64>> for IndexItem {
     fn from(values: Vec<i64>) -> Self {
         let shape = vec![values.len()];
@@ -106,7 +106,7 @@ impl From<Vec<i64>> for IndexItem {
     }
 }
 
-/// A mask of one dimension.
+/// Makes a one-dimensional mask.
 impl From<Vec<bool>> for IndexItem {
     fn from(values: Vec<bool>) -> Self {
         let shape = vec![values.len()];

@@ -7,7 +7,7 @@ use core::ops::{Range, RangeFrom, RangeFull, RangeTo};
 ///
 /// Commas separate items, and a semicolon separates a range from its stride.
 ///
-/// | here | Python | |
+/// | `slice!` | Python | |
 /// |---|---|---|
 /// | `3`, `-1` | `3`, `-1` | a single index; the dimension is dropped |
 /// | `a..b`, `a..`, `..b`, `..` | `a:b`, `a:`, `:b`, `:` | a range; negative bounds count from the end |
@@ -16,8 +16,8 @@ use core::ops::{Range, RangeFrom, RangeFull, RangeTo};
 /// | [`NewAxis`](crate::spec::SliceItem::NewAxis) | `None` | a new dimension of size 1 |
 ///
 /// **Unlike ndarray**: a negative stride starts at `a` and walks down to `b`, as in Python and TensorFlow. ndarray's
-/// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2. Here these
-/// are `slice![4..1; -1]`, and `slice![2..5; -1]` is empty. Bounds are clamped, as in Python; ndarray panics.
+/// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2. With `slice!`
+/// these are `slice![4..1; -1]`, and `slice![2..5; -1]` is empty. Bounds are clamped, as in Python; ndarray panics.
 ///
 /// The end of a range down to position 0 cannot be written as -1, which is the last position: `slice![x + s - 1..x - 1;
 /// -1]` is empty if `x` is 0. Instead take the range first and then reverse it, as in `view.slice(&slice![x..x +

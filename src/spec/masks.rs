@@ -13,7 +13,7 @@ const ENTRY_LIMIT: usize = 32;
 
 /// A slice in the encoding of TensorFlow's `StridedSlice`.
 ///
-/// | TensorFlow | here |
+/// | TensorFlow | `TfStridedSlice` |
 /// |---|---|
 /// | `begin`, `end`, `strides` (int16, int32 or int64 tensors of rank 1) | `begin`, `end`, `strides` |
 /// | `begin_mask` (Java `beginMask`) | bit `i`: `begin[i]` is ignored; the range begins at the first position in the direction of the stride |
@@ -87,15 +87,15 @@ impl TryFrom<&TfStridedSlice> for SliceSpec {
     type Error = Error;
 
     fn try_from(encoded: &TfStridedSlice) -> Result<Self, Error> {
-        let [begin, end, strides] =
+        let [entries, ends, strides] =
             [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
-        if begin != end || begin != strides || begin >= ENTRY_LIMIT {
-            return Err(error::spec::wrong_vector_lengths(begin, end, strides));
+        if entries != ends || entries != strides || entries >= ENTRY_LIMIT {
+            return Err(error::spec::wrong_vector_lengths(entries, ends, strides));
         }
         if encoded.ellipsis_mask.count_ones() > 1 {
             return Err(error::spec::multiple_ellipses());
         }
-        Ok((0..begin).map(|entry| encoded.item(entry)).collect())
+        Ok((0..entries).map(|entry| encoded.item(entry)).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 //! A [`SliceSpec`] is a list of [`SliceItem`]s, not yet applied to a shape: the content of the brackets of Python's
 //! `x[…]`.
 //!
-//! | notation | in | out |
+//! | notation | to a `SliceSpec` | from a `SliceSpec` |
 //! |---|---|---|
 //! | TensorFlow's vectors and masks | `SliceSpec::try_from(&encoded)` of a [`TfStridedSlice`] | `TfStridedSlice::try_from(&spec)` |
 //! | Python text | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
@@ -34,7 +34,7 @@ pub enum SliceItem {
     Index {
         /// The position: 0 is the first and -1 the last of the dimension.
         index: i64,
-        /// Has no effect, but applying the slice to a shape is an error unless the stride is positive.
+        /// Has no effect if it is positive. Otherwise applying the slice to a shape is an error.
         stride: i64,
     },
     /// `begin:end:stride` with Python's meaning: negative bounds count from the end, and bounds that are still outside

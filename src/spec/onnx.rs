@@ -86,7 +86,8 @@ impl SliceSpec {
     }
 }
 
-/// Returns `axis` as one of `rank` dimensions, counted from 0. A negative `axis` counts from the end.
+/// Returns `axis` as one of `rank` dimensions, counted from 0. A negative `axis` counts from the end. Fails if there is
+/// no such dimension.
 fn nonnegative_axis(axis: i64, rank: usize) -> Result<usize, Error> {
     let dimension = isize::try_from(axis).ok();
     dimension

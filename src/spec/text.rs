@@ -36,7 +36,7 @@ impl FromStr for SliceSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         parse_all(text, |parser| {
-            parser.whole(Parser::slice_item).map(Self::new)
+            parser.parse_expression(Parser::slice_item).map(Self::new)
         })
     }
 }
@@ -46,7 +46,7 @@ impl FromStr for IndexSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         parse_all(text, |parser| {
-            parser.whole(Parser::index_item).map(Self::new)
+            parser.parse_expression(Parser::index_item).map(Self::new)
         })
     }
 }
@@ -57,11 +57,11 @@ fn parse_all<T>(
     parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParseProblem>,
 ) -> Result<T, Error> {
     let mut parser = Parser { text, rest: text };
-    let read = parse(&mut parser).and_then(|read| match parser.skip_spaces_and_peek() {
-        None => Ok(read),
+    let outcome = parse(&mut parser).and_then(|value| match parser.skip_spaces_and_peek() {
+        None => Ok(value),
         Some(_) => Err(parser.problem("nothing may follow the closing bracket")),
     });
-    read.map_err(|(at, problem)| {
+    outcome.map_err(|(at, problem)| {
         ParseError {
             text: text.to_owned(),
             position: text[..at].chars().count(),
@@ -90,7 +90,8 @@ impl ParsedList {
         self.numbers.is_empty() && self.truths.is_empty()
     }
 
-    /// Converts the list, which begins at byte `start` of the text, to an entry of an expression.
+    /// Converts the list, which begins at byte `start` of the text, to an entry of an expression. Fails if the list has
+    /// both numbers and truth values.
     fn item(self, start: usize) -> Result<IndexItem, ParseProblem> {
         let Self {
             shape,
@@ -121,15 +122,15 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     /// Reads all items. The text is `name[…]`, brackets or parentheses around all items, or the items alone.
-    fn whole<T>(
+    fn parse_expression<T>(
         &mut self,
-        item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
+        parse_item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
     ) -> Result<Vec<T>, ParseProblem> {
         let bracket = match self.skip_name() || self.is_enclosed() {
             true => self.skip_bracket('[', "]"),
             false => self.skip_bracket('(', ")"),
         };
-        self.parse_items_until(bracket, item)
+        self.parse_items_until(bracket, parse_item)
     }
 
     /// Skips the name of an array before `[` and returns true. If the text begins differently, reads nothing and
@@ -155,21 +156,21 @@ impl Parser<'_> {
             return false;
         }
         let mut depth = 0;
-        let mut outer = String::new();
+        let mut outer_text = String::new();
         for c in self.rest.chars() {
             match c {
                 '[' => depth += 1,
                 ']' if depth == 1 => break,
                 ']' => depth -= 1,
-                _ if depth == 1 => outer.push(c),
+                _ if depth == 1 => outer_text.push(c),
                 _ => {}
             }
         }
         let is_name = |word: &str| NEW_AXES.contains(&word) || ["None", "Ellipsis"].contains(&word);
         [":", "...", "slice("]
             .iter()
-            .any(|item| outer.contains(item))
-            || outer.split(',').map(str::trim).any(is_name)
+            .any(|item| outer_text.contains(item))
+            || outer_text.split(',').map(str::trim).any(is_name)
     }
 
     /// Skips the bracket `open` and returns it, or returns `None` if another character comes next.
@@ -187,7 +188,7 @@ impl Parser<'_> {
     fn parse_items_until<T>(
         &mut self,
         bracket: Option<Bracket>,
-        item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
+        parse_item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
     ) -> Result<Vec<T>, ParseProblem> {
         let is_closed = |parser: &mut Self| match bracket {
             Some(bracket) => parser.take(bracket.close),
@@ -195,7 +196,7 @@ impl Parser<'_> {
         };
         let mut items = Vec::new();
         while !is_closed(self) {
-            items.push(item(self)?);
+            items.push(parse_item(self)?);
             if is_closed(self) {
                 break;
             }
@@ -276,11 +277,11 @@ impl Parser<'_> {
                     return Err((at, "an index is an array of integers or of bool".into()));
                 }
             } else if self.skip_word("shape") && self.take("=") {
-                let sizes = self.skip_bracket('(', ")");
-                let Some(sizes) = sizes else {
+                let shape_bracket = self.skip_bracket('(', ")");
+                let Some(shape_bracket) = shape_bracket else {
                     return Err(self.problem("expected a shape, as in (0, 3)"));
                 };
-                let sizes = self.parse_items_until(Some(sizes), |parser| {
+                let sizes = self.parse_items_until(Some(shape_bracket), |parser| {
                     let at = parser.at();
                     let size = parser.parse_bound()?.into_integer();
                     let size = size.and_then(|size| usize::try_from(size).ok());
@@ -333,13 +334,14 @@ impl Parser<'_> {
                 }
             };
         };
-        let Some(deeper) = max_levels.checked_sub(1) else {
+        let Some(inner_levels) = max_levels.checked_sub(1) else {
             return Err((
                 start,
                 format!("more than {MAX_NESTED_LISTS} lists within lists"),
             ));
         };
-        let lists = self.parse_items_until(Some(bracket), |parser| parser.parse_list(deeper))?;
+        let lists =
+            self.parse_items_until(Some(bracket), |parser| parser.parse_list(inner_levels))?;
         let mut joined_list = ParsedList {
             shape: vec![lists.len()],
             ..ParsedList::default()

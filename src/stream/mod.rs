@@ -51,12 +51,13 @@ impl Piece {
         let (unit, element, run) = (walk.unit, self.piece_move.dtype.size(), walk.run());
         // Returns the largest possible size of all pages that contiguous bytes touch. It is largest if only the first
         // element is in the first page.
-        let pages =
+        let max_page_bytes =
             |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
-        let row = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
+        let row_bytes = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
         // If the units of a row are more than a page apart, the pages between them do not count.
-        let row = pages(row).min(run.size.saturating_mul(pages(unit)));
-        pages(self.span().len()).min(walk.rows().saturating_mul(row))
+        let row_page_bytes =
+            max_page_bytes(row_bytes).min(run.size.saturating_mul(max_page_bytes(unit)));
+        max_page_bytes(self.span().len()).min(walk.rows().saturating_mul(row_page_bytes))
     }
 }
 
@@ -65,7 +66,7 @@ impl Piece {
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
 ///
-/// // The bytes can come from a file; here they are in memory.
+/// // The bytes can come from a file. In this example they are in memory.
 /// let array: Vec<u8> = (0..=255).collect();
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
@@ -141,7 +142,7 @@ impl Backend {
 }
 
 impl Stream<'_> {
-    /// Returns the only step of the plan.
+    /// Returns the only step of the plan. Plans of streams have one step, so the result is never `None`.
     fn single_move(&self) -> Option<&Move> {
         self.plan.single_move()
     }
@@ -291,8 +292,8 @@ where
         Ok(())
     }
 
-    /// Runs all pieces on the device. After an error, `undelivered_pieces` contains the pieces that were taken from `pieces` and
-    /// that `sink` has not received. The CPU can process these pieces and the rest.
+    /// Runs all pieces on the device. After an error, `undelivered_pieces` contains the pieces that were taken from
+    /// `pieces` and that `sink` has not received. The CPU can process these pieces and the rest of `pieces`.
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,
@@ -305,11 +306,11 @@ where
             undelivered_pieces.extend(next_piece.clone());
             if ring.is_full() || next_piece.is_none() {
                 let begin = Instant::now();
-                let Some(done) = ring.wait_for_oldest()? else {
+                let Some(slot) = ring.wait_for_oldest()? else {
                     return Ok(());
                 };
                 self.streamed.readback += begin.elapsed();
-                ring.take_result(done, &mut self.sink)?
+                ring.take_result(slot, &mut self.sink)?
                     .map_err(StopReason::Caller)?;
                 self.streamed.pieces += 1;
                 undelivered_pieces.pop_front();

@@ -8,7 +8,7 @@ use std::{iter, ops::Range, sync::Arc};
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     /// The move of the whole slice, with its source as one dimension.
-    whole: Arc<Move>,
+    slice_move: Arc<Move>,
     /// The box of the result that the piece makes: single positions in the outermost dimensions, then a range of one
     /// dimension, then whole dimensions.
     result: Vec<Range<usize>>,
@@ -22,20 +22,20 @@ impl Piece {
     /// Returns the whole result of a move as one piece, or `None` if the result is empty or the move is not a slice.
     pub(crate) fn whole(step_move: &Move) -> Option<Self> {
         step_move.walk()?;
-        let whole = Move {
+        let slice_move = Move {
             source: vec![step_move.source.iter().product()],
             ..step_move.clone()
         };
-        let result = whole.shape.iter().map(|&size| 0..size).collect();
-        Self::from_ranges(Arc::new(whole), result)
+        let result = slice_move.shape.iter().map(|&size| 0..size).collect();
+        Self::from_ranges(Arc::new(slice_move), result)
     }
 
-    fn from_ranges(whole: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
-        let Part { source, plan, .. } = whole.part(&result, None).ok()?;
+    fn from_ranges(slice_move: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
+        let Part { source, plan, .. } = slice_move.part(&result, None).ok()?;
         let piece_move = plan.into_single_move()?;
         let source_range = source.into_iter().next()?;
         Some(Self {
-            whole,
+            slice_move,
             result,
             source_range,
             piece_move,
@@ -49,7 +49,7 @@ impl Piece {
 
     /// Returns the range of the source from the lowest to the highest byte that the piece reads.
     pub(crate) fn span(&self) -> Range<usize> {
-        let element = self.whole.dtype.size();
+        let element = self.slice_move.dtype.size();
         self.source_range.start * element..self.source_range.end * element
     }
 
@@ -61,7 +61,7 @@ impl Piece {
         let half = |range| {
             let mut result = self.result.clone();
             result[outermost_dim] = range;
-            Self::from_ranges(Arc::clone(&self.whole), result)
+            Self::from_ranges(Arc::clone(&self.slice_move), result)
         };
         Some([half(range.start..middle)?, half(middle..range.end)?])
     }
@@ -74,15 +74,15 @@ pub(crate) fn cut_into_pieces(
     fits: impl Fn(&Piece) -> bool,
 ) -> impl Iterator<Item = Piece> {
     // The pieces that have not been returned yet. The last one is returned next.
-    let mut pieces_left: Vec<Piece> = slice_move.and_then(Piece::whole).into_iter().collect();
+    let mut remaining_pieces: Vec<Piece> = slice_move.and_then(Piece::whole).into_iter().collect();
     iter::from_fn(move || {
-        let mut piece = pieces_left.pop()?;
+        let mut piece = remaining_pieces.pop()?;
         while !fits(&piece) {
             // A single element is returned even if it does not fit.
             let Some([head, tail]) = piece.split_piece() else {
                 break;
             };
-            pieces_left.push(tail);
+            remaining_pieces.push(tail);
             piece = head;
         }
         Some(piece)

@@ -34,18 +34,18 @@ impl Piece {
         let dims = self.piece_move.walk().map_or(&[][..], |walk| &walk.dims);
         let unit = self.piece_move.walk().map_or(1, |walk| walk.unit);
         // The host copies the `run_dims` innermost dimensions with their gaps, as one run of `length` units, and leaves
-        // out the gaps of the other dimensions. `needed` is the number of units of a run that the piece needs.
-        let (mut run_dims, mut length, mut needed) = (0, 1, 1);
+        // out the gaps of the other dimensions. `needed_units` is the number of units of a run that the piece needs.
+        let (mut run_dims, mut length, mut needed_units) = (0, 1, 1);
         for dim in dims.iter().rev() {
             let distance = dim.from.unsigned_abs();
-            let longer = (dim.size - 1) * distance + length;
-            needed *= dim.size;
+            let longer_length = (dim.size - 1) * distance + length;
+            needed_units *= dim.size;
             if distance.saturating_sub(length) * unit > SHORT_GAP
-                || longer > MAX_PACKED_PER_NEEDED * needed
+                || longer_length > MAX_PACKED_PER_NEEDED * needed_units
             {
                 break;
             }
-            length = longer;
+            length = longer_length;
             run_dims += 1;
         }
         let packed_dims = dims.len() - run_dims;
@@ -143,13 +143,15 @@ mod tests {
     #[test]
     fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
         // In the second case the host packs whole rows, so the device's slice copies all of them unchanged.
-        for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
+        for (spec, packed_columns, selected_columns) in
+            [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)]
+        {
             let slice_move = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32);
             let slice_move = slice_move.unwrap().only_move();
             let PieceSplit { host, device } = Piece::whole(&slice_move).unwrap().split();
-            assert_eq!(host.result_bytes(), 1000 * packed * 4);
-            assert_eq!(device.result_bytes(), 1000 * selected * 4);
-            assert_eq!(device.is_identity(), packed == selected);
+            assert_eq!(host.result_bytes(), 1000 * packed_columns * 4);
+            assert_eq!(device.result_bytes(), 1000 * selected_columns * 4);
+            assert_eq!(device.is_identity(), packed_columns == selected_columns);
         }
     }
 }

@@ -15,10 +15,10 @@ impl Tensor {
     ///
     /// The buffer must belong to the backend's device. This call cannot check this: wgpu reports a buffer of another
     /// device at its first use. The buffer needs the usage `STORAGE`. It also needs `COPY_SRC` in three cases: to read
-    /// the tensor back, to change it while a clone shares it, and for reports that include an out-of-range index. If it
-    /// also has `COPY_DST`, updates of contiguous rows are recorded as buffer copies. The buffer can be longer than the
-    /// values. Its size must be at least the size of the values, rounded up to a multiple of 4 bytes, and at least 4
-    /// bytes.
+    /// the tensor back, to change the tensor while a clone shares the buffer, and for reports that include an
+    /// out-of-range index. If the buffer also has `COPY_DST`, updates of contiguous rows are recorded as buffer copies.
+    /// The buffer can be longer than the values. Its size must be at least the size of the values, rounded up to a
+    /// multiple of 4 bytes, and at least 4 bytes.
     ///
     /// ```no_run
     /// use wgslice::{slice, wgpu, Backend, DType, Gpu, Tensor};

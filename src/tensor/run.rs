@@ -27,8 +27,8 @@ impl Tensor {
     /// let bytes = backend.upload((&[1u8, 2, 3, 4], &[4]))?;
     /// let every_other = Plan::slice(&[4], &slice![..; 2], DType::U8)?;
     /// let halves = every_other.converted(&Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]))?;
-    /// let (made, _) = Tensor::run(&halves, &[&bytes])?;
-    /// assert_eq!(made[0].to_vec::<f32>()?, [0.5, 1.5]);
+    /// let (outputs, _) = Tensor::run(&halves, &[&bytes])?;
+    /// assert_eq!(outputs[0].to_vec::<f32>()?, [0.5, 1.5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -37,14 +37,14 @@ impl Tensor {
     /// [`Error::Argument`] if the number, types, shapes or devices of the inputs do not fit, or for a plan that changes
     /// an array in place (use [`Tensor::run_into`]); the errors of the operation or of the device.
     pub fn run(plan: &Plan, inputs: &[&Self]) -> Result<(Vec<Self>, Pending<Report>), Error> {
-        let Some(first) = inputs.first().filter(|_| !plan.is_in_place()) else {
+        let Some(first_input) = inputs.first().filter(|_| !plan.is_in_place()) else {
             return Err(match plan.is_in_place() {
                 true => error::view::in_place(plan.name()),
                 false => error::value::arguments("inputs", 0, plan.inputs().len()),
             });
         };
-        let inputs = first.ready_inputs(plan, inputs)?;
-        let backend = &first.backend;
+        let inputs = first_input.ready_inputs(plan, inputs)?;
+        let backend = &first_input.backend;
         if plan.single_move().is_some_and(Move::is_identity) {
             let report = Pending::already_known(plan.nothing()?);
             let storage = inputs[0].storage.clone();
@@ -53,7 +53,7 @@ impl Tensor {
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &backend.device {
-            let has_to_wait = first.has_to_wait(plan)?;
+            let has_to_wait = first_input.has_to_wait(plan)?;
             let outputs = plan.outputs();
             let allocate = |output: &ArraySpec| {
                 let buffers = gpu
@@ -61,13 +61,13 @@ impl Tensor {
                     .allocate_array(&output.shape, output.dtype.size())?;
                 Ok((buffers, true))
             };
-            let allocated = outputs.iter().map(allocate);
-            let allocated = allocated.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
-            let (written, report) = Self::submit_plan(gpu, plan, &inputs, &allocated, 0)?;
+            let allocations = outputs.iter().map(allocate);
+            let allocations = allocations.collect::<Result<Vec<(DeviceBytes, bool)>, Error>>()?;
+            let (device_bytes, report) = Self::submit_plan(gpu, plan, &inputs, &allocations, 0)?;
             if has_to_wait {
                 report.wait()?;
             }
-            let tensors = outputs.iter().zip(written).map(|(output, bytes)| {
+            let tensors = outputs.iter().zip(device_bytes).map(|(output, bytes)| {
                 Self::new(
                     backend,
                     output.dtype,
@@ -159,20 +159,21 @@ impl Tensor {
                     dests.push((dest.clone(), is_in_place));
                 }
             }
-            let (changed, report) = Self::submit_plan(gpu, plan, &inputs, &dests, copied_bytes)?;
+            let (changed_bytes, report) =
+                Self::submit_plan(gpu, plan, &inputs, &dests, copied_bytes)?;
             drop(dests);
             if has_to_wait {
                 report.wait()?;
             }
-            for (output, changed) in outputs.iter_mut().zip(changed) {
-                output.storage = TensorStorage::Device(changed);
+            for (output, bytes) in outputs.iter_mut().zip(changed_bytes) {
+                output.storage = TensorStorage::Device(bytes);
             }
             return Ok(report);
         }
-        let to = outputs
+        let dests = outputs
             .iter_mut()
             .map(|output| output.storage.host_bytes_mut().unwrap_or_default().into());
-        let mut report = Self::run_on_host(plan, &inputs, &mut to.collect::<Vec<_>>())?;
+        let mut report = Self::run_on_host(plan, &inputs, &mut dests.collect::<Vec<_>>())?;
         report.copied = copied_bytes;
         Ok(Pending::already_known(report))
     }
@@ -293,11 +294,11 @@ impl Tensor {
     /// would have to wait where blocking is not allowed.
     #[cfg(feature = "gpu")]
     fn has_to_wait(&self, plan: &Plan) -> Result<bool, Error> {
-        let strict = plan.policy().out_of_range == OutOfRange::Error;
+        let is_strict = plan.policy().out_of_range == OutOfRange::Error;
         let Device::Gpu(gpu) = &self.backend.device else {
             return Ok(false);
         };
-        if !strict || self.backend.late_errors {
+        if !is_strict || self.backend.late_errors {
             return Ok(false);
         }
         gpu.open_device().check_may_block(

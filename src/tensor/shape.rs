@@ -29,8 +29,8 @@ impl Tensor {
         if elements(shape)? != self.len() {
             return Err(error::view::wrong_element_count(self.shape(), shape));
         }
-        let row_major = self.contiguous()?;
-        Ok(row_major.with_layout(View::whole(shape)))
+        let contiguous_tensor = self.contiguous()?;
+        Ok(contiguous_tensor.with_layout(View::whole(shape)))
     }
 
     /// Reads the values back in row-major order, like [`Tensor::to_array`] but without the shape.

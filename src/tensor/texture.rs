@@ -14,7 +14,7 @@ impl Tensor {
     /// # fn example(device: &wgpu::Device, queue: &wgpu::Queue, frame: &wgpu::Texture) -> Result<(), wgslice::Error> {
     /// use wgslice::{gpu::Texels, slice, Backend, Gpu, Tensor};
     ///
-    /// let backend = Backend::from(Gpu::new(device, queue)); // once
+    /// let backend = Backend::from(Gpu::new(device, queue)); // make it once
     /// let rgb = Texels::new(frame)?.slice(&slice![.., .., .., ..3])?; // without alpha
     /// let batch = Tensor::from_texture(&backend, &rgb.transpose(&[0, 3, 1, 2])?)?;
     /// assert_eq!(batch.shape()[1], 3);

@@ -14,8 +14,8 @@ impl Tensor {
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2]))?;
-    /// let last = x.slice(&slice![.., -1])?;
-    /// assert_eq!(last.to_array::<i32>()?.data, [2, 4, 6]);
+    /// let last_column = x.slice(&slice![.., -1])?;
+    /// assert_eq!(last_column.to_array::<i32>()?.data, [2, 4, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///

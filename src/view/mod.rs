@@ -101,13 +101,13 @@ impl View {
     #[doc(alias = "permute")]
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
-        let mut is_named = vec![false; rank];
+        let mut named_dims = vec![false; rank];
         for &dimension in permutation {
-            if let Some(is_named) = is_named.get_mut(dimension) {
+            if let Some(is_named) = named_dims.get_mut(dimension) {
                 *is_named = true;
             }
         }
-        if permutation.len() != rank || is_named.contains(&false) {
+        if permutation.len() != rank || named_dims.contains(&false) {
             return Err(error::view::permutation(permutation, rank));
         }
         Ok(Self {

@@ -160,7 +160,7 @@ impl SliceSpec {
             return Err(error::spec::multiple_ellipses());
         }
         match rank.checked_sub(specs) {
-            Some(left) => Ok(left),
+            Some(dims) => Ok(dims),
             None if rank == 0 => Err(error::spec::scalar_input()),
             None => Err(error::spec::too_many_specs(specs, rank)),
         }
@@ -179,9 +179,9 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
         (-1, size - 1)
     };
     let clamp_bound = |v: i64| if v < 0 { v + size } else { v }.clamp(low, high);
-    let (near, far) = if stride > 0 { (low, high) } else { (high, low) };
-    let begin = begin.map_or(near, clamp_bound);
-    let end = end.map_or(far, clamp_bound);
+    let (default_begin, default_end) = if stride > 0 { (low, high) } else { (high, low) };
+    let begin = begin.map_or(default_begin, clamp_bound);
+    let end = end.map_or(default_end, clamp_bound);
     let distance = if stride > 0 { end - begin } else { begin - end };
     if distance <= 0 {
         return (0, 1, 0);

@@ -28,9 +28,9 @@ impl View {
     ///
     /// | library | shape | strides | offset | elements |
     /// |---|---|---|---|---|
-    /// | DLPack | `shape` | `strides`, or null for row-major order | `byte_offset / itemsize` | of the allocation |
-    /// | candle's `Layout` | `dims()` | `stride()` | `start_offset()` | of the storage |
-    /// | NumPy's `as_strided` | `shape` | `strides / itemsize` | of the first element in the base | `base.size` |
+    /// | DLPack | `shape` | `strides`, or null for row-major order | `byte_offset / itemsize` | number in the allocation |
+    /// | candle's `Layout` | `dims()` | `stride()` | `start_offset()` | number in the storage |
+    /// | NumPy's `as_strided` | `shape` | `strides / itemsize` | position of the first element in the base | `base.size` |
     /// | PyTorch | `size()` | `stride()` | `storage_offset()` | `untyped_storage().nbytes() / itemsize` |
     ///
     /// The view's source is the memory, as an array of one dimension. A plan that is made from the view takes the
@@ -46,17 +46,17 @@ impl View {
     /// assert_eq!(columns, [3, 6, 2, 5, 1, 4]);
     ///
     /// // Writes the columns back to their places.
-    /// let mut other = [0u8; 7];
-    /// let back = Plan::contiguous(&[3, 2], DType::U8)?.written_to(&view)?;
-    /// back.run_cpu(&[(&columns).into()], &mut [(&mut other).into()])?;
-    /// assert_eq!(other, memory);
+    /// let mut copy = [0u8; 7];
+    /// let write_back = Plan::contiguous(&[3, 2], DType::U8)?.written_to(&view)?;
+    /// write_back.run_cpu(&[(&columns).into()], &mut [(&mut copy).into()])?;
+    /// assert_eq!(copy, memory);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Strides` unless there is one stride for each dimension; `Outside` if the view extends
-    /// beyond the memory); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Strides` if there are more or fewer strides than dimensions; `Outside` if the view
+    /// extends beyond the memory); [`Error::ShapeTooLarge`].
     #[doc(alias = "as_strided")]
     pub fn from_strides(
         shape: &[usize],
@@ -69,7 +69,8 @@ impl View {
         }
         shape::elements(&[elements])?;
         let is_empty = shape::elements(shape)? == 0;
-        // The sum of all sizes is below 2^59, and strides are below 2^63, so that no sum here overflows.
+        // The sum of all sizes is below 2^59, and strides are below 2^63, so that no sum in this function
+        // overflows.
         let (mut low, mut high) = (offset as i128, offset as i128);
         for (&size, &stride) in shape.iter().zip(strides).filter(|dim| *dim.0 > 1) {
             let dim_reach = (size - 1) as i128 * stride as i128;
@@ -115,8 +116,8 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Axis`; `Windows` unless the size is at least 1 and at most the size of the axis, and the
-    /// step is at least 1); [`Error::ShapeTooLarge`].
+    /// [`Error::Argument`] (`Axis`; `Windows` if `size` or `step` is 0, or if `size` is larger than the
+    /// axis); [`Error::ShapeTooLarge`].
     #[doc(alias("unfold", "sliding_window_view"))]
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         let rank = self.shape.len();
@@ -134,7 +135,7 @@ impl View {
         let mut view = self.clone();
         let count = (positions - size) / step + 1;
         // With one position the stride is unused, and the product could overflow, so it is 0.
-        let stride_of = |of: usize, times: usize| match of {
+        let stride_of = |dim_size: usize, times: usize| match dim_size {
             1 => 0,
             _ => self.strides[d] * times.cast_signed(),
         };
@@ -194,7 +195,8 @@ impl View {
                 }
             }
             let group = &old_dims[at..from_end];
-            let are_joined = |two: &[(usize, isize)]| two[0].1 == two[1].1 * two[1].0.cast_signed();
+            let are_joined =
+                |pair: &[(usize, isize)]| pair[0].1 == pair[1].1 * pair[1].0.cast_signed();
             if !group.windows(2).all(are_joined) {
                 return Err(error::view::reshape_strides(
                     &self.shape,
@@ -205,7 +207,7 @@ impl View {
             let mut stride = group[group.len() - 1].1;
             for d in (to..to_end).rev().filter(|&d| shape[d] > 1) {
                 view.strides[d] = stride;
-                // After the outermost dimension, the product can exceed the array, but it is not used then.
+                // After the outermost dimension, the product can exceed the size of the array, but it is not used.
                 stride = stride.wrapping_mul(shape[d].cast_signed());
             }
             (at, to) = (from_end, to_end);
@@ -232,7 +234,7 @@ impl View {
         for d in (0..dims.len()).rev() {
             reaches[d] = reaches[d + 1] + dims[d].0 * dims[d].1;
         }
-        // If each step is larger than all inner dimensions together, no element repeats.
+        // If each step is larger than the reach of all inner dimensions together, no element repeats.
         if (0..dims.len()).all(|d| dims[d].1 > reaches[d + 1]) {
             return Repeats::Never;
         }
@@ -250,30 +252,36 @@ impl View {
 }
 
 /// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same element.
-/// Each dimension can take up to its number of positions minus one steps in either direction. The first dimension that
-/// takes steps goes forward. `is_first` is true if no dimension has taken steps so far. Returns `None` if there are no
-/// tries left.
+/// A dimension can take steps in either direction, at most one fewer than its positions. The first dimension that takes
+/// steps goes forward. `is_first` is true if no dimension has taken steps so far. Returns `None` if `tries` becomes 0
+/// before the answer is found.
 fn sums_to_zero(
     dims: &[(usize, usize)],
-    reach: &[usize],
+    reaches: &[usize],
     distance: isize,
     is_first: bool,
     tries: &mut usize,
 ) -> Option<bool> {
-    let Some((&(most, step), inner)) = dims.split_first() else {
+    let Some((&(max_steps, step), inner)) = dims.split_first() else {
         return Some(distance == 0 && !is_first);
     };
     *tries = tries.checked_sub(1)?;
-    let (step, most) = (step.cast_signed(), most.cast_signed());
+    let (step, max_steps) = (step.cast_signed(), max_steps.cast_signed());
     // The inner dimensions must bring the sum back to 0.
-    let reach_left = reach[1].cast_signed();
-    let min_count = if is_first { 0 } else { -most };
-    let low = (-reach_left - distance).div_euclid(step)
-        + isize::from((-reach_left - distance).rem_euclid(step) > 0);
-    let high = (reach_left - distance).div_euclid(step);
-    for count in low.max(min_count)..=high.min(most) {
+    let inner_reach = reaches[1].cast_signed();
+    let min_count = if is_first { 0 } else { -max_steps };
+    let low = (-inner_reach - distance).div_euclid(step)
+        + isize::from((-inner_reach - distance).rem_euclid(step) > 0);
+    let high = (inner_reach - distance).div_euclid(step);
+    for count in low.max(min_count)..=high.min(max_steps) {
         let is_first = is_first && count == 0;
-        if sums_to_zero(inner, &reach[1..], distance + count * step, is_first, tries)? {
+        if sums_to_zero(
+            inner,
+            &reaches[1..],
+            distance + count * step,
+            is_first,
+            tries,
+        )? {
             return Some(true);
         }
     }

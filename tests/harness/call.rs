@@ -14,11 +14,12 @@ use wgslice_vectors::{
 };
 
 /// Checks on every device that a case has the reference's result. The case determines shapes, indices and arguments,
-/// and the harness replaces the elements. A case of an operation for which the harness has no check keeps its elements,
-/// and runs in one variant.
+/// and the harness replaces the elements. Cases of operations without a check in the harness keep their elements and
+/// run in one variant.
 ///
-/// The number of the case chooses everything that the case leaves open: whether out-of-range indices are an error, how
-/// and in which order a scatter combines rows, the index type of a gather and, except in scatters, the element size.
+/// The number of the case chooses options that the case leaves open: whether out-of-range indices are an error, how and
+/// in which order a scatter combines rows, whether it promises unique rows, and the index type and the element size of
+/// a gather or a crop.
 #[track_caller]
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;
@@ -86,13 +87,13 @@ pub(crate) fn check_case(case: &Case) {
                 _ => [0, 0],
             };
             for device in devices() {
-                let same = check(&case, call, &device.backend, &variant);
+                let outcome = check(&case, call, &device.backend, &variant);
                 let splits = device.splits_tuples(tuples[0], tuples[0] * tuples[1]);
-                let refused = |problem: &String| problem.contains("an index tuple needs");
-                if splits && same.as_ref().is_err_and(refused) {
+                let is_split_tuple = |problem: &String| problem.contains("an index tuple needs");
+                if splits && outcome.as_ref().is_err_and(is_split_tuple) {
                     continue;
                 }
-                same.unwrap_or_else(|problem| panic!("{}: {variant}: {problem}", device.name));
+                outcome.unwrap_or_else(|problem| panic!("{}: {variant}: {problem}", device.name));
             }
         }
     }

@@ -39,11 +39,11 @@ impl Float {
         // The power is computed as two factors, so that each result of `powi` is far from the ends of the range of
         // `f64`.
         let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
-        let step = power(exponent.max(1) - bias);
-        let steps = fraction as f64 / (1u64 << self.fraction) as f64;
+        let scale = power(exponent.max(1) - bias);
+        let fraction_value = fraction as f64 / (1u64 << self.fraction) as f64;
         sign * match exponent {
-            0 => steps * step,
-            _ if exponent < (1 << width) - 1 => (1.0 + steps) * step,
+            0 => fraction_value * scale,
+            _ if exponent < (1 << width) - 1 => (1.0 + fraction_value) * scale,
             _ if fraction == 0 => f64::INFINITY,
             _ => f64::NAN,
         }
@@ -87,20 +87,23 @@ pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128
         (Combine::Mul | Combine::Min, DType::Bool) => a & b,
         (_, DType::Complex64 | DType::Complex128) => {
             let half = bits / 2;
-            let part = u128::MAX >> (128 - half);
-            let [[re, im], [c, d]] = [a, b].map(|number| [number & part, number >> half]);
-            let of = match dtype {
+            let half_mask = u128::MAX >> (128 - half);
+            let [[re, im], [c, d]] = [a, b].map(|number| [number & half_mask, number >> half]);
+            let component = match dtype {
                 DType::Complex64 => DType::F32,
                 _ => DType::F64,
             };
-            let by = |combine, a, b| combined(combine, of, a, b);
+            let combine_parts = |combine, a, b| combined(combine, component, a, b);
             let [real, imaginary] = match combine {
                 Combine::Mul => {
-                    let [rc, id, rd, ic] =
-                        [(re, c), (im, d), (re, d), (im, c)].map(|(a, b)| by(Combine::Mul, a, b));
-                    [by(Combine::Sub, rc, id), by(Combine::Add, rd, ic)]
+                    let [rc, id, rd, ic] = [(re, c), (im, d), (re, d), (im, c)]
+                        .map(|(a, b)| combine_parts(Combine::Mul, a, b));
+                    [
+                        combine_parts(Combine::Sub, rc, id),
+                        combine_parts(Combine::Add, rd, ic),
+                    ]
                 }
-                _ => [by(combine, re, c), by(combine, im, d)],
+                _ => [combine_parts(combine, re, c), combine_parts(combine, im, d)],
             };
             real | imaginary << half
         }

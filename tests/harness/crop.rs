@@ -40,7 +40,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let source = to_bytes(&source, dtype.size());
     let (depth, integers) = (crop.from.indices.shape[1], crop.from.indices.data.len());
     // A GPU can reject a crop with more than four dimensions in addition to the dimension of the boxes, or with offsets
-    // beyond 32 bits.
+    // beyond the range of i32.
     let reach = |(&size, &stride): (&usize, &i64)| {
         (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
     };
@@ -55,7 +55,7 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
                 .run(&plan, &source, Some(typed.get()))
                 .map(|(bytes, report)| (bytes, report.expect("a crop reports"))),
         };
-        let (first, outside) = match found {
+        let (first, out_of_range_count) = match found {
             Ok((got, report)) => {
                 let is_error = options.out_of_range == OutOfRange::Error;
                 assert!(!is_error || expected.bad_rows.is_empty(), "{}", what());
@@ -71,14 +71,14 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
             Err(Error::DeviceLimit { .. }) if device.splits_tuples(depth, integers) => continue,
             Err(error) => panic!("{}: {error}", what()),
         };
-        assert_eq!(outside, expected.bad_rows.len(), "{}", what());
+        assert_eq!(out_of_range_count, expected.bad_rows.len(), "{}", what());
         let tuple = |&n: &usize| {
             let depth = crop.from.indices.shape[1];
-            let told = usize::from(crop.boxes.box_indices) + crop.sizes.len();
+            let reported_length = usize::from(crop.boxes.box_indices) + crop.sizes.len();
             wgslice::error::InvalidIndex {
                 tuple: n,
                 position: vec![n],
-                index: crop.from.indices.data[n * depth..][..told].to_vec(),
+                index: crop.from.indices.data[n * depth..][..reported_length].to_vec(),
             }
         };
         assert_eq!(first, expected.bad_rows.first().map(tuple), "{}", what());

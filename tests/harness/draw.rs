@@ -35,7 +35,8 @@ static ONLY_DRAW: LazyLock<Option<u64>> = LazyLock::new(|| number_of_variable("W
 pub(crate) static ALL: LazyLock<bool> =
     LazyLock::new(|| env::var("WGSLICE_TEST_ALL").is_ok_and(|all| all == "1"));
 
-/// True if the first failure ends the process. Programs that only ask whether a test fails set this.
+/// True if the first failure ends the process. Programs that only need to know whether a test fails set
+/// `WGSLICE_TEST_FIRST=1`.
 static STOPS_AT_FIRST_FAILURE: LazyLock<bool> =
     LazyLock::new(|| env::var("WGSLICE_TEST_FIRST").is_ok_and(|first| first == "1"));
 
@@ -50,7 +51,7 @@ thread_local! {
     static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
 }
 
-/// Returns a number for a choice of the current draw. Equal seeds, draws and choices have equal numbers.
+/// Returns a pseudorandom number for a choice of the current draw. It depends only on the seed, the draw and `choice`.
 fn chosen(choice: u64) -> usize {
     // This is the output function of SplitMix64.
     let mut bits = SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ DRAW_COUNT.get() << 8 ^ choice;
@@ -117,15 +118,15 @@ pub(crate) fn print_cases() {
     println!("cases: {} passed", CASES.take());
 }
 
-/// Calls `check` such that strict devices take part in only one of `many` draws, because they interpret shaders, which
-/// takes long.
-pub(crate) fn with_strict_one_in(many: u64, check: impl FnOnce()) {
-    STRICT_ONE_IN.set(many);
+/// Calls `check` such that strict devices take part in only one of `interval` draws, because they interpret shaders,
+/// which takes long.
+pub(crate) fn with_strict_one_in(interval: u64, check: impl FnOnce()) {
+    STRICT_ONE_IN.set(interval);
     check();
     STRICT_ONE_IN.set(1);
 }
 
-/// Notes that a drawn device does not run the case, because the case is too large for it.
+/// Counts one case less, because the case is too large for a drawn device.
 pub(crate) fn not_run() {
     CASES.set(CASES.get().saturating_sub(1));
 }
@@ -146,13 +147,13 @@ pub(crate) fn draws() -> u64 {
 pub(crate) enum Sizes {
     /// Every size.
     All,
-    /// One size on each device, which is drawn.
+    /// One size on each device, drawn at random.
     One,
 }
 
 impl Sizes {
     /// Returns the sizes for rows of this many elements, in tests of many row lengths. Rows of more than 16 elements
-    /// run at one size on each device, because they differ only in the number of iterations of loops.
+    /// run at one size on each device, because more elements only add iterations of loops.
     pub(crate) fn of_length(length: usize) -> Self {
         match length {
             ..=16 => Self::All,
@@ -160,9 +161,9 @@ impl Sizes {
         }
     }
 
-    /// Returns the devices of a case for each size.
+    /// Returns a function that lists the devices of a case for a size.
     pub(crate) fn drawn(self) -> impl Fn(DType) -> Vec<&'static Device> {
-        let one: Vec<(DType, &Device)> = match self {
+        let sized_devices: Vec<(DType, &Device)> = match self {
             Self::All => Vec::new(),
             Self::One => {
                 let devices = (0_u64..).zip(devices());
@@ -175,8 +176,8 @@ impl Sizes {
         move |dtype| match self {
             Self::All => devices().iter().collect(),
             Self::One => {
-                let of = one.iter().filter(|(size, _)| *size == dtype);
-                of.map(|(_, device)| *device).collect()
+                let with_size = sized_devices.iter().filter(|(size, _)| *size == dtype);
+                with_size.map(|(_, device)| *device).collect()
             }
         }
     }
@@ -185,9 +186,9 @@ impl Sizes {
 /// Installs a panic hook that prints more after the message of a failed test: its seed, its devices, and the command
 /// that runs only this draw.
 static HOOK: LazyLock<()> = LazyLock::new(|| {
-    let before = panic::take_hook();
+    let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        before(info);
+        previous_hook(info);
         let draw = DRAW_COUNT.get();
         if draw == 0 {
             return;

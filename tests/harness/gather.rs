@@ -53,14 +53,14 @@ impl GatherForm {
 
     /// Returns the same gather with these policies.
     fn under(mut self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
-        let (outside, sign) = match &mut self {
+        let (range_policy, sign_policy) = match &mut self {
             Self::GatherNd(options) => (&mut options.out_of_range, &mut options.negative),
             Self::GatherElements(_, options) => (&mut options.out_of_range, &mut options.negative),
             Self::Gather(options) | Self::BatchGather(options) => {
                 (&mut options.out_of_range, &mut options.negative)
             }
         };
-        (*outside, *sign) = (out_of_range, negative);
+        (*range_policy, *sign_policy) = (out_of_range, negative);
         self
     }
 
@@ -129,15 +129,15 @@ pub(super) enum Typed {
 }
 
 impl Typed {
-    /// Returns the indices in every type that can hold them all.
+    /// Returns the indices in every type that can hold all of the indices.
     pub(super) fn all(indices: &[i64]) -> Vec<Self> {
-        fn each<T: TryFrom<i64>>(indices: &[i64]) -> Option<Vec<T>> {
+        fn converted<T: TryFrom<i64>>(indices: &[i64]) -> Option<Vec<T>> {
             indices.iter().map(|&i| T::try_from(i).ok()).collect()
         }
         let all = [
             Some(Self::I64(indices.to_vec())),
-            each(indices).map(Self::I32),
-            each(indices).map(Self::U32),
+            converted(indices).map(Self::I32),
+            converted(indices).map(Self::U32),
         ];
         all.into_iter().flatten().collect()
     }
@@ -165,7 +165,7 @@ impl Device {
         (dtype, shape, source): (DType, &[usize], &[u8]),
         steps: &[Step],
         (indices, indices_shape): (&Typed, &[usize]),
-        how: &GatherForm,
+        form: &GatherForm,
     ) -> Result<(Vec<u8>, Report), Error> {
         if self.by_tensors {
             let mut params = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
@@ -177,7 +177,7 @@ impl Device {
                 Typed::I64(indices) => self.backend.upload((indices, indices_shape))?,
                 Typed::U32(indices) => self.backend.upload((indices, indices_shape))?,
             };
-            let gathered = match *how {
+            let gathered = match *form {
                 GatherForm::GatherNd(options) => params.gather_nd(&indices, options)?,
                 GatherForm::GatherElements(axis, options) => {
                     params.gather_elements(&indices, axis, options)?
@@ -189,7 +189,7 @@ impl Device {
             return Ok((gathered.0.bytes()?.into_owned(), gathered.1.wait()?));
         }
         let index = indices.get().dtype();
-        let plan = how.plan(&view(shape, steps)?, (indices_shape, index), dtype)?;
+        let plan = form.plan(&view(shape, steps)?, (indices_shape, index), dtype)?;
         let (bytes, report) = self.run(&plan, source, Some(indices.get()))?;
         Ok((bytes, report.expect("a gather reports")))
     }
@@ -239,7 +239,7 @@ pub(crate) fn check_gathering(
     number: usize,
     (shape, steps): (&[usize], &[Step]),
     (indices, indices_shape): (&[i64], &[usize]),
-    how: GatherForm,
+    form: GatherForm,
 ) {
     let mut typed = Typed::all(indices);
     let typed = [typed.swap_remove(number / SIZES.len() % typed.len())];
@@ -248,7 +248,7 @@ pub(crate) fn check_gathering(
         steps,
         indices,
         indices_shape,
-        how,
+        form,
     };
     case.check(devices(), &[SIZES[number % SIZES.len()]], &typed);
 }
@@ -259,11 +259,11 @@ pub(crate) fn check_policies(
     number: usize,
     params: (&[usize], &[Step]),
     indices: (&[i64], &[usize]),
-    how: GatherForm,
+    form: GatherForm,
 ) {
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp] {
         for negative in [NegativeIndex::Invalid, NegativeIndex::Wrap] {
-            check_gathering(number, params, indices, how.under(out_of_range, negative));
+            check_gathering(number, params, indices, form.under(out_of_range, negative));
         }
     }
 }
@@ -274,7 +274,7 @@ struct Case<'a> {
     steps: &'a [Step],
     indices: &'a [i64],
     indices_shape: &'a [usize],
-    how: GatherForm,
+    form: GatherForm,
 }
 
 impl<'a> Case<'a> {
@@ -293,7 +293,7 @@ impl<'a> Case<'a> {
             steps: &[],
             indices,
             indices_shape,
-            how: GatherForm::GatherNd(options),
+            form: GatherForm::GatherNd(options),
         }
     }
 
@@ -305,10 +305,10 @@ impl<'a> Case<'a> {
             .steps
             .iter()
             .try_fold(whole, |at, step| step.of_values(at))
-            .and_then(|params| self.how.expected(params, self.indices, self.indices_shape));
+            .and_then(|params| self.form.expected(params, self.indices, self.indices_shape));
         for &dtype in dtypes {
             let plan = view(self.shape, self.steps).and_then(|params| {
-                self.how
+                self.form
                     .plan(&params, (self.indices_shape, DType::I64), dtype)
             });
             let (plan, expected) = match (plan, &expected) {
@@ -331,16 +331,20 @@ impl<'a> Case<'a> {
                         (dtype, self.shape, &source),
                         self.steps,
                         (indices, self.indices_shape),
-                        &self.how,
+                        &self.form,
                     );
-                    let errs = self.how.policies().0 == OutOfRange::Error;
+                    let is_error_policy = self.form.policies().0 == OutOfRange::Error;
                     match found {
                         Ok((got, report)) => {
-                            assert!(!errs || expected.bad_rows.is_empty(), "{}", what());
+                            assert!(
+                                !is_error_policy || expected.bad_rows.is_empty(),
+                                "{}",
+                                what()
+                            );
                             assert_same(&values, &got, dtype.size(), &what);
                             self.check_report(&expected.bad_rows, &report, &what);
                         }
-                        Err(Error::InvalidIndices(report)) if errs => {
+                        Err(Error::InvalidIndices(report)) if is_error_policy => {
                             self.check_report(&expected.bad_rows, &report, &what);
                         }
                         Err(Error::DeviceLimit { .. })
@@ -356,31 +360,31 @@ impl<'a> Case<'a> {
     }
 
     #[track_caller]
-    fn check_report(&self, bad: &[usize], report: &Report, what: &dyn Fn() -> String) {
-        let found = Found {
+    fn check_report(&self, bad_rows: &[usize], report: &Report, what: &dyn Fn() -> String) {
+        let found = ReportFields {
             first: report.first.clone(),
             out_of_range: report.out_of_range,
             tuples: report.tuples,
             shape: report.shape.clone(),
         };
-        found.check(self, bad, what);
+        found.check(self, bad_rows, what);
     }
 }
 
-/// The contents of a report, or of the error in place of a report.
-struct Found {
+/// The fields of a report, or of the report in an error.
+struct ReportFields {
     first: Option<InvalidIndex>,
     out_of_range: usize,
     tuples: usize,
     shape: Vec<usize>,
 }
 
-impl Found {
+impl ReportFields {
     #[track_caller]
-    fn check(self, case: &Case<'_>, bad: &[usize], what: &dyn Fn() -> String) {
-        let (tuples, depth) = case.how.tuples(case.indices_shape);
+    fn check(self, case: &Case<'_>, bad_rows: &[usize], what: &dyn Fn() -> String) {
+        let (tuples, depth) = case.form.tuples(case.indices_shape);
         let rows: usize = tuples.iter().product();
-        assert_eq!(self.out_of_range, bad.len(), "{}", what());
+        assert_eq!(self.out_of_range, bad_rows.len(), "{}", what());
         assert_eq!(
             self.shape,
             view(case.shape, case.steps).unwrap().shape(),
@@ -389,7 +393,7 @@ impl Found {
         );
         assert!(self.tuples == 0 || self.tuples == rows, "{}", what());
         let row = self.first.as_ref().map(|first| first.tuple);
-        assert_eq!(row, bad.first().copied(), "{}", what());
+        assert_eq!(row, bad_rows.first().copied(), "{}", what());
         if let Some(InvalidIndex {
             tuple,
             position,

@@ -10,27 +10,27 @@ use wgslice::{
 
 /// The way in which the tests open and use a device.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum DeviceKind {
     /// The adapter's limits, and all of its features that the library uses.
     Full,
     /// WebGPU's default limits and no features, so that uniforms are in buffers. Work is tiled as on a hardware GPU,
     /// even on a software adapter.
     Default,
     /// Bindings of at most 512 bytes, at most 3 workgroups in a dimension, dispatches that write at most 2 KiB, and
-    /// shaders whose offsets have 12 bits. All but the smallest plans are cut into windows.
+    /// shaders whose offsets have 12 bits. Only the smallest plans take a single dispatch.
     Tiny,
     /// Buffers of at most 1 KiB, so that a larger tensor has several. No storage buffer is left for uniforms, so
     /// uniforms are in uniform buffers. Work is tiled as on a hardware GPU.
     Parts,
 }
 
-impl Kind {
+impl DeviceKind {
     /// Returns the kinds of devices that are opened on an adapter.
     fn of(candidate: &FoundAdapter) -> &'static [Self] {
         if candidate.adapter.get_info().name.contains("SwiftShader") {
-            // SwiftShader compiles slowly, so only the kinds that tile as on a GPU are tested. SwiftShader is tested at
-            // all because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops such
-            // accesses.
+            // SwiftShader compiles slowly, so only the kinds that tile as on a hardware GPU are tested. SwiftShader is
+            // tested at all because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops
+            // such accesses.
             &[Self::Default, Self::Parts]
         } else if candidate.adapter.get_info().backend == wgpu::Backend::Gl
             && candidate.is_software()
@@ -47,21 +47,21 @@ impl Kind {
     }
 
     fn open(self, adapter: &wgpu::Adapter) -> Result<Gpu, wgpu::RequestDeviceError> {
-        let none = wgpu::Features::empty();
-        let all = adapter.features() & wgpu::Features::IMMEDIATES;
-        let adapters = adapter.limits();
+        let no_features = wgpu::Features::empty();
+        let features = adapter.features() & wgpu::Features::IMMEDIATES;
+        let adapter_limits = adapter.limits();
         let defaults = wgpu::Limits {
-            max_compute_invocations_per_workgroup: adapters
+            max_compute_invocations_per_workgroup: adapter_limits
                 .max_compute_invocations_per_workgroup
                 .min(wgpu::Limits::default().max_compute_invocations_per_workgroup),
             ..wgpu::Limits::default()
         };
         match self {
-            Self::Full => request_device(adapter, all, adapters),
+            Self::Full => request_device(adapter, features, adapter_limits),
             Self::Default => {
-                let gpu = request_device(adapter, none, defaults)?.as_hardware();
-                // By default pipelines are shared, because compiling one for each number of dimensions takes most of
-                // the time of all tests.
+                let gpu = request_device(adapter, no_features, defaults)?.as_hardware();
+                // By default pipelines are shared, because compiling one for each number of dimensions would take most
+                // of the time of all tests.
                 Ok(match *ALL {
                     true => gpu.without_shared_pipelines(),
                     false => gpu,
@@ -71,9 +71,9 @@ impl Kind {
                 let limits = wgpu::Limits {
                     max_storage_buffer_binding_size: 512,
                     max_compute_workgroups_per_dimension: 3,
-                    ..adapters
+                    ..adapter_limits
                 };
-                let gpu = request_device(adapter, all, limits)?;
+                let gpu = request_device(adapter, features, limits)?;
                 Ok(gpu.with_dispatch_bytes(2048).with_offset_limit(4095))
             }
             Self::Parts => {
@@ -83,7 +83,7 @@ impl Kind {
                     max_storage_buffers_per_shader_stage: 4,
                     ..defaults
                 };
-                Ok(request_device(adapter, none, limits)?.as_hardware())
+                Ok(request_device(adapter, no_features, limits)?.as_hardware())
             }
         }
     }
@@ -97,8 +97,8 @@ pub(super) struct Opened {
     pub(super) by_tensors: bool,
 }
 
-/// Returns every adapter that the library accepts, on all of wgpu's backends. OpenGL is included only under
-/// `WGSLICE_TEST_ALL=1`, because its software adapter runs shaders with the same code as lavapipe.
+/// Returns every adapter that the library accepts, on all of wgpu's backends except OpenGL. OpenGL is included only
+/// under `WGSLICE_TEST_ALL=1`, because its software adapter runs shaders with the same code as lavapipe.
 ///
 /// Panics if there is no such adapter and `WGSLICE_REQUIRE_GPU=1` is set.
 pub(crate) fn candidates() -> Vec<FoundAdapter> {
@@ -134,10 +134,10 @@ fn fitting_adapters(options: &AdapterOptions) -> Vec<FoundAdapter> {
 pub(super) fn gpus() -> Vec<Opened> {
     let mut gpus = Vec::new();
     for candidate in &candidates() {
-        let kinds = Kind::of(candidate);
+        let kinds = DeviceKind::of(candidate);
         for kind in kinds {
             let name = format!("{candidate}, {kind:?}");
-            let by_tensors = matches!(kind, Kind::Parts);
+            let by_tensors = matches!(kind, DeviceKind::Parts);
             match kind.open(&candidate.adapter) {
                 Ok(gpu) => gpus.push(Opened {
                     name,
@@ -148,7 +148,12 @@ pub(super) fn gpus() -> Vec<Opened> {
             }
         }
     }
-    for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
+    for kind in [
+        DeviceKind::Full,
+        DeviceKind::Default,
+        DeviceKind::Tiny,
+        DeviceKind::Parts,
+    ] {
         let mut options = strict_gpu::Options {
             shuffle: Some(*SEED),
             ..strict_gpu::Options::default()
@@ -160,7 +165,7 @@ pub(super) fn gpus() -> Vec<Opened> {
         gpus.push(Opened {
             name: format!("strict in order {}, {kind:?}", *SEED),
             gpu: opened,
-            by_tensors: matches!(kind, Kind::Parts),
+            by_tensors: matches!(kind, DeviceKind::Parts),
         });
     }
     gpus
@@ -236,8 +241,8 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// Runs a plan that is not a scatter on buffers of the caller, and checks the bytes around the result. `dest` is the
-/// old content of the result. Source and result begin `shift` bytes after an aligned position in their buffers.
+/// Runs a plan other than a scatter on buffers of the caller, and checks the bytes around the result. `dest` is the old
+/// content of the result. Source and result begin `shift` bytes after an aligned position in their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
@@ -314,13 +319,13 @@ struct GuardedArgument {
 }
 
 impl GuardedArgument {
-    /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents`, padded to at least `least` bytes, and
-    /// a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at the
-    /// end of the first guard without containing any of its bytes.
-    fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, least: usize) -> Self {
+    /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents` padded to at least `min_length` bytes,
+    /// and a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at
+    /// the end of the first guard without containing any of its bytes.
+    fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, min_length: usize) -> Self {
         let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let begin = aligned.max(GUARD_BYTES) + shift;
-        let length = contents.len().max(least);
+        let length = contents.len().max(min_length);
         let mut all = vec![pattern; begin];
         all.extend_from_slice(contents);
         all.resize((begin + length).next_multiple_of(4) + GUARD_BYTES, pattern);
@@ -338,15 +343,15 @@ impl GuardedArgument {
     fn join(gpu: &Gpu, arguments: [Option<&mut Self>; 3]) {
         let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let mut size = 0;
-        let mut places = Vec::new();
+        let mut given_arguments = Vec::new();
         for argument in arguments.into_iter().flatten() {
             argument.first = size;
             size = (size + argument.size).next_multiple_of(aligned);
-            places.push(argument);
+            given_arguments.push(argument);
         }
         let joined = make_buffer(gpu, vec![UNWRITTEN; size]);
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        for argument in places {
+        for argument in given_arguments {
             let (to, bytes) = (argument.first as u64, argument.size as u64);
             encoder.copy_buffer_to_buffer(&argument.buffer, 0, &joined, to, bytes);
             argument.buffer = joined.clone();
@@ -363,12 +368,12 @@ impl GuardedArgument {
     fn read(&self, gpu: &Gpu, plan: &Plan) -> Vec<u8> {
         let all = read_buffer(gpu, &self.buffer);
         let mut bytes = all[self.first..self.first + self.size].to_vec();
-        let behind = bytes.split_off(self.begin + self.length);
+        let end_guard = bytes.split_off(self.begin + self.length);
         let written = bytes.split_off(self.begin);
-        let mut around = bytes.iter().chain(&behind);
+        let mut guards = bytes.iter().chain(&end_guard);
         assert!(
-            around.all(|&byte| byte == self.pattern),
-            "written before or behind, {bytes:x?}, {behind:x?}: {plan}"
+            guards.all(|&byte| byte == self.pattern),
+            "written before or behind, {bytes:x?}, {end_guard:x?}: {plan}"
         );
         written
     }

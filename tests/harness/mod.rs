@@ -1,7 +1,7 @@
 //! Runs one case on every device of the machine and compares the results with the naive reference.
 //!
 //! The devices are the CPU path and up to four for each adapter: one with the adapter's own limits, one with WebGPU's
-//! default limits, and two with limits so low that even small data is cut into many windows. `draw` chooses the devices
+//! default limits, and two with limits so low that even small data needs many dispatches. `draw` chooses the devices
 //! that run a case. On GPUs, unless a plan runs on tensors, the result is a part of a longer buffer that is filled with
 //! a pattern. So the harness notices bytes of the result that are not written and bytes outside of it that are written.
 
@@ -97,21 +97,21 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     let all = [cpu].into_iter().chain(gpus);
     // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always the first device.
     let only = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
-    let kept: Vec<Device> = all
+    let chosen_devices: Vec<Device> = all
         .filter(|device| device.name == "CPU" || device.name.contains(&only))
         .collect();
     assert!(
-        only.is_empty() || only == "CPU" || kept.len() > 1,
+        only.is_empty() || only == "CPU" || chosen_devices.len() > 1,
         "WGSLICE_TEST_DEVICES={only}, but no device has that in its name"
     );
-    kept
+    chosen_devices
 });
 
 /// Returns every GPU on which plans run on the caller's buffers.
 #[cfg(feature = "gpu")]
 pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
-    let buffers = DEVICES.iter().filter(|device| !device.by_tensors);
-    buffers.filter_map(|device| device.backend.gpu())
+    let with_buffers = DEVICES.iter().filter(|device| !device.by_tensors);
+    with_buffers.filter_map(|device| device.backend.gpu())
 }
 
 /// The largest sum of source and result, in bytes, of a case that runs on a strict device. Such a device moves only one
@@ -141,7 +141,7 @@ pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
 }
 
 impl Device {
-    /// Returns whether the device's limits are so low that even small data is cut into many windows.
+    /// Returns whether the device's limits are so low that even small data needs many dispatches.
     pub(crate) fn is_tiny(&self) -> bool {
         ["Tiny", "Parts"]
             .iter()
@@ -156,9 +156,9 @@ impl Device {
         self.by_tensors && odd > 4 && integers * 8 > 1024
     }
 
-    /// Returns whether a case with this many bytes of source and of result runs here. Devices with low limits run only
-    /// small data, because their number of windows grows with the product of the two. Devices that interpret shaders
-    /// run only small data too.
+    /// Returns whether a case with this many bytes of source and of result runs on this device. Devices with low limits
+    /// run only small data, because their number of dispatches grows with the product of both sizes. Devices that
+    /// interpret shaders run only small data too.
     pub(crate) fn takes(&self, source: usize, result: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
         let fits = !is_strict || source + result <= STRICT_BYTES;

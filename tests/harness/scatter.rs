@@ -125,12 +125,12 @@ pub(crate) fn scatter_everywhere(
     updates: &[u8],
     expected: Result<(Vec<u8>, &[usize]), &ReferenceError>,
 ) {
-    let narrow: Result<Vec<i32>, _> = case.indices.iter().map(|&i| i32::try_from(i)).collect();
-    let unsigned: Result<Vec<u32>, _> = case.indices.iter().map(|&i| u32::try_from(i)).collect();
+    let as_i32: Result<Vec<i32>, _> = case.indices.iter().map(|&i| i32::try_from(i)).collect();
+    let as_u32: Result<Vec<u32>, _> = case.indices.iter().map(|&i| u32::try_from(i)).collect();
     let all = [
         Some(Indices::I64(case.indices)),
-        narrow.as_deref().ok().map(Indices::I32),
-        unsigned.as_deref().ok().map(Indices::U32),
+        as_i32.as_deref().ok().map(Indices::I32),
+        as_u32.as_deref().ok().map(Indices::U32),
     ];
     // Every shader takes time and memory to compile, so the case runs with one of the index types.
     let all: Vec<_> = all.into_iter().flatten().collect();
@@ -148,23 +148,28 @@ pub(crate) fn scatter_everywhere(
         |device: &&Device| device.takes(updates.len() + case.indices.len() * 8, input.len());
     for device in devices().iter().filter(takes) {
         let what = || format!("{}: {case:?}: {plan}", device.name);
-        let before = match case.fresh {
+        let old_bytes = match case.fresh {
             true => &vec![UNWRITTEN; input.len()],
             false => input,
         };
-        let done = device.scatter(case, dtype, &plan, updates, indices, before);
+        let outcome = device.scatter(case, dtype, &plan, updates, indices, old_bytes);
         let combine = case.combine();
         if !device.backend.is_cpu() && !on_gpu(combine, dtype) {
-            check_refusal(done.and_then(|(_, report)| report), combine, dtype, &what);
+            check_refusal(
+                outcome.and_then(|(_, report)| report),
+                combine,
+                dtype,
+                &what,
+            );
             continue;
         }
         let depth = case.indices_shape.last().copied().unwrap_or(1);
-        if let Err(Error::DeviceLimit { .. }) = &done
+        if let Err(Error::DeviceLimit { .. }) = &outcome
             && device.splits_tuples(depth, case.indices.len())
         {
             continue;
         }
-        let (got, report) = done.unwrap_or_else(|error| panic!("{}: {error}", what()));
+        let (got, report) = outcome.unwrap_or_else(|error| panic!("{}: {error}", what()));
         match report {
             Ok(report) => {
                 assert!(!fails, "{}", what());
@@ -183,12 +188,12 @@ pub(crate) fn scatter_everywhere(
 /// Checks that the error for an unsupported combination names the combination and the type.
 #[track_caller]
 fn check_refusal(
-    done: Result<Report, Error>,
+    outcome: Result<Report, Error>,
     combine: Combine,
     dtype: DType,
     what: &dyn Fn() -> String,
 ) {
-    let error = done.expect_err(&what());
+    let error = outcome.expect_err(&what());
     assert!(
         matches!(error, Error::DTypeOnDevice { combine: c, dtype: d, .. } if (c, d) == (combine, dtype)),
         "{}: {error}",
@@ -223,7 +228,7 @@ impl Device {
         plan: &Plan,
         updates: &[u8],
         indices: Indices<'_>,
-        before: &[u8],
+        old_bytes: &[u8],
     ) -> Result<(Vec<u8>, Result<Report, Error>), Error> {
         if self.by_tensors {
             let updates =
@@ -241,16 +246,21 @@ impl Device {
                     },
                 );
             }
-            let mut tensor = Tensor::from_bytes(&self.backend, before.to_vec(), dtype, case.shape)?;
-            let kept = tensor.clone();
+            let mut tensor =
+                Tensor::from_bytes(&self.backend, old_bytes.to_vec(), dtype, case.shape)?;
+            let original = tensor.clone();
             let report = tensor.tensor_scatter_nd(&indices, &updates, case.options);
-            assert!(kept.bytes()? == before, "{plan}: another tensor changed");
+            assert!(
+                original.bytes()? == old_bytes,
+                "{plan}: another tensor changed"
+            );
             let report = report.and_then(|report| report.wait());
             return Ok((tensor.bytes().map(Cow::into_owned)?, report));
         }
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.backend.gpu() {
-            let run = |shift| super::gpu::run_scatter(gpu, plan, updates, indices, before, shift);
+            let run =
+                |shift| super::gpu::run_scatter(gpu, plan, updates, indices, old_bytes, shift);
             let (aligned, report) = run(0)?;
             let (shifted, _) = run(dtype.size())?;
             assert!(
@@ -260,17 +270,22 @@ impl Device {
             );
             return Ok((aligned, report));
         }
-        let mut dest = before.to_vec();
+        let mut dest = old_bytes.to_vec();
         let report = run_bytes(plan, updates, Some(indices.into()), &mut dest);
         Ok((dest, report))
     }
 }
 
 #[track_caller]
-fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn Fn() -> String) {
-    assert_eq!(report.out_of_range, bad.len(), "{}", what());
+fn check_report(
+    bad_rows: &[usize],
+    report: &Report,
+    indices: Indices<'_>,
+    what: &dyn Fn() -> String,
+) {
+    assert_eq!(report.out_of_range, bad_rows.len(), "{}", what());
     let row = report.first.as_ref().map(|first| first.tuple);
-    assert_eq!(row, bad.first().copied(), "{}", what());
+    assert_eq!(row, bad_rows.first().copied(), "{}", what());
     if let Some(first) = &report.first {
         let depth = first.index.len();
         let range = first.tuple * depth..(first.tuple + 1) * depth;

@@ -36,12 +36,13 @@ pub(crate) fn gpus() -> Vec<Gpu> {
     gpus
 }
 
-/// A texture and, for each mip level, its shape `[layers, height, width, channels]` and the bytes that it should have.
+/// A texture, and for each mip level the shape `[layers, height, width, channels]` and the bytes that the level should
+/// have.
 pub(crate) struct Image {
     pub(crate) texture: wgpu::Texture,
     pub(crate) shapes: Vec<[usize; 4]>,
     pub(crate) levels: Vec<Vec<u8>>,
-    element: usize,
+    element_size: usize,
 }
 
 pub(crate) const COPIES: TextureUsages = TextureUsages::COPY_SRC.union(TextureUsages::COPY_DST);
@@ -53,7 +54,7 @@ impl Image {
         format: TextureFormat,
         (dimension, levels): (TextureDimension, u32),
         [layers, height, width]: [u32; 3],
-        (channels, element): (usize, usize),
+        (channels, element_size): (usize, usize),
     ) -> Self {
         let texture = texture(
             gpu,
@@ -67,7 +68,7 @@ impl Image {
             texture,
             shapes: Vec::new(),
             levels: Vec::new(),
-            element,
+            element_size,
         };
         for level in 0..levels {
             let half = |size: u32| (size >> level).max(1);
@@ -77,7 +78,7 @@ impl Image {
             };
             let (height, width) = (half(height), half(width));
             let shape = [layers as usize, height as usize, width as usize, channels];
-            let bytes = pattern(shape.iter().product::<usize>() * element, 7);
+            let bytes = pattern(shape.iter().product::<usize>() * element_size, 7);
             gpu.queue().write_texture(
                 wgpu::TexelCopyTextureInfo {
                     mip_level: level,
@@ -86,7 +87,7 @@ impl Image {
                 &bytes,
                 wgpu::TexelCopyBufferLayout {
                     offset: 0,
-                    bytes_per_row: Some(width * word(channels * element)),
+                    bytes_per_row: Some(width * word(channels * element_size)),
                     rows_per_image: Some(height),
                 },
                 wgpu::Extent3d {
@@ -105,17 +106,17 @@ impl Image {
     /// device's buffers.
     pub(crate) fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
         let [layers, height, width, channels] = self.shapes[level];
-        let bytes = width * channels * self.element;
+        let bytes = width * channels * self.element_size;
         let pitch = bytes.next_multiple_of(256);
-        let most = gpu.device().limits().max_buffer_size / pitch as u64;
-        let high = if most < height as u64 { 1 } else { height };
+        let max_rows = gpu.device().limits().max_buffer_size / pitch as u64;
+        let rows_per_copy = if max_rows < height as u64 { 1 } else { height };
         let mut all = Vec::new();
         for (layer, row) in
-            (0..layers).flat_map(|layer| (0..height / high).map(move |row| (layer, row)))
+            (0..layers).flat_map(|layer| (0..height / rows_per_copy).map(move |row| (layer, row)))
         {
             let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
                 label: None,
-                size: (pitch * high) as u64,
+                size: (pitch * rows_per_copy) as u64,
                 usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             });
@@ -136,7 +137,7 @@ impl Image {
                 },
                 wgpu::Extent3d {
                     width: word(width),
-                    height: word(high),
+                    height: word(rows_per_copy),
                     ..Default::default()
                 },
             );
@@ -173,8 +174,8 @@ pub(crate) fn texture(
     })
 }
 
-/// Returns `count` bytes that differ from their neighbours. Every 251 bytes the sequence is shifted, so that few rows
-/// are equal.
+/// Returns `count` bytes. Each is larger than the byte before it by `step`, modulo 256. After every 251 bytes, 3 more
+/// are added, so that few rows are equal.
 pub(crate) fn pattern(count: usize, step: usize) -> Vec<u8> {
     let byte = |i: usize| (i * step + i / 251 * 3 + step).to_le_bytes()[0];
     (0..count).map(byte).collect()
@@ -226,9 +227,9 @@ impl Case {
         sliced.transpose(&self.permutation).unwrap()
     }
 
-    /// Calls `each` for every element of the tensor, in order, with the element's index in the tensor and its index in
+    /// Calls `visit` for every element of the tensor, in order, with the element's index in the tensor and its index in
     /// the level.
-    pub(crate) fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
+    pub(crate) fn each(&self, shape: [usize; 4], mut visit: impl FnMut(usize, usize)) {
         let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
         let mut number = 0;
         for a in 0..count(0) {
@@ -242,7 +243,7 @@ impl Case {
                         }
                         let [layer, row, column, channel] = at;
                         let texel = (layer * shape[1] + row) * shape[2] + column;
-                        each(number, texel * shape[3] + self.channels[channel]);
+                        visit(number, texel * shape[3] + self.channels[channel]);
                         number += 1;
                     }
                 }
@@ -251,7 +252,7 @@ impl Case {
     }
 }
 
-/// Returns whether the device uses OpenGL and the texture is of a kind that wgpu cannot copy to a buffer there: see
+/// Returns whether the device uses OpenGL and the texture is of a kind that wgpu cannot copy to a buffer on OpenGL. See
 /// `Texels::check_readable`.
 pub(crate) fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     let size = texture.size();
@@ -261,12 +262,12 @@ pub(crate) fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     gpu.adapter_info().backend == wgpu::Backend::Gl && (is_cube || is_snorm || is_3d)
 }
 
-/// Checks that a selection is read to a tensor, and that another tensor is written to it.
+/// Checks that a selection is read into a tensor, and that another tensor is written to the selection.
 #[track_caller]
 pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
     let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
     let backend = Backend::from(gpu.clone());
-    let (level, shape, size) = (case.level, image.shapes[case.level], image.element);
+    let (level, shape, size) = (case.level, image.shapes[case.level], image.element_size);
     let texels = case.texels(image);
     if on_gl_without_copies(gpu, &image.texture) {
         let error = Tensor::from_texture(&backend, &texels).expect_err(&what);

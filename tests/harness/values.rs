@@ -2,7 +2,7 @@
 
 use wgslice::{DType, Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 
-/// Index tuples with their type, or a mask.
+/// Index tuples of one of the three index types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Indices<'a> {
     I32(&'a [i32]),
@@ -56,6 +56,6 @@ pub(crate) fn run_tensors(
     plan: &Plan,
     inputs: &[&Tensor],
 ) -> Result<(Tensor, Pending<Report>), Error> {
-    let (mut made, report) = Tensor::run(plan, inputs)?;
-    Ok((made.swap_remove(0), report))
+    let (mut results, report) = Tensor::run(plan, inputs)?;
+    Ok((results.swap_remove(0), report))
 }

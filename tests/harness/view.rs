@@ -57,10 +57,10 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
             let moved = selected.contiguous().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                // Tensors begin at the start of bindings. Here, source and result begin 1 or 7 elements later.
+                // Tensors begin at the start of bindings. In these runs, source and result begin 1 or 7 elements later.
                 for shift in [dtype.size(), 7 * dtype.size()] {
-                    let before = vec![UNWRITTEN; expected.len()];
-                    let got = device.run_on(&plan, &source, None, &before, shift);
+                    let unwritten = vec![UNWRITTEN; expected.len()];
+                    let got = device.run_on(&plan, &source, None, &unwritten, shift);
                     let what = || format!("{}, {shift} bytes into buffers", what());
                     assert_same(&expected, &got.unwrap().0, dtype.size(), &what);
                 }

@@ -39,8 +39,8 @@ pub(crate) fn check_update(
         let takes = |device: &&Device| device.takes(value.len(), expected.len());
         for device in devices(dtype).into_iter().filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
-            let given = (dtype, shape, &input[..]);
-            match device.update(given, (&spec, &plan), (value_shape, &value)) {
+            let array = (dtype, shape, &input[..]);
+            match device.update(array, (&spec, &plan), (value_shape, &value)) {
                 Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
                 Err(error) => panic!("{}: {error}", what()),
             }
@@ -147,12 +147,12 @@ impl Device {
         (value_shape, value): (&[usize], &[u8]),
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
-            let kept = Tensor::from_bytes(&self.backend, input.to_vec(), dtype, shape)?;
+            let original = Tensor::from_bytes(&self.backend, input.to_vec(), dtype, shape)?;
             let value = Tensor::from_bytes(&self.backend, value.to_vec(), dtype, value_shape)?;
-            let mut updated = kept.clone();
+            let mut updated = original.clone();
             updated.slice_update(spec, &value)?;
-            assert!(kept.bytes()? == input, "{plan}: another tensor changed");
-            // The first update gives the tensor memory that it does not share. The second update writes to this memory.
+            assert!(original.bytes()? == input, "{plan}: another tensor changed");
+            // The first update gives `updated` its own memory. The second update writes to this memory.
             updated.slice_update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }

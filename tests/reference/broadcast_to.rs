@@ -39,9 +39,9 @@ fn axes_of_size_one_are_repeated() {
     ]);
 }
 
-/// A result without a space means an error. It is the input's shape, as the error's message prints it.
+/// A result without a space stands for an error: it is the input's shape as the error's message prints it.
 #[test]
-fn other_axes_are_not() {
+fn other_axes_cannot_be_repeated() {
     check_table(&[
         (&[2], &[3], "[2]"),
         (&[3], &[1], "[3]"),

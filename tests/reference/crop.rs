@@ -1,4 +1,5 @@
-//! Tests `crop`: boxes inside of their items, each compared with a strided slice, and boxes that are not inside.
+//! Tests `crop`: boxes inside the array, each compared with a strided slice, and boxes that extend beyond it. An item
+//! is a position along the first dimension of the array.
 
 use super::arange;
 use wgslice_vectors::reference::{Boxes, Spec, crop, paste, strided_slice};
@@ -58,7 +59,7 @@ fn boxes_inside_are_strided_slices() {
 
 /// Cropped boxes that are pasted into zeros restore the array inside the boxes.
 #[test]
-fn what_is_pasted_is_cropped_again() {
+fn cropping_pasted_boxes_returns_them() {
     let shape = [2, 7, 6, 2];
     let values = arange(&shape);
     let boxes = Boxes {
@@ -76,8 +77,8 @@ fn what_is_pasted_is_cropped_again() {
         let zeros = vec![0; values.len()];
         let pasted = paste(&zeros, &shape, &cropped.values, &cropped.shape, boxes).unwrap();
         assert_eq!(pasted.bad_rows, [0; 0]);
-        let kept = |(&pasted, &value): (&i64, &i64)| pasted == 0 || pasted == value;
-        assert!(pasted.values.iter().zip(&values).all(kept));
+        let is_zero_or_same = |(&pasted, &value): (&i64, &i64)| pasted == 0 || pasted == value;
+        assert!(pasted.values.iter().zip(&values).all(is_zero_or_same));
         assert_eq!(crop(&pasted.values, &shape, boxes).unwrap(), cropped);
     }
 }
@@ -85,7 +86,7 @@ fn what_is_pasted_is_cropped_again() {
 #[test]
 fn boxes_outside_are_padded_or_shifted() {
     let values = [1, 2, 3, 4, 5, 6];
-    let of = |begins: &[i64], clamp| {
+    let crop_boxes = |begins: &[i64], clamp| {
         let boxes = Boxes {
             begins,
             count: 2,
@@ -96,11 +97,11 @@ fn boxes_outside_are_padded_or_shifted() {
         };
         crop(&values, &[2, 3], boxes).unwrap()
     };
-    let padded = of(&[-1, 2], false);
+    let padded = crop_boxes(&[-1, 2], false);
     assert_eq!(padded.values, [0, 1, 6, 0]);
     assert_eq!(padded.bad_rows, [0, 1]);
-    let shifted = of(&[-1, 2], true);
+    let shifted = crop_boxes(&[-1, 2], true);
     assert_eq!(shifted.values, [1, 2, 5, 6]);
     assert_eq!(shifted.bad_rows, [0; 0]);
-    assert_eq!(of(&[i64::MIN, i64::MAX], false).values, [0; 4]);
+    assert_eq!(crop_boxes(&[i64::MIN, i64::MAX], false).values, [0; 4]);
 }

@@ -233,7 +233,7 @@ fn indices_may_wrap_and_clamp() {
 }
 
 #[test]
-fn along_the_first_axis_it_is_gather_nd() {
+fn gather_along_the_first_axis_is_gather_nd() {
     let indices = [1, -1, 0, 2, 1, 5];
     for params in [X5, X34, &[2, 3, 1, 2]] {
         let values = arange(params);

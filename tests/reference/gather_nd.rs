@@ -1,4 +1,4 @@
-//! Tests `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
+//! Tests `gather_nd`: index tuples, batch dimensions, tuples out of range, and strings.
 
 use wgslice_vectors::reference::{self, Indexing};
 
@@ -125,7 +125,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow's kernels accept index rows of up to 7 entries. The reference has no limit.
+/// TensorFlow's kernels accept index tuples of up to 7 integers. The reference has no limit.
 #[test]
 fn any_depth_and_rank() {
     check_table(&[

@@ -13,11 +13,11 @@ fn replace(old: &mut i64, new: &i64) {
 }
 
 /// Formats the result of a scatter as `format_gathered` formats the result of a gather.
-fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
-    format_gathered(result.map(|made| Gathered {
+fn format_scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
+    format_gathered(result.map(|scattered| Gathered {
         shape: shape.to_vec(),
-        values: made.values,
-        bad_rows: made.bad_rows,
+        values: scattered.values,
+        bad_rows: scattered.bad_rows,
     }))
 }
 
@@ -43,7 +43,7 @@ fn check_with(indexing: Indexing, rows: &[TableRow<'_>]) {
             add,
         );
         let row = format!("{shape:?} {indices_shape:?} {indices} {updates_shape:?} {updates}");
-        assert_eq!(scattered(found, shape), result, "{row} {indexing:?}");
+        assert_eq!(format_scattered(found, shape), result, "{row} {indexing:?}");
     }
 }
 
@@ -70,11 +70,11 @@ fn scatter_into(
         Indexing::default(),
         combine,
     );
-    scattered(found, &[count])
+    format_scattered(found, &[count])
 }
 
 #[test]
-fn rows_name_places() {
+fn tuples_select_slices() {
     check_table(&[
         (&[4], &[3, 1], "[0,0,0]", &[3], "[1,2,3]", "(4,) [6,0,0,0]"),
         (
@@ -103,7 +103,7 @@ fn rows_name_places() {
         ),
         (&[4], &[0, 1], "[]", &[0], "[]", "(4,) [0,0,0,0]"),
         (&[3, 0], &[0, 1], "[]", &[0, 0], "[]", "(3,0) []"),
-        // TensorFlow accepts a vector without values.
+        // TensorFlow accepts an empty vector as indices.
         (&[0], &[0], "[]", &[0], "[]", "(0,) []"),
         (&[0, 3], &[0], "[]", &[0, 3], "[]", "(0,3) []"),
     ]);
@@ -135,7 +135,7 @@ fn the_first_broken_rule_is_reported() {
             "updates_shape: Dimensions [2,1) of input[shape=[4]] must match dimensions [0,1) of \
              updates[shape=[2]]",
         ),
-        // TensorFlow checks a vector twice: as one tuple, and as tuples of one integer each.
+        // TensorFlow checks a vector of indices twice: as one tuple, and as tuples of one integer each.
         (&[2, 0, 3], &[2], "[0,0]", &[3], "[1,2,3]", empty),
         (
             &[3, 0],
@@ -267,7 +267,7 @@ fn indices_may_wrap_and_clamp() {
     }
 }
 
-/// TensorFlow's kernels accept index rows of 1 to 7 entries. The reference accepts any number of entries.
+/// TensorFlow's kernels accept index tuples of 1 to 7 integers. The reference accepts any number of integers.
 #[test]
 fn any_depth() {
     check_table(&[
@@ -349,10 +349,18 @@ fn tensors_keep_their_shape_rules() {
 }
 
 fn sum<T: Clone + Default>(updates: &[T], add: impl FnMut(&mut T, &T)) -> T {
-    let (count, one) = (updates.len(), Indexing::default());
+    let (count, indexing) = (updates.len(), Indexing::default());
     let indices = vec![0; count];
-    let Scattered { mut values, .. } =
-        reference::scatter_nd(&indices, &[count, 1], updates, &[count], &[1], one, add).unwrap();
+    let Scattered { mut values, .. } = reference::scatter_nd(
+        &indices,
+        &[count, 1],
+        updates,
+        &[count],
+        &[1],
+        indexing,
+        add,
+    )
+    .unwrap();
     values.remove(0)
 }
 
@@ -377,24 +385,24 @@ fn sums_of_every_kind() {
 #[test]
 fn data_must_fill_its_shape_and_the_result_must_fit() {
     let kind = |indices: &[i64], updates: &[i64], shape: &[usize]| {
-        let one = Indexing::default();
-        reference::scatter_nd(indices, &[1, 1], updates, &[1], shape, one, add)
+        let indexing = Indexing::default();
+        reference::scatter_nd(indices, &[1, 1], updates, &[1], shape, indexing, add)
             .unwrap_err()
             .kind
     };
     assert_eq!(kind(&[], &[1], &[1]), "data_length");
     assert_eq!(kind(&[0], &[1, 2], &[1]), "data_length");
     assert_eq!(kind(&[0], &[1], &[usize::MAX]), "too_large");
-    let none: [i64; 0] = [];
-    let short = reference::tensor_scatter_nd(
+    let no_indices: [i64; 0] = [];
+    let outcome = reference::tensor_scatter_nd(
         &[1],
         &[2],
-        &none,
+        &no_indices,
         &[0, 1],
         &[],
         &[0],
         Indexing::default(),
         add,
     );
-    assert_eq!(short.unwrap_err().kind, "data_length");
+    assert_eq!(outcome.unwrap_err().kind, "data_length");
 }

@@ -86,8 +86,8 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// With begin 1 and size `i64::MAX` the sum overflows in TensorFlow's check, so TensorFlow accepts the size and tries to
-/// allocate the result. The reference reports an error.
+/// With begin 1 and size `i64::MAX` the sum overflows in TensorFlow's check, so TensorFlow accepts the size and tries
+/// to allocate the result. The reference reports an error.
 #[test]
 fn extreme_values() {
     for value in [i64::MIN, i64::MAX] {
@@ -129,9 +129,9 @@ fn a_valid_block_is_a_strided_slice() {
             .iter()
             .flat_map(|r| columns.iter().map(move |c| (r, c)))
         {
-            let wide = |value: usize| i64::try_from(value).unwrap();
-            let begin = [wide(rows.0), wide(columns.0)];
-            let size = [wide(rows.1), wide(columns.1)];
+            let to_i64 = |value: usize| i64::try_from(value).unwrap();
+            let begin = [to_i64(rows.0), to_i64(columns.0)];
+            let size = [to_i64(rows.1), to_i64(columns.1)];
             let end = [begin[0] + size[0], begin[1] + size[1]];
             let spec = Spec {
                 begin: &begin,

@@ -62,12 +62,12 @@ impl Owned {
                     let mut parts = item.split(':').map(|part| part.parse().ok());
                     let (begin, end) = (parts.next().unwrap(), parts.next().unwrap());
                     let stride = parts.next().flatten().unwrap_or(1);
-                    let masked: Vec<usize> = [begin, end]
+                    let open_bounds: Vec<usize> = [begin, end]
                         .iter()
                         .enumerate()
                         .filter_map(|(mask, bound)| bound.is_none().then_some(mask))
                         .collect();
-                    spec.push(begin.unwrap_or(0), end.unwrap_or(0), stride, &masked);
+                    spec.push(begin.unwrap_or(0), end.unwrap_or(0), stride, &open_bounds);
                 }
                 _ => {
                     let index: i64 = item.parse().unwrap();

@@ -166,7 +166,7 @@ fn specs_are_laid_along_dimensions() {
 }
 
 #[test]
-fn ranges_are_pythons() {
+fn ranges_are_the_same_as_in_python() {
     let rows = [
         ("1:4:2", "[1,3]"),
         ("-1:-6:-1", "[4,3,2,1,0]"),
@@ -216,7 +216,7 @@ fn masks_open_a_range_in_the_direction_of_its_stride() {
     }
 }
 
-/// A begin mask of 2^31 does not fit in the type of TensorFlow's attribute, nor in the type of the mask here.
+/// A begin mask of 2^31 does not fit in the type of TensorFlow's attribute, nor in `Spec::begin_mask`.
 #[test]
 fn mask_bits_beyond_the_spec_mean_nothing() {
     for mask in [-1, i32::MAX] {

@@ -1,4 +1,4 @@
-//! Tests `strided_slice_grad`: every value of `dy` goes to the position that the slice reads.
+//! Tests `strided_slice_grad`: every value of `dy` goes to the position that the slice reads for it.
 
 use wgslice_vectors::reference::{self, Spec};
 
@@ -135,26 +135,26 @@ fn a_slice_of_the_gradient_is_dy() {
             (dy_shape, dy.clone())
         );
         // Positions that the slice does not read are zero.
-        let kept = input
+        let expected = input
             .iter()
             .map(|value| if dy.contains(value) { *value } else { 0 });
-        assert_eq!(values, kept.collect::<Vec<_>>());
+        assert_eq!(values, expected.collect::<Vec<_>>());
     }
 }
 
 #[test]
 fn strings_become_empty_and_sizes_must_fit() {
-    let row = Spec {
+    let spec = Spec {
         begin: &[1],
         end: &[2],
         strides: &[1],
         ..Spec::default()
     };
     let dy = ["a".to_owned()];
-    let values = reference::strided_slice_grad(&[3], &row, &dy, &[1]).unwrap();
+    let values = reference::strided_slice_grad(&[3], &spec, &dy, &[1]).unwrap();
     assert_eq!(values, ["", "a", ""]);
     let kind = |shape: &[usize], dy_shape: &[usize]| {
-        reference::strided_slice_grad(shape, &row, &dy, dy_shape)
+        reference::strided_slice_grad(shape, &spec, &dy, dy_shape)
             .unwrap_err()
             .kind
     };

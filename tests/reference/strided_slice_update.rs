@@ -23,7 +23,7 @@ fn check_table(rows: &[TableRow<'_>]) {
 const X5: &[usize] = &[5];
 const X34: &[usize] = &[3, 4];
 /// A spec that selects the whole of a matrix, with a new axis between rows and columns.
-const NEW: &str = ":, None";
+const NEW_AXIS: &str = ":, None";
 
 #[test]
 fn values_are_replaced() {
@@ -40,7 +40,7 @@ fn values_are_replaced() {
         ),
         (
             X34,
-            NEW,
+            NEW_AXIS,
             &[3, 1, 1],
             "[1,2,3]",
             "(3,4) [1,1,1,1,2,2,2,2,3,3,3,3]",
@@ -63,13 +63,13 @@ fn values_are_broadcast() {
         check_table(&[(X34, "1", value_shape, "[50,51,52,53]", row)]);
         let all = "(3,4) [50,51,52,53,50,51,52,53,50,51,52,53]";
         check_table(&[(X34, "b=[] e=[] s=[]", value_shape, "[50,51,52,53]", all)]);
-        check_table(&[(X34, NEW, value_shape, "[50,51,52,53]", all)]);
+        check_table(&[(X34, NEW_AXIS, value_shape, "[50,51,52,53]", all)]);
     }
     let twelve = format_list(&(50..62).collect::<Vec<i64>>());
     for (spec, value_shape) in [
         ("b=[] e=[] s=[]", &[3, 4][..]),
         ("b=[] e=[] s=[]", &[1, 3, 4]),
-        (NEW, &[3, 1, 4]),
+        (NEW_AXIS, &[3, 1, 4]),
     ] {
         let value = format!("[{twelve}]");
         check_table(&[(X34, spec, value_shape, &value, &format!("(3,4) {value}"))]);
@@ -84,8 +84,8 @@ fn values_that_fit_nowhere() {
         (X5, "1:4", &[0], "[0] into final shape [3]"),
         (X5, "1:4", &[2, 1, 3], "[2,1,3] into final shape [3]"),
         (X5, "2", &[2], "[2] into final shape []"),
-        (X34, NEW, &[3, 4], "[3,4] into final shape [3,1,4]"),
-        (X34, NEW, &[3, 1], "[3,1] into final shape [3,1,4]"),
+        (X34, NEW_AXIS, &[3, 4], "[3,4] into final shape [3,1,4]"),
+        (X34, NEW_AXIS, &[3, 1], "[3,1] into final shape [3,1,4]"),
         (X34, "...", &[2, 3, 4], "[2,3,4] into final shape [3,4]"),
         (
             X34,
@@ -104,12 +104,12 @@ fn values_that_fit_nowhere() {
 /// An empty slice accepts a value of any shape, and no element is replaced.
 #[test]
 fn an_empty_slice_takes_any_value() {
-    let same = "(5,) [0,1,2,3,4]";
-    let many = format!("[{}]", format_list(&arange(&[343])));
+    let unchanged = "(5,) [0,1,2,3,4]";
+    let values = format!("[{}]", format_list(&arange(&[343])));
     check_table(&[
-        (X5, "3:1", &[2, 2], "[1,2,3,4]", same),
-        (X5, "3:1", &[7, 7, 7], &many, same),
-        (X5, "3:1", &[0], "[]", same),
+        (X5, "3:1", &[2, 2], "[1,2,3,4]", unchanged),
+        (X5, "3:1", &[7, 7, 7], &values, unchanged),
+        (X5, "3:1", &[0], "[]", unchanged),
         (&[2, 0], "1", &[5], "[1,2,3,4,5]", "(2,0) []"),
         // The rules of the spec still apply if the value is not used.
         (

@@ -32,19 +32,19 @@ fn axes_move() {
 
 #[test]
 fn every_axis_is_named_once() {
-    let wrong = |perm| format!("permutation: perm {perm} does not name each of 2 axes once");
+    let message = |perm| format!("permutation: perm {perm} does not name each of 2 axes once");
     check_table(&[
-        (&[2, 3], &[0], &wrong("[0]")),
-        (&[2, 3], &[0, 1, 1], &wrong("[0,1,1]")),
-        (&[2, 3], &[1, 1], &wrong("[1,1]")),
-        (&[2, 3], &[0, 2], &wrong("[0,2]")),
+        (&[2, 3], &[0], &message("[0]")),
+        (&[2, 3], &[0, 1, 1], &message("[0,1,1]")),
+        (&[2, 3], &[1, 1], &message("[1,1]")),
+        (&[2, 3], &[0, 2], &message("[0,2]")),
     ]);
     let error = reference::transpose(&[1], &[2], &[0]).unwrap_err();
     assert_eq!(error.kind, "data_length");
 }
 
 #[test]
-fn the_inverse_brings_them_back() {
+fn the_inverse_permutation_restores_the_input() {
     let shape = [2, 3, 4];
     for perm in [
         [0, 1, 2],
@@ -59,7 +59,7 @@ fn the_inverse_brings_them_back() {
             inverse[from] = axis;
         }
         let (moved, values) = reference::transpose(&arange(&shape), &shape, &perm).unwrap();
-        let back = reference::transpose(&values, &moved, &inverse).unwrap();
-        assert_eq!(back, (shape.to_vec(), arange(&shape)));
+        let restored = reference::transpose(&values, &moved, &inverse).unwrap();
+        assert_eq!(restored, (shape.to_vec(), arange(&shape)));
     }
 }

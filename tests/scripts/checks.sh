@@ -40,11 +40,12 @@ rest=(
     features documents wasm bare fuzz-targets package verify variants everywhere amd swiftshader driverless benches examples proofs photo
 )
 
-# No build here is debugged or repeated, so debug information and incremental builds would only cost disk space and
-# time. Build scripts also have no debug information: steps only share dependencies if these settings are equal.
+# No build of these steps is debugged or repeated, so debug information and incremental builds would only cost disk
+# space and time. Build scripts also have no debug information: steps only share dependencies if these settings are
+# equal.
 export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG-0}
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL-0}
-# With RUST_BACKTRACE=1, panics still have backtraces. Without this setting, wgpu would also record one at every call.
+# With this setting, wgpu records no backtrace at every call. With RUST_BACKTRACE=1, panics still have backtraces.
 export RUST_LIB_BACKTRACE=${RUST_LIB_BACKTRACE-0}
 # Without a display, EGL and Mesa's Vulkan layer complain.
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-/tmp} NODEVICE_SELECT=${NODEVICE_SELECT-1}
@@ -63,8 +64,8 @@ without_gpu=(
     --features wgslice/half,wgslice/ndarray,wgslice-cli/verify
 )
 
-# Runs cargo's tests, and prints the time of each. A test has few rows, so Mesa's drivers take longer to compile its
-# shaders than to run them; `nopt` makes Mesa compile without optimizations.
+# Runs cargo's tests, and prints the time of each test. A test has few rows, so Mesa's drivers take longer to compile
+# its shaders than to run them; `nopt` makes Mesa compile without optimizations.
 timed_tests() {
     local host variable
     host=$(rustc -vV | sed -n 's/^host: //p')
@@ -74,7 +75,7 @@ timed_tests() {
         MALLOC_TRIM_THRESHOLD_=262144 cargo test --no-fail-fast "$@"
 }
 
-# Checks every package, even those outside the workspace, because it takes long until their own tests fail.
+# Checks every package, even those outside the workspace, which `cargo fmt --all` would leave out.
 check_formatting() {
     if ! cargo fmt --version >/dev/null 2>&1; then
         lacks rustfmt 'rustup component add rustfmt'
@@ -118,7 +119,7 @@ check_amd() {
     timed_tests "${all_features[@]}" --test check -- amds_compiler
 }
 
-# Runs README's first command exactly as README has it.
+# Runs README's first command exactly as README prints it.
 check_readme() {
     cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o "$target/flipped.png"
 }
@@ -168,7 +169,8 @@ check_wasm() {
     cargo check -p wgslice --target "$browser"
 }
 
-# This also builds without the features that dependencies enable, because it builds for this target alone.
+# This also checks that the library itself enables the features of dependencies that it needs, because no other package
+# takes part in this build.
 check_bare() {
     local bare=thumbv7em-none-eabi
     if ! [[ -d $(rustc --print target-libdir --target "$bare" 2>/dev/null) ]]; then
@@ -178,7 +180,7 @@ check_bare() {
     cargo check -p wgslice --no-default-features --features half --target "$bare"
 }
 
-# These targets are outside of the workspace, and compile files of the command.
+# The fuzz targets are outside of the workspace and compile files of the command.
 check_fuzz_targets() {
     if ! command -v c++ >/dev/null; then
         lacks 'compiler of C++' 'install g++'
@@ -188,8 +190,8 @@ check_fuzz_targets() {
 }
 
 # Packs the files that crates.io would get, and checks that each package contains every file that the compiler read for
-# it. Cargo's own verification would compile all dependencies again; a release does it. Uncommitted work can also be
-# packed, but a clean checkout must be packed unchanged.
+# it. Cargo's own verification would compile all dependencies again, so only a release runs it. Uncommitted changes are
+# also packed. In a clean checkout, cargo fails if the build has changed a file.
 check_package() {
     local crate crates=() dirty=() all='' status=0
     while read -r crate; do crates+=("$crate"); done < <(bash .github/release crates)
@@ -260,8 +262,8 @@ check_verify() {
     return "$status"
 }
 
-# Prints how many cases ran each variant of the shaders. The seed is always the same, because a rare variant may take
-# many random cases.
+# Prints how many cases ran each variant of the shaders. The seed is always the same, because with another seed a rare
+# variant might not run.
 check_variants() {
     WGSLICE_TEST_SEED=1 timed_tests "${all_features[@]}" --lib -- --ignored --show-output every_variant_is_reached
 }
@@ -282,8 +284,8 @@ check_everywhere() {
     return "$status"
 }
 
-# SwiftShader clamps an index that is outside a buffer, as many GPUs do, while lavapipe drops the store. These tests are
-# enough for every kind of shader that a GPU runs to store something. All tests would take many minutes.
+# SwiftShader clamps an index that is outside a buffer, as many GPUs do, and lavapipe drops the store. These tests run
+# every kind of shader that stores something. All tests would take many minutes.
 check_swiftshader() {
     local manifest
     if ! manifest=$(swiftshader_manifest); then
@@ -301,7 +303,7 @@ check_swiftshader() {
         scatter_nd::slices_of_every_length scatter_nd::floats_are scatter_nd::halves_are
 }
 
-# Runs the tests that count or lose adapters, as on a machine without adapters.
+# Runs the tests that search for adapters or lose devices, as on a machine without adapters.
 check_driverless() (
     unset WGSLICE_REQUIRE_GPU
     export VK_ICD_FILENAMES=/dev/null __EGL_VENDOR_LIBRARY_FILENAMES=/dev/null
@@ -337,7 +339,7 @@ python_ready() {
         "$target/venv/bin/pip" install --quiet --disable-pip-version-check --requirement tests/python/requirements.txt
 }
 
-# Proves the results of the shaders, from their source, for all inputs.
+# Proves formulas of the shaders, taken from their source, for all inputs.
 check_proofs() {
     python_ready || return
     local formulas=$target/formulas

@@ -6,14 +6,14 @@ begin() {
     touch "$output"
     report='' failures=() missing=()
     began=$SECONDS
-    trap 'ended INT' INT
-    trap 'ended TERM' TERM
+    trap 'stop_all INT' INT
+    trap 'stop_all TERM' TERM
     trap summary EXIT
     watch_memory &
     watcher=$!
 }
 
-# Prints the processes that this one has started, and their descendants.
+# descendants PROCESS: prints the processes that a process has started, and their descendants.
 descendants() {
     local stat fields parent
     local -A children=()
@@ -35,8 +35,8 @@ descendants() {
     done
 }
 
-# Ends all processes on Ctrl-C, because background processes do not always get the signal.
-ended() {
+# stop_all SIGNAL: ends all processes of this run, because background processes do not always get the signal.
+stop_all() {
     trap - INT TERM
     local process
     for process in $(descendants $$); do
@@ -46,7 +46,7 @@ ended() {
     exit $((128 + $(kill -l "$1")))
 }
 
-# Keeps the largest resident memory, in KiB, of a compiler and of another process that this run has started.
+# Records the largest resident memory, in KiB, of a compiler and of any other process that this run has started.
 watch_memory() {
     [[ -d /proc/self ]] || return
     trap 'exit' TERM
@@ -121,7 +121,7 @@ finish() {
     current=''
 }
 
-# lacks WHAT HOW: skips the step, and tells in the last lines what to install.
+# lacks WHAT HOW: skips the step. The last lines of the run print HOW to install WHAT.
 lacks() {
     echo "skipped: there is no $1 here"
     echo "$1: $2" >>"$folder/missing"

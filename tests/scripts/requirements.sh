@@ -1,11 +1,11 @@
-# Sourced by the scripts here, with $target set. Finds the tools that they use and a machine may lack, and installs them
-# on Debian and Ubuntu.
+# Sourced by tests/run and by scripts of this folder, with $target set. Finds tools that a machine can lack, and
+# installs them on Debian and Ubuntu.
 
 has_vulkan_loader() {
     [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
 }
 
-# Prints the file with which the Vulkan loader finds lavapipe.
+# Prints the file with which the Vulkan loader finds lavapipe. Fails if there is none.
 lavapipe_manifest() {
     compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' | head -n 1 | grep .
 }
@@ -19,7 +19,7 @@ has_vulkan() {
     has_vulkan_loader && compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null
 }
 
-# Prints how to install lavapipe here.
+# Prints how to install lavapipe on this machine.
 vulkan_packages() {
     if command -v apt-get >/dev/null; then
         echo 'bash tests/run --install, or apt-get install mesa-vulkan-drivers libvulkan1'
@@ -46,7 +46,8 @@ as_root() {
     fi
 }
 
-# install_packages PACKAGE...: does not fail. If something essential is missing, the step that needs it reports that.
+# install_packages PACKAGE...: installs packages if the machine has apt-get. Does not fail: a step that lacks an
+# essential package reports it.
 install_packages() {
     [[ $# -gt 0 ]] && command -v apt-get >/dev/null || return 0
     echo "Installing $*"
@@ -58,7 +59,7 @@ install_packages() {
 }
 
 # Prints the file with which the Vulkan loader finds SwiftShader: an installed Chromium's, or the one that
-# `get_swiftshader` leaves.
+# `get_swiftshader` leaves. Fails if there is neither.
 swiftshader_manifest() {
     local root manifest
     for root in '' "$(cd "$target" && pwd)/swiftshader"; do

@@ -1,4 +1,4 @@
-# Sourced by the scripts here that run all of their steps, even after one has failed, and count the results.
+# Sourced by scripts of this folder that run all of their steps, even after one has failed, and count the results.
 
 report=''
 passed=0

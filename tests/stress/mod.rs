@@ -1,6 +1,6 @@
 //! Checks that many threads can share devices: results equal the CPU's, and a lost device is an error in every thread.
 //!
-//! Each test takes at least `WGSLICE_STRESS_SECONDS` seconds (2 by default), or half as many.
+//! Each test takes at least `WGSLICE_STRESS_SECONDS` seconds (2 by default), or half of this time.
 
 mod worker;
 
@@ -20,7 +20,7 @@ fn test_duration() -> Duration {
 }
 
 /// The approximate largest size in bytes of a matrix that a worker uploads.
-const MOST: usize = 64 << 10;
+const MAX_MATRIX_BYTES: usize = 64 << 10;
 
 fn open_own(adapter: &wgpu::Adapter) -> Gpu {
     pollster::block_on(Gpu::from_adapter(adapter)).expect("a device")
@@ -32,15 +32,16 @@ fn open_own(adapter: &wgpu::Adapter) -> Gpu {
 fn open_devices() -> Vec<(Gpu, usize)> {
     let mut devices = Vec::new();
     for adapter in adapters() {
-        let none = wgpu::Features::empty();
-        let default = request_device(&adapter, none, wgpu::Limits::default()).expect("a device");
+        let no_features = wgpu::Features::empty();
+        let default =
+            request_device(&adapter, no_features, wgpu::Limits::default()).expect("a device");
         devices.extend(
             [
                 open_own(&adapter),
                 open_own(&adapter),
                 default.as_hardware(),
             ]
-            .map(|gpu| (gpu, MOST)),
+            .map(|gpu| (gpu, MAX_MATRIX_BYTES)),
         );
     }
     let mut options = strict_options();
@@ -57,14 +58,14 @@ fn threads_share_devices() {
     let end = Instant::now() + test_duration();
     let devices: Vec<(Shared, usize)> = open_devices()
         .iter()
-        .map(|(gpu, most)| (Shared::new(gpu), *most))
+        .map(|(gpu, max_matrix_bytes)| (Shared::new(gpu), *max_matrix_bytes))
         .collect();
     let acts: usize = thread::scope(|scope| {
         let started: Vec<_> = (0..4 * devices.len())
             .map(|number| {
-                let (shared, most) = &devices[number % devices.len()];
+                let (shared, max_matrix_bytes) = &devices[number % devices.len()];
                 scope.spawn(move || {
-                    let mut worker = Worker::new(shared, number as u64, *most);
+                    let mut worker = Worker::new(shared, number as u64, *max_matrix_bytes);
                     let mut acts = 0;
                     while acts == 0 || Instant::now() < end {
                         worker.act().unwrap();
@@ -99,32 +100,35 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
             for number in 0..THREADS {
                 let (shared, sender) = (Arc::clone(&shared), sender.clone());
                 thread::spawn(move || {
-                    let mut worker = Worker::new(&shared, number as u64, MOST);
+                    let mut worker = Worker::new(&shared, number as u64, MAX_MATRIX_BYTES);
                     let error = loop {
                         if let Err(error) = worker.act() {
                             break error;
                         }
                     };
                     // A lost device stays lost, so one of 20 further calls must fail too.
-                    let again = (0..20).find_map(|_| worker.act().err());
-                    sender.send((error, again)).unwrap();
+                    let later_error = (0..20).find_map(|_| worker.act().err());
+                    sender.send((error, later_error)).unwrap();
                 });
             }
             drop(sender);
             thread::sleep(Duration::from_millis(random.below(150) as u64));
             shared.destroy();
             for ended in 0..THREADS {
-                let (error, again) = receiver
+                let (error, later_error) = receiver
                     .recv_timeout(Duration::from_secs(60))
                     .unwrap_or_else(|_| panic!("{} threads hang or panicked", THREADS - ended));
                 assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
-                assert!(matches!(again, Some(Error::DeviceLost { .. })), "{again:?}");
+                assert!(
+                    matches!(later_error, Some(Error::DeviceLost { .. })),
+                    "{later_error:?}"
+                );
             }
             losses += 1;
         }
         // A new device of the adapter works.
         let shared = Shared::new(&open_own(&adapter));
-        let mut worker = Worker::new(&shared, 9, MOST);
+        let mut worker = Worker::new(&shared, 9, MAX_MATRIX_BYTES);
         (0..20).for_each(|_| worker.act().unwrap());
     }
 }
@@ -143,10 +147,10 @@ fn values_are_dropped_in_any_order() {
             let ids = backend.upload((&[3_i32, 9], &[2])).unwrap();
             let (rows, report) = tensor.gather(&ids, Default::default()).unwrap();
             let view = tensor.slice(&slice![..; -1]).unwrap();
-            let made = rows.slice(&slice![..; -1]).unwrap();
+            let flipped = rows.slice(&slice![..; -1]).unwrap();
             let read = thread::spawn({
-                let (made, report) = (made.clone(), report.clone());
-                move || (made.to_vec::<u32>().unwrap(), report.wait().unwrap())
+                let (flipped, report) = (flipped.clone(), report.clone());
+                move || (flipped.to_vec::<u32>().unwrap(), report.wait().unwrap())
             });
             let mut values: Vec<Box<dyn Send>> = vec![
                 Box::new(gpu),
@@ -155,7 +159,7 @@ fn values_are_dropped_in_any_order() {
                 Box::new(ids),
                 Box::new(rows),
                 Box::new(report),
-                Box::new(made),
+                Box::new(flipped),
             ];
             while !values.is_empty() {
                 let value = values.swap_remove(random.below(values.len()));

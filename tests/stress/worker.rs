@@ -14,7 +14,7 @@ const MAX_KEPT: usize = 24;
 /// The number of random cases: enough to need most kernels, but so few that all these kernels are compiled soon.
 const CASE_COUNT: usize = 400;
 
-/// A value that one thread made and that another can use or drop.
+/// A value that one thread made and that another thread can use or drop.
 enum KeptValue {
     /// A tensor, and the bytes that it must have.
     Tensor(Box<Tensor>, Vec<u8>),
@@ -41,12 +41,12 @@ impl Shared {
         }
     }
 
-    /// Destroys the device while threads read back, wait, poll or drop, and while work is recorded or runs, but while
-    /// no thread writes. In wgpu 30, `Queue::write_buffer` locks the device's trackers while it holds the snatch lock,
-    /// and the poll that frees a destroyed device's buffers takes the two locks in the other order. If the device is
-    /// lost in between, both threads hang.
+    /// Destroys the device at a moment when no thread writes. Threads can read back, wait, poll, drop values and submit
+    /// recorded work at this moment, and the device can run work. In wgpu 30, `Queue::write_buffer` locks the device's
+    /// trackers while it holds the snatch lock, and the poll that frees a destroyed device's buffers takes the two
+    /// locks in the other order. If the device is lost in between, both threads hang.
     pub(crate) fn destroy(&self) {
-        let _none = self.writes.write().unwrap_or_else(PoisonError::into_inner);
+        let _no_writer = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         self.gpu.device().destroy();
     }
 
@@ -54,8 +54,8 @@ impl Shared {
         self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a value. If more than [`MAX_KEPT`] values are then kept, takes out and returns a random one, which another
-    /// thread can have made.
+    /// Keeps a value. If more than [`MAX_KEPT`] values are then kept, takes out and returns a random value, which
+    /// another thread can have made.
     fn swap(&self, value: KeptValue, random: &mut Random) -> Option<KeptValue> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(value);
@@ -88,19 +88,19 @@ pub(crate) struct Worker<'a> {
     random: Random,
     /// The approximate largest size in bytes of a matrix that the worker uploads. It is small on a strict device, which
     /// is slow.
-    most: usize,
+    max_matrix_bytes: usize,
     /// The number of the worker's last random case, below [`CASE_COUNT`].
     number: usize,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(shared: &'a Shared, seed: u64, most: usize) -> Self {
+    pub(crate) fn new(shared: &'a Shared, seed: u64, max_matrix_bytes: usize) -> Self {
         let mut random = Random::new(seed);
         Self {
             shared,
             number: random.below(CASE_COUNT),
             random,
-            most,
+            max_matrix_bytes,
         }
     }
 
@@ -140,8 +140,8 @@ impl<'a> Worker<'a> {
         drop(writing);
         match (cpu, device) {
             (Ok(cpu), Ok(device)) => {
-                let same = cpu.shape == device.shape && cpu.values == device.values;
-                assert!(same && cpu.bad == device.bad, "{}", case.to_line());
+                let is_equal = cpu.shape == device.shape && cpu.values == device.values;
+                assert!(is_equal && cpu.bad == device.bad, "{}", case.to_line());
             }
             // The device has limits that the CPU does not have, such as the limit on the length of tuples.
             (
@@ -164,7 +164,7 @@ impl<'a> Worker<'a> {
     /// Uploads a random matrix of bytes. Returns its tensor, its shape and the bytes.
     fn upload(&mut self) -> Result<(Tensor, [usize; 2], Vec<u8>), Error> {
         let columns = 1 + self.random.below(300);
-        let rows = 1 + self.random.below(self.most / columns + 1);
+        let rows = 1 + self.random.below(self.max_matrix_bytes / columns + 1);
         let salt = self.random.below(251);
         let cycle = (0..251_u8).cycle().skip(salt);
         let bytes: Vec<u8> = cycle.take(rows * columns).collect();
@@ -226,7 +226,7 @@ impl<'a> Worker<'a> {
         };
         let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];
-        let missing = on_cpu(&plan, &bytes, Some((&ids).into()), &mut expected)?;
+        let cpu_report = on_cpu(&plan, &bytes, Some((&ids).into()), &mut expected)?;
         let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
         let tuples = backend.upload((&ids, &[count, 1]))?;
         let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
@@ -243,7 +243,7 @@ impl<'a> Worker<'a> {
         drop(writing);
         gpu.queue().submit([encoder.finish()]);
         assert!(dest.bytes()? == expected, "{plan}");
-        self.keep(KeptValue::Report(report, missing.out_of_range))
+        self.keep(KeptValue::Report(report, cpu_report.out_of_range))
     }
 
     /// Updates a clone of a tensor, which leaves the tensor itself unchanged.
@@ -278,18 +278,18 @@ impl<'a> Worker<'a> {
 
     /// Keeps a value. If a value is taken out in exchange, uses that value or drops it.
     fn keep(&mut self, value: KeptValue) -> Result<(), Error> {
-        let other = self.shared.swap(value, &mut self.random);
+        let taken = self.shared.swap(value, &mut self.random);
         if self.random.below(3) == 0 {
             return Ok(());
         }
-        match other {
+        match taken {
             Some(KeptValue::Tensor(tensor, expected)) => {
                 assert!(tensor.bytes()? == expected, "a tensor of another thread");
             }
-            Some(KeptValue::Report(report, missing)) => {
+            Some(KeptValue::Report(report, out_of_range)) => {
                 assert_eq!(
                     report.wait()?.out_of_range,
-                    missing,
+                    out_of_range,
                     "a report of another thread"
                 );
             }

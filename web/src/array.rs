@@ -17,11 +17,11 @@ use wgslice::{
 };
 use wgslice_npy::{ByteOrder, Header};
 
-/// An array on a device. Most operations here only move elements, so a file's elements become unsigned integers of the
-/// same size. Only `int32` stays, because updates also combine its elements.
+/// An array on a device. Most operations of the page only move elements, so a file's elements of up to 8 bytes become
+/// unsigned integers of the same size. Only `int32` keeps its type, because updates also combine such elements.
 #[wasm_bindgen]
 pub struct PageArray {
-    /// A contiguous tensor, so that the offset and strides of a slice of it count its elements.
+    /// A contiguous tensor, so that the offset and the strides of its slices count elements of the array.
     tensor: Tensor,
     dtype: DType,
 }
@@ -37,12 +37,12 @@ impl PageArray {
         height: usize,
     ) -> Result<Self, JsError> {
         let pixels = device.backend.upload((rgba, &[height, width, 4]))?;
-        let opaque = rgba
+        let is_opaque = rgba
             .iter()
             .skip(3)
             .step_by(4)
             .all(|&alpha| alpha == u8::MAX);
-        let tensor = match opaque {
+        let tensor = match is_opaque {
             true => pixels.slice(&slice![.., .., ..3])?,
             false => pixels,
         };
@@ -72,11 +72,13 @@ impl PageArray {
         }
         elements.truncate(needed);
         if byte_order != ByteOrder::NATIVE {
-            let parts = match dtype {
+            let number_size = match dtype {
                 DType::Complex64 | DType::Complex128 => dtype.size() / 2,
                 _ => dtype.size(),
             };
-            elements.chunks_exact_mut(parts).for_each(<[u8]>::reverse);
+            elements
+                .chunks_exact_mut(number_size)
+                .for_each(<[u8]>::reverse);
         }
         let word = match (dtype, dtype.size()) {
             (DType::I32, _) => DType::I32,
@@ -212,8 +214,8 @@ impl PageArray {
             return self.shown(&listed).await.map(Outcome::from);
         }
         let ones = shape.iter().skip(2).map(|_| 1);
-        let of_all: Vec<usize> = [height, width].into_iter().chain(ones).collect();
-        let mask = backend.upload((mask, &of_all))?;
+        let mask_shape: Vec<usize> = [height, width].into_iter().chain(ones).collect();
+        let mask = backend.upload((mask, &mask_shape))?;
         let chosen = if how == "flip" {
             let turned = x.slice(&slice![.., ..; -1])?;
             Tensor::select(&mask, &turned, x)?

@@ -23,7 +23,7 @@ impl Device {
         Self::new(Backend::cpu())
     }
 
-    /// Returns the device's name and kind, in the library's words.
+    /// Returns the device's name and kind, as the library displays them.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> String {
         self.backend.to_string()

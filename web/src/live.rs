@@ -31,7 +31,7 @@ pub struct Live {
     size: Option<[u32; 2]>,
 }
 
-/// The content of the canvas: the shape of the array that it shows, and the array's layout on its own canvas.
+/// The content of the canvas: the shape of the array that it shows, and the layout of that array alone on a canvas.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Filmed {
     #[wasm_bindgen(readonly)]
@@ -68,9 +68,9 @@ impl Live {
         let backend = device.backend.clone();
         let lost = Arc::new(AtomicBool::new(false));
         let gpu = backend.gpu().ok_or_else(no_gpu)?;
-        let noticed = lost.clone();
+        let lost_in_callback = lost.clone();
         gpu.device()
-            .set_device_lost_callback(move |_, _| noticed.store(true, Relaxed));
+            .set_device_lost_callback(move |_, _| lost_in_callback.store(true, Relaxed));
         Ok(Self {
             backend,
             lost,
@@ -97,7 +97,7 @@ impl Live {
                 sample_count: 1,
                 dimension: wgpu::TextureDimension::D2,
                 format: FORMAT,
-                // The browser draws the frame into it.
+                // The browser draws the frame into this texture.
                 usage: wgpu::TextureUsages::COPY_SRC
                     | wgpu::TextureUsages::COPY_DST
                     | wgpu::TextureUsages::RENDER_ATTACHMENT,
@@ -128,23 +128,23 @@ impl Live {
 
     /// Shows the slice that [`PageArray::slice`] makes.
     pub fn slice(&mut self, x: &PageArray, spec: &str, order: &str) -> Result<Filmed, JsError> {
-        let made = x.view(spec, order)?.contiguous()?;
-        let shape = made.shape().to_vec();
-        self.show(&made, shape)
+        let sliced = x.view(spec, order)?.contiguous()?;
+        let shape = sliced.shape().to_vec();
+        self.show(&sliced, shape)
     }
 
-    /// Shows the boxes that [`PageArray::crop`] makes, with `beside` boxes in a row.
+    /// Shows the boxes that [`PageArray::crop`] makes, with `boxes_per_row` boxes in a row.
     pub fn crop(
         &mut self,
         x: &PageArray,
         boxes: &Boxes,
         height: usize,
         width: usize,
-        beside: usize,
+        boxes_per_row: usize,
     ) -> Result<Filmed, JsError> {
-        let rows = boxes.count.div_ceil(beside.max(1));
-        // The last row is filled with boxes outside of every picture.
-        let missing = (rows * beside).saturating_sub(boxes.count);
+        let rows = boxes.count.div_ceil(boxes_per_row.max(1));
+        // The last row is filled up with boxes outside of the picture, which are zeros.
+        let missing = (rows * boxes_per_row).saturating_sub(boxes.count);
         let mut all = Boxes {
             count: boxes.count + missing,
             ..boxes.clone()
@@ -154,19 +154,19 @@ impl Live {
         let (crops, _report) = cropped(x, &all, height, width)?;
         let shape = [&[boxes.count], &crops.shape()[1..]].concat();
         let channels = shape[3..].iter().product();
-        let sheet = crops.reshape(&[rows, beside, height, width, channels])?;
+        let sheet = crops.reshape(&[rows, boxes_per_row, height, width, channels])?;
         let sheet = sheet.transpose(&[0, 2, 1, 3, 4])?;
-        let sheet = sheet.reshape(&[rows * height, beside * width, channels])?;
+        let sheet = sheet.reshape(&[rows * height, boxes_per_row * width, channels])?;
         self.show(&sheet, shape)
     }
 
-    /// Waits until the GPU has finished its work. The library waits by mapping a buffer, but here nothing is read back.
+    /// Waits until the GPU has finished its work. The library waits by mapping a buffer, but frames are not read back.
     pub async fn done(&self) -> Result<(), JsError> {
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
         let state = Arc::new(Mutex::new((false, None::<Waker>)));
-        let theirs = state.clone();
+        let callback_state = state.clone();
         gpu.queue().on_submitted_work_done(move || {
-            let mut state = locked(&theirs);
+            let mut state = locked(&callback_state);
             state.0 = true;
             if let Some(waiting) = state.1.take() {
                 waiting.wake();
@@ -199,7 +199,7 @@ impl Live {
         }
     }
 
-    /// Shows an array of bytes on the canvas. `shape` is the shape of the result that it displays.
+    /// Shows an array of bytes on the canvas. `shape` is the shape of the result that the canvas displays.
     fn show(&mut self, tensor: &Tensor, shape: Vec<usize>) -> Result<Filmed, JsError> {
         let Layout {
             height,
@@ -207,11 +207,11 @@ impl Live {
             channels,
         } = Layout::of(tensor.shape(), DType::U8);
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
-        let most = LONGEST.min(gpu.device().limits().max_texture_dimension_2d as usize);
+        let max_side = LONGEST.min(gpu.device().limits().max_texture_dimension_2d as usize);
         let side = |size: usize| {
             u32::try_from(size)
                 .ok()
-                .filter(|_| (1..=most).contains(&size))
+                .filter(|_| (1..=max_side).contains(&size))
         };
         let sides = side(width).zip(side(height));
         if let Some((across, down)) = sides {

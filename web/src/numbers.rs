@@ -38,7 +38,7 @@ pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
         if number > 1 && tuple.len() != shape[1] {
             return Err(BadNumbers(format!(
                 "tuple {number} has {}, but the first has {}: all tuples must have the same length",
-                counted(tuple.len()),
+                index_count_text(tuple.len()),
                 shape[1]
             )));
         }
@@ -69,7 +69,7 @@ pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
         .collect()
 }
 
-fn counted(indices: usize) -> String {
+fn index_count_text(indices: usize) -> String {
     match indices {
         1 => "1 index".into(),
         _ => format!("{indices} indices"),

@@ -4,7 +4,7 @@ use crate::shown::Shown;
 use wasm_bindgen::prelude::*;
 use wgslice::Report;
 
-/// A result in host memory, with the report of an operation that has one.
+/// A result in host memory, with the operation's report if it has one.
 #[wasm_bindgen]
 pub struct Outcome {
     shown: Shown,

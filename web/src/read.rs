@@ -20,18 +20,18 @@ pub(crate) async fn bytes(tensor: &Tensor) -> Result<Vec<u8>, Error> {
         DType::U64 => read::<u64, 8>(tensor, u64::to_le_bytes).await,
         DType::F64 => read::<f64, 8>(tensor, f64::to_le_bytes).await,
         DType::Complex64 => {
-            let both = |[real, imaginary]: [f32; 2]| {
+            let complex_bytes = |[real, imaginary]: [f32; 2]| {
                 let (low, high) = (real.to_bits(), imaginary.to_bits());
                 (u64::from(low) | u64::from(high) << 32).to_le_bytes()
             };
-            read::<[f32; 2], 8>(tensor, both).await
+            read::<[f32; 2], 8>(tensor, complex_bytes).await
         }
         _ => {
-            let both = |[real, imaginary]: [f64; 2]| {
+            let complex_bytes = |[real, imaginary]: [f64; 2]| {
                 let (low, high) = (real.to_bits(), imaginary.to_bits());
                 (u128::from(low) | u128::from(high) << 64).to_le_bytes()
             };
-            read::<[f64; 2], 16>(tensor, both).await
+            read::<[f64; 2], 16>(tensor, complex_bytes).await
         }
     }
 }

@@ -7,7 +7,7 @@ use wgslice::{
     options::{Combine, ScatterOptions},
 };
 
-/// Index tuples and an update for each, on a device, and the array of `int32` that they are scattered into.
+/// Index tuples and an update for each, on a device, and the array of `int32` into which the updates are scattered.
 #[wasm_bindgen]
 pub struct PageScatter {
     into: Tensor,
@@ -17,7 +17,7 @@ pub struct PageScatter {
 
 #[wasm_bindgen]
 impl PageScatter {
-    /// Makes typed updates for a board of zeros or, if `numbered`, of 10 r + c at row r and column c.
+    /// Uploads typed updates and a board. The board has zeros or, if `numbered`, 10 r + c at row r and column c.
     pub fn board(
         device: &Device,
         updates: &Updates,
@@ -39,8 +39,8 @@ impl PageScatter {
         })
     }
 
-    /// Counts how often each pair of values occurs in two channels of a picture: each pixel adds 1 to a board of
-    /// 256 × 256, at its value in channel `down` and its value in channel `right`.
+    /// Uploads a scatter that counts the pairs of values in two channels of a picture: each pixel adds 1 to a board
+    /// of 256 × 256, at its value in channel `down` and its value in channel `right`.
     pub fn colours(
         device: &Device,
         rgba: &[u8],
@@ -60,7 +60,7 @@ impl PageScatter {
         })
     }
 
-    /// Reads back the array that is scattered into.
+    /// Reads back the array as it is before the scatter.
     pub async fn before(&self) -> Result<Shown, JsError> {
         shown(&self.into).await
     }

@@ -61,8 +61,8 @@ impl Shown {
     /// Returns whether a canvas can show all pixels: there is at least one, and neither side is too long.
     #[wasm_bindgen(getter)]
     pub fn fits(&self) -> bool {
-        let side = |size: usize| (1..=LONGEST).contains(&size);
-        side(self.layout.height) && side(self.layout.width)
+        let side_fits = |size: usize| (1..=LONGEST).contains(&size);
+        side_fits(self.layout.height) && side_fits(self.layout.width)
     }
 
     /// Returns the pixels for a canvas, four bytes each. Values other than `uint8` are shown in shades from `low` to
@@ -124,7 +124,7 @@ impl Shown {
         Ok(file)
     }
 
-    /// Returns whether both have the same shape, element type and bytes.
+    /// Returns whether both results have the same shape, element type and bytes.
     pub fn equals(&self, other: &Self) -> bool {
         self.shape == other.shape && self.dtype == other.dtype && self.bytes == other.bytes
     }
@@ -146,9 +146,9 @@ impl Shown {
         }
     }
 
-    fn numbers_of<T>(&self, of: impl Fn(DType, &[u8]) -> T) -> impl Iterator<Item = T> {
+    fn numbers_of<T>(&self, convert: impl Fn(DType, &[u8]) -> T) -> impl Iterator<Item = T> {
         let elements = self.bytes.chunks_exact(self.dtype.size());
-        elements.map(move |element| of(self.dtype, element))
+        elements.map(move |element| convert(self.dtype, element))
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Spelled {
     pub shrink_axis_mask: i32,
 }
 
-/// Converts a slice in Python's syntax.
+/// Returns all spellings of a slice in Python's syntax. Fails if the text is not a slice.
 #[wasm_bindgen]
 pub fn spelled(spec: &str) -> Result<Spelled, JsError> {
     let spec: SliceSpec = spec.parse()?;
@@ -59,7 +59,7 @@ fn rust(spec: &SliceSpec) -> String {
 }
 
 fn rust_item(item: &SliceItem) -> String {
-    // A literal without a suffix is an i32, unless it does not fit.
+    // A literal without a suffix is an i32, so a larger value needs the suffix i64.
     let number = |value: i64| match i32::try_from(value) {
         Ok(value) => value.to_string(),
         Err(_) => format!("{value}i64"),

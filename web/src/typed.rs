@@ -64,11 +64,11 @@ impl Updates {
             let wrong = |why: String| BadNumbers(format!("update {number}: {why}"));
             let read = |text: &str| -> Result<Vec<i32>, BadNumbers> {
                 let numbers = integers(text).map_err(|BadNumbers(why)| wrong(why))?;
-                let short = |number: i64| {
+                let to_i32 = |number: i64| {
                     let why = format!("{number} does not fit 32 bits");
                     i32::try_from(number).map_err(|_| wrong(why))
                 };
-                numbers.into_iter().map(short).collect()
+                numbers.into_iter().map(to_i32).collect()
             };
             let (tuple, value) = line.split_once(':').unwrap_or((line, "1"));
             let (tuple, value) = (read(tuple)?, read(value)?);

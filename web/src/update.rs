@@ -39,14 +39,14 @@ impl UpdateValue {
         })
     }
 
-    /// Returns all integers, separated by commas. JavaScript's numbers cannot hold all 64-bit integers.
+    /// Returns all integers as text, separated by commas. JavaScript's numbers cannot hold all 64-bit integers.
     #[wasm_bindgen(getter)]
     pub fn numbers(&self) -> String {
         let numbers: Vec<String> = self.values.iter().map(i64::to_string).collect();
         numbers.join(", ")
     }
 
-    /// Returns the shape of the lists. Empty for a single integer.
+    /// Returns the shape of the lists. It is empty for a single integer.
     #[wasm_bindgen(getter)]
     pub fn shape(&self) -> Vec<usize> {
         self.shape.clone()
@@ -107,7 +107,7 @@ impl PageArray {
         self.shown(&x).await.map(Outcome::from)
     }
 
-    /// Returns 1 for each pixel in which the expression selects an element, and 0 for the others. A pixel has
+    /// Returns 1 for each pixel in which the expression selects an element, and 0 for all other pixels. A pixel has
     /// `channels` elements.
     pub fn touched(&self, spec: &str, channels: usize) -> Result<Vec<u8>, JsError> {
         let shape = self.shape();

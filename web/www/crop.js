@@ -22,7 +22,7 @@ function given(state) {
   return size;
 }
 
-// Returns boxes at random positions within x. Half of them are flipped in each direction.
+// Returns boxes at random positions within x. Each box is flipped in each direction with a probability of 1/2.
 function random(count, [height, width]) {
   const [rows, columns] = source.shown.shape;
   const below = (end) => Math.floor(Math.random() * (Math.max(0, end) + 1));

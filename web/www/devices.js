@@ -11,14 +11,14 @@ export const devices = {
   why: null,
 };
 
-// Returns why the browser has no WebGPU, or null if it has. Does not need an adapter.
+// Returns why the browser has no WebGPU, or null if it has WebGPU. Does not need an adapter.
 function missing() {
   if (navigator.gpu) return null;
   if (!window.isSecureContext) return 'Browsers offer WebGPU only on https: and on localhost, and this address is neither.';
   return 'This browser offers no WebGPU.';
 }
 
-// Names of adapters that run shaders on the CPU. Not every browser marks them.
+// Names of adapters that run shaders on the CPU. Not every browser marks such adapters.
 const SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
 
 // Returns the browser's description of the adapter, which is longer than the library's name for it. Software adapters

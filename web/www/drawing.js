@@ -9,7 +9,8 @@ const DIMMED = 'rgb(6 12 18 / .72)';
 // The maximum size of an enlarged pixel, and the minimum size at which its value is written into it, in screen pixels.
 const [LARGEST, LEGIBLE] = [56, 17];
 
-// Shows an image as large as the stage around it permits. `stretched` images have rows of at least 20 pixels.
+// Shows an image as large as the stage around it permits. Rows of a `stretched` image are at least 28 screen pixels
+// high if the stage permits, even if its pixels are narrower.
 export function paint(canvas, image, stretched = false) {
   canvas.width = image.width;
   canvas.height = image.height;
@@ -62,7 +63,7 @@ function shape({ width, height }, { rows, columns, mask }) {
 
 // Draws marks over the picture of `canvas`:
 //   lit    the selection: `rows` and `columns`, or a `mask`; the rest is dimmed. Only the `channels` are shown
-//   boxes  `{ top, left, height, width, colour, label, flips: { v, h }, missing }`; missing ones are hatched
+//   boxes  `{ top, left, height, width, colour, label, flips: { v, h }, missing }`; missing boxes are hatched
 //   texts  the values of the pixels, written into them if they fit
 //   at     the pixel that is pointed at
 export function mark(canvas, over, { lit, boxes = [], texts, at } = {}) {
@@ -100,7 +101,7 @@ function dim(context, canvas, lit, wide, high) {
   context.drawImage(tinted, 0, 0, wide, high);
 }
 
-// Writes texts into pixels, in colours that are legible on the pixels, which can be dimmed.
+// Writes texts into pixels, in colours that are legible even if the pixels are dimmed.
 function write(context, canvas, texts, x, y, lit) {
   const dimmed = (at) => lit && !(lit.mask ? lit.mask[at] : lit.rows[Math.floor(at / canvas.width)] && lit.columns[at % canvas.width]);
   const image = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;

@@ -48,7 +48,7 @@ export function connectInputs() {
   });
   addEventListener('paste', (event) => {
     const [file] = event.clipboardData.files;
-    // Pasted text goes into its field.
+    // Pasted text goes into the focused field.
     if (!file) return;
     event.preventDefault();
     open(file);

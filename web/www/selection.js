@@ -80,7 +80,7 @@ export function spanned(from, to, x) {
   const column = columnAxis(x);
   const [start, end] = [elementOf(from, x), elementOf(to, x)];
   const items = start.slice(0, column).map((at, axis) => {
-    // The pixels are in one picture of a stack.
+    // Both pixels are in the same picture of the stack.
     if (axis < column - 1) return String(at);
     return range(at, start.slice(0, axis).every((other, axis) => other === end[axis]) ? end[axis] : x.shape[axis] - 1, x.shape[axis]);
   });

@@ -20,7 +20,7 @@ function opaque(rgba) {
 }
 
 class Source extends EventTarget {
-  // What to show: `image` (or null if no canvas can show it), `shape`, `dtype`, `range`, `width`, `channels`.
+  // The properties of x to show, as `shownAs` returns them; `image` is null if no canvas can show x.
   shown = null;
   name = '';
   note = '';

@@ -1,5 +1,5 @@
-// Two handles on the selection in x. Dragging one away from the start increases the step along the rows or the columns.
-// Arrow keys, Home and End also move them.
+// Two handles on the selection in x. Dragging a handle away from the start of the selection increases the step along
+// the rows or the columns. Arrow keys, Home and End also move the handles.
 
 const $ = (id) => document.getElementById(id);
 const NAMES = ['rows', 'columns'];

@@ -1,5 +1,5 @@
 // A tab with an operation: its inputs are its state, and the address contains the state. Runs the operation when the
-// state or x changes, shows the result, and times it on each device.
+// state or x changes, shows the result, and times the operation on each device.
 
 import { address, fromAddress } from './address.js';
 import { devices, liveCanvas } from './devices.js';
@@ -17,9 +17,10 @@ const MANY = 600;
 const FEW = 48;
 // Calls are timed until they took this many milliseconds in total, or until this many calls were made.
 const [ENOUGH, CALLS] = [40, 100];
+// The pause in milliseconds before the first timed call, and the minimum number of timed calls.
 const [PAUSE, FEWEST] = [180, 3];
 
-// Returns the shape of an array, and its layout on its own canvas.
+// Returns the shape of an array, and its layout alone on a canvas.
 const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
 
 // Returns whether an error is a panic of the library. Typed input never causes a panic.
@@ -53,7 +54,7 @@ export class Operation {
     this.name = about.name;
     this.state = { ...about.defaults };
     this.panel = $(about.name);
-    // While frames stay on the GPU, nothing needs to run here: the next frame shows the change.
+    // While frames stay on the GPU, an update runs nothing: the next frame shows the change.
     this.update = latest(() => this.films() || source.using(() => this.#update()));
     this.asked = 0;
     // The last result, for saving it.

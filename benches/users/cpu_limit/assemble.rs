@@ -4,8 +4,8 @@ use crate::common::{Case, report};
 use std::error::Error;
 use wgslice::{Backend, Tensor, options::Pad, slice};
 
-/// Prints the time of each case, and a copy of the result's bytes into warm memory in percent of this time. The results
-/// are tensors, and their memory is reused.
+/// Prints the time of each case, and the time of a copy of the result's bytes into warm memory in percent of the case's
+/// time. The results are tensors, and their memory is reused.
 pub(crate) fn assemble() -> Result<(), Box<dyn Error>> {
     println!(
         "-- arrays put together, one thread; percent of copy_from_slice of the result's bytes"

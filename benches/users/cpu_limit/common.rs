@@ -1,4 +1,4 @@
-//! Clocks, tables and loops that several of these programs need.
+//! Clocks, tables and loops that several modules need.
 
 use std::{
     error::Error,
@@ -81,21 +81,24 @@ pub(crate) type Case<'a> = (
 
 pub(crate) fn report(cases: &[Case<'_>]) -> Result<(), Box<dyn Error>> {
     for (name, run) in cases {
-        let made = run()?.bytes()?.into_owned();
-        let mut out = vec![0u8; made.len()];
+        let result = run()?.bytes()?.into_owned();
+        let mut out = vec![0u8; result.len()];
         let (mut copies, mut times) = (Vec::new(), Vec::new());
         for _ in 0..9 {
-            copies.push(best(1, || out.copy_from_slice(&made)));
+            copies.push(best(1, || out.copy_from_slice(&result)));
             times.push(best(1, || run().expect("arrays that fit")));
         }
         let ((copy, _), (time, noise)) = (least(copies), least(times));
-        let share = 100.0 * copy.as_secs_f64() / time.as_secs_f64();
-        let of_copy = match made.len() {
+        let copy_percent = 100.0 * copy.as_secs_f64() / time.as_secs_f64();
+        let copy_text = match result.len() {
             // A call that changes a tensor in place returns a scalar.
             ..=4 => String::new(),
-            _ => format!(", {share:4.0} %"),
+            _ => format!(", {copy_percent:4.0} %"),
         };
-        println!("{name:24} {:6.2} ms{of_copy}; noise {noise:.0} %", ms(time));
+        println!(
+            "{name:24} {:6.2} ms{copy_text}; noise {noise:.0} %",
+            ms(time)
+        );
     }
     Ok(())
 }

@@ -8,14 +8,14 @@ use wgslice::{
 };
 
 /// The size of a crop of 224 × 224 pixels, in bytes.
-const CROP: usize = 224 * 224 * 3;
+const CROP_BYTES: usize = 224 * 224 * 3;
 
 pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
     println!("-- 64 random crops [64,256,256,3] u8 -> 224 x 224, one thread, reused output, ms");
     let images: Vec<u8> = (0..64usize * 256 * 256 * 3)
         .map(|i| (i * 31 % 251) as u8)
         .collect();
-    let mut out = vec![0u8; 64 * CROP];
+    let mut out = vec![0u8; 64 * CROP_BYTES];
     let mut mixed = Mixed(3);
     let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
     // The row and the column at which each crop begins, and whether it is flipped.
@@ -28,7 +28,7 @@ pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
             for flips in [false, true] {
                 for chw in [false, true] {
                     let (plan, ids) = crop_plan(&crops, policy, flips, chw);
-                    let [mut time, mut by_loop] = [Duration::MAX; 2];
+                    let [mut time, mut loop_time] = [Duration::MAX; 2];
                     let mut expected = Vec::new();
                     for _ in 0..40 {
                         time = time.min(best(1, || {
@@ -39,8 +39,8 @@ pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
                         if expected.is_empty() {
                             expected.clone_from(&out);
                         }
-                        by_loop = by_loop.min(best(1, || {
-                            for (n, out) in out.chunks_exact_mut(CROP).enumerate() {
+                        loop_time = loop_time.min(best(1, || {
+                            for (n, out) in out.chunks_exact_mut(CROP_BYTES).enumerate() {
                                 let [y, x, flip] = crops[n].map(|number| number as usize);
                                 let image = &images[((n * 256 + y) * 256 + x) * 3..];
                                 crop_by_hand(image, flips && flip == 1, chw, out);
@@ -51,7 +51,7 @@ pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
                     println!(
                         "{policy:?} flips {flips} CHW {chw}: {:.2} ms, plain loop {:.2} ms   ({plan})",
                         ms(time),
-                        ms(by_loop)
+                        ms(loop_time)
                     );
                 }
             }
@@ -64,7 +64,7 @@ pub(crate) fn crop() -> Result<(), Box<dyn Error>> {
 fn crop_by_hand(image: &[u8], flip: bool, chw: bool, out: &mut [u8]) {
     let rows = image.chunks(768).map(|row| &row[..672]);
     if chw {
-        for (c, out) in out.chunks_exact_mut(CROP / 3).enumerate() {
+        for (c, out) in out.chunks_exact_mut(CROP_BYTES / 3).enumerate() {
             for (out, row) in out.chunks_exact_mut(224).zip(rows.clone()) {
                 let pixels = row.as_chunks::<3>().0.iter().map(|pixel| pixel[c]);
                 match flip {

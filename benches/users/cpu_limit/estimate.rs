@@ -12,9 +12,11 @@ use wgslice::{
 pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let costs = CostModel::measure_cpu()?;
-    let took = begin.elapsed();
+    let measuring_time = begin.elapsed();
     println!("-- estimates and medians of 9 calls, from host values to a new result, all threads");
-    println!("rates of the CPU, measured in {took:.1?}, and typical rates of a device: {costs}");
+    println!(
+        "rates of the CPU, measured in {measuring_time:.1?}, and typical rates of a device: {costs}"
+    );
     let f32 = DType::F32;
     let sliced = |shape: &[usize], spec: &str, dtype| -> Result<Plan, wgslice::Error> {
         Plan::slice(shape, &spec.parse()?, dtype)
@@ -25,13 +27,13 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
     let gathered = |shape: &[usize], indices: [usize; 2], dtype| {
         Plan::gather_nd(shape, &indices, GatherNdOptions::default(), dtype)
     };
-    // The first row and column of each box, and whether it is flipped along each axis.
+    // The numbers of each box are its first row and column, and whether it is flipped along each axis.
     let boxes = Boxes::of_tuples(&[256, 4], false, true);
-    let size = CropOptions {
+    let crop_options = CropOptions {
         sizes: vec![224, 224],
         ..CropOptions::default()
     };
-    let token = "0, :, 1234, :".parse()?;
+    let token_spec = "0, :, 1234, :".parse()?;
     let (square, tile) = (View::new(&[4096, 4096])?, View::new(&[1024, 1024])?);
     let plane = View::new(&[64, 512, 682])?;
     let plans = [
@@ -60,11 +62,11 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         ("W14", transposed(&[16, 64, 512, 64], &[0, 2, 1, 3], f32)?),
         (
             "W15",
-            Plan::crop(&[256, 256, 256, 3], boxes, &size, DType::U8)?,
+            Plan::crop(&[256, 256, 256, 3], boxes, &crop_options, DType::U8)?,
         ),
         (
             "W16",
-            Plan::slice_update(&[1, 32, 4096, 128], &token, &[32, 128], f32)?,
+            Plan::slice_update(&[1, 32, 4096, 128], &token_spec, &[32, 128], f32)?,
         ),
         (
             "concat, axis 0",
@@ -87,35 +89,35 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         ("repeat, last axis", Plan::repeat(&square, 2, 1, f32)?),
     ];
     let (backend, count) = (Backend::cpu(), plans.len());
-    let (mut worst, mut outside) = (1f64, 0);
+    let (mut worst, mut outliers) = (1f64, 0);
     for (name, plan) in plans {
         let (inputs, mut random) = (plan.inputs().into_owned(), Mixed(7));
         // The exclusive upper bound of the random indices: row numbers, or start indices that keep boxes inside the
         // images.
-        let most = match name {
+        let index_bound = match name {
             "W7" | "W10" => 200_000,
             "W8" => 2048,
             "W9" => 64,
             _ => 32,
         };
-        let memory: Vec<(DType, Vec<u8>)> = inputs
+        let input_bytes: Vec<(DType, Vec<u8>)> = inputs
             .iter()
             .enumerate()
             .map(|(n, spec)| match n {
                 1 if spec.dtype == DType::I32 => {
                     let mut next = || random.next() >> 8;
-                    // Crops are only flipped along their columns.
+                    // Crops are flipped along their columns only.
                     let indices = (0..spec.bytes() / 4).map(|place| match (name, place % 4) {
                         ("W15", 2) => 0,
                         ("W15", 3) => next() % 2,
-                        _ => next() % most,
+                        _ => next() % index_bound,
                     });
                     (spec.dtype, indices.flat_map(u32::to_le_bytes).collect())
                 }
                 _ => (spec.dtype, vec![1; spec.bytes()]),
             })
             .collect();
-        let changed = vec![
+        let changed_bytes = vec![
             2u8;
             if plan.is_in_place() {
                 plan.outputs()[0].bytes()
@@ -123,12 +125,12 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
                 0
             }
         ];
-        let mut values: Vec<Values<'_>> = memory
+        let mut values: Vec<Values<'_>> = input_bytes
             .iter()
             .map(|(dtype, bytes)| Values::from_bytes(*dtype, bytes))
             .collect();
         if plan.is_in_place() {
-            values.push(Values::from_bytes(plan.dtype(), &changed));
+            values.push(Values::from_bytes(plan.dtype(), &changed_bytes));
         }
         let repeats = if name == "W11" { 1000 } else { 1 };
         let run = || -> Result<(), wgslice::Error> {
@@ -146,18 +148,18 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
             .map(|_| best(1, &run).as_secs_f64() / f64::from(repeats))
             .collect();
         times.sort_by(f64::total_cmp);
-        let (took, estimated) = (times[4], costs.estimate(&plan).cpu);
-        let ratio = took / estimated;
+        let (time, estimated) = (times[4], costs.estimate(&plan).cpu);
+        let ratio = time / estimated;
         worst = worst.max(ratio.max(1.0 / ratio));
-        outside += u32::from(!(1.0 / 1.5..=1.5).contains(&ratio));
+        outliers += u32::from(!(1.0 / 1.5..=1.5).contains(&ratio));
         println!(
             "{name:24} {:10.5} ms, estimated {:10.5} ms, {ratio:4.2} times the estimate",
-            took * 1e3,
+            time * 1e3,
             estimated * 1e3
         );
     }
     println!(
-        "{outside} of {count} differ from the estimate by more than a factor of 1.5; the largest factor is {worst:.2}"
+        "{outliers} of {count} differ from the estimate by more than a factor of 1.5; the largest factor is {worst:.2}"
     );
     Ok(())
 }

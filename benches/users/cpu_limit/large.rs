@@ -19,14 +19,14 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     let copy = |out: &mut [u8], src: &[u8]| match threads {
         1 => out.copy_from_slice(src),
         _ => {
-            let part = out.len().div_ceil(threads);
-            let parts = out.par_chunks_mut(part).zip(src.par_chunks(part));
+            let part_len = out.len().div_ceil(threads);
+            let parts = out.par_chunks_mut(part_len).zip(src.par_chunks(part_len));
             parts.for_each(|(out, src)| out.copy_from_slice(src));
         }
     };
-    let one = best(40, || out.copy_from_slice(&src[..LARGE]));
-    let all = match threads {
-        1 => one,
+    let one_thread_time = best(40, || out.copy_from_slice(&src[..LARGE]));
+    let all_threads_time = match threads {
+        1 => one_thread_time,
         _ => best(40, || {
             let src = bytemuck::cast_slice(&src[..LARGE]);
             copy(bytemuck::cast_slice_mut(&mut out), src);
@@ -35,58 +35,58 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     let rate = |time: Duration| LARGE as f64 * 4.0 / time.as_nanos() as f64;
     println!(
         "memcpy 1 thread {:.1} GB/s; {threads} threads {:.1} GB/s (result bytes)",
-        rate(one),
-        rate(all)
+        rate(one_thread_time),
+        rate(all_threads_time)
     );
-    let k = LARGE / 128;
+    let rows = LARGE / 128;
     let mut mixed = Mixed(1);
-    let ids: Vec<u32> = (0..k)
-        .map(|_| (mixed.next() >> 5) % (2 * k) as u32)
+    let ids: Vec<u32> = (0..rows)
+        .map(|_| (mixed.next() >> 5) % (2 * rows) as u32)
         .collect();
     // A copy of so many bytes bypasses the caches. A copy runs before the plan and before the loop, so that neither has
     // to write back cache lines that the other has changed.
     let mut show = |name: &str, plan: Plan, by_hand: Loop| {
         let bytes = plan.outputs()[0].bytes();
         let indices = name.starts_with("gather").then_some(Values::from(&ids));
-        let mut copied = Duration::MAX;
-        let (mut times, mut by_loop) = (Vec::new(), Vec::new());
+        let mut copy_time = Duration::MAX;
+        let (mut times, mut loop_times) = (Vec::new(), Vec::new());
         let mut expected = Vec::new();
         for _ in 0..40 {
-            let all: &[u8] = bytemuck::cast_slice(&src);
-            let from = &all[..plan.inputs()[0].bytes()];
+            let source_bytes: &[u8] = bytemuck::cast_slice(&src);
+            let from = &source_bytes[..plan.inputs()[0].bytes()];
             let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
-            copied = copied.min(best(1, || copy(to, &all[..bytes])));
+            copy_time = copy_time.min(best(1, || copy(to, &source_bytes[..bytes])));
             times.push(best(1, || {
-                let ran = run_bytes(&plan, from, indices, to);
-                ran.map(drop).expect("it fits");
+                let outcome = run_bytes(&plan, from, indices, to);
+                outcome.map(drop).expect("it fits");
             }));
             if expected.is_empty() {
                 expected = to.to_vec();
             }
-            copied = copied.min(best(1, || copy(to, &all[..bytes])));
-            by_loop.push(best(1, || by_hand(&src, &mut out, &ids)));
+            copy_time = copy_time.min(best(1, || copy(to, &source_bytes[..bytes])));
+            loop_times.push(best(1, || by_hand(&src, &mut out, &ids)));
         }
-        let ((time, noise), (by_loop, of_loop)) = (least(times), least(by_loop));
-        let found: &[u8] = bytemuck::cast_slice(&out);
+        let ((time, noise), (loop_time, loop_noise)) = (least(times), least(loop_times));
+        let loop_result: &[u8] = bytemuck::cast_slice(&out);
         assert!(
-            found.starts_with(&expected),
+            loop_result.starts_with(&expected),
             "{name}: the loop does something else"
         );
         println!(
             "{name:32} {:5.2} ms {:4.1} GB/s, {:3.0} % of memcpy; loop {:5.2} ms, {:4.2} of it; \
-             noise {noise:.0} and {of_loop:.0} %",
+             noise {noise:.0} and {loop_noise:.0} %",
             ms(time),
             bytes as f64 / time.as_nanos() as f64,
-            100.0 * copied.as_secs_f64() / time.as_secs_f64(),
-            ms(by_loop),
-            time.as_secs_f64() / by_loop.as_secs_f64(),
+            100.0 * copy_time.as_secs_f64() / time.as_secs_f64(),
+            ms(loop_time),
+            time.as_secs_f64() / loop_time.as_secs_f64(),
         );
     };
     let sliced = |shape: &[usize], spec: SliceSpec, dtype| Plan::slice(shape, &spec, dtype);
     let transposed = |shape: &[usize], axes: &[usize], dtype| -> Result<Plan, wgslice::Error> {
         Plan::contiguous(View::new(shape)?.transpose(axes)?, dtype)
     };
-    let of_rows = GatherOptions {
+    let row_options = GatherOptions {
         axis: Some(0),
         ..GatherOptions::default()
     };
@@ -116,7 +116,7 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
             }
         }
     });
-    let plan = Plan::gather(&[2 * k, 128], &[k], of_rows, f32)?;
+    let plan = Plan::gather(&[2 * rows, 128], &[rows], row_options, f32)?;
     show("gather of random rows, 128 f32", plan, |src, out, ids| {
         for (out, id) in out.chunks_exact_mut(128).zip(ids) {
             out.copy_from_slice(&src[*id as usize * 128..][..128]);

@@ -17,7 +17,7 @@ use wgslice::{
 const ROWS: usize = 100_000;
 const COLS: usize = 256;
 
-/// A memory-mapped file, and the number of bytes to skip.
+/// A memory-mapped file, and the number of bytes to skip at its start.
 struct Tail(memmap2::Mmap, usize);
 
 impl AsRef<[u8]> for Tail {
@@ -43,10 +43,10 @@ fn table() -> Result<Tail, Box<dyn Error>> {
         file.write_all(&((i % 16777213) as f32).to_le_bytes())?;
     }
     file.flush()?;
-    // SAFETY: only this program knows the file, and it does not write to it again.
+    // SAFETY: only this program knows the file. A later call writes the same bytes again while nothing reads this map.
     let map = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
-    let head = 10 + usize::from(u16::from_le_bytes([map[8], map[9]]));
-    Ok(Tail(map, head))
+    let header_size = 10 + usize::from(u16::from_le_bytes([map[8], map[9]]));
+    Ok(Tail(map, header_size))
 }
 
 thread_local! {
@@ -54,7 +54,7 @@ thread_local! {
 }
 
 /// Calls `f` with memory for a batch, which the next batch on this thread reuses.
-fn reused<R>(rows: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
+fn with_reused<R>(rows: usize, f: impl FnOnce(&mut [f32]) -> R) -> R {
     OUT.with_borrow_mut(|out| {
         out.resize(rows * COLS, 0.0);
         f(out)
@@ -72,7 +72,7 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
     for i in (1..ROWS).rev() {
         order.swap(i, (mixed.next() >> 4) as usize % (i + 1));
     }
-    let strict = GatherOptions {
+    let strict_options = GatherOptions {
         axis: Some(0),
         out_of_range: OutOfRange::Error,
         ..GatherOptions::default()
@@ -80,18 +80,19 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
     let row = |id: u32| &values[id as usize * COLS..][..COLS];
     // Reads from the batch, so that the compiler cannot remove the work.
     let sum = |batch: &[f32]| f64::from(batch[0]) + f64::from(batch[batch.len() - 1]);
-    let one = backend.clone().with_threads(1);
+    let one_thread = backend.clone().with_threads(1);
     for batch in [256usize, 4096] {
         println!("-- batches of {batch} rows of {COLS} f32, one epoch");
         let array = ArrayView2::from_shape((ROWS, COLS), values)?;
         for ids in order.chunks(batch) {
-            let (rows, _) = backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict)?;
+            let (rows, _) =
+                backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict_options)?;
             assert_eq!(rows.data.len(), ids.len() * COLS);
             for (found, &id) in rows.data.chunks_exact(COLS).zip(ids) {
                 assert_eq!(found, row(id));
             }
         }
-        let plan = Plan::gather(&[ROWS, COLS], &[batch], strict, DType::F32)?;
+        let plan = Plan::gather(&[ROWS, COLS], &[batch], strict_options, DType::F32)?;
         for parallel in [false, true] {
             let run = |f: &(dyn Fn(&[u32]) -> f64 + Sync)| {
                 best(7, || match parallel {
@@ -99,26 +100,28 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
                     false => order.chunks(batch).map(f).sum(),
                 })
             };
-            let by = |backend: &Backend, ids: &[u32]| {
-                let rows = backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict);
+            let gather_sum = |backend: &Backend, ids: &[u32]| {
+                let rows =
+                    backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict_options);
                 sum(&rows.expect("a batch").0.data)
             };
-            let called = run(&|ids| by(&backend, ids));
-            let one_thread = run(&|ids| by(&one, ids));
-            let of_tensor = run(&|ids| {
+            let gather_time = run(&|ids| gather_sum(&backend, ids));
+            let one_thread_time = run(&|ids| gather_sum(&one_thread, ids));
+            let tensor_time = run(&|ids| {
                 let ids = backend.upload((ids, &[ids.len()])).expect("indices");
-                let (rows, _) = tensor.gather(&ids, strict).expect("a batch");
+                let (rows, _) = tensor.gather(&ids, strict_options).expect("a batch");
                 sum(bytemuck::cast_slice(&rows.bytes().expect("bytes")))
             });
-            let planned = run(&|ids| {
-                reused(ids.len(), |out| {
-                    let last;
+            let plan_time = run(&|ids| {
+                with_reused(ids.len(), |out| {
+                    let last_plan;
                     let plan = if ids.len() == batch {
                         &plan
                     } else {
-                        last = Plan::gather(&[ROWS, COLS], &[ids.len()], strict, DType::F32)
-                            .expect("a plan");
-                        &last
+                        last_plan =
+                            Plan::gather(&[ROWS, COLS], &[ids.len()], strict_options, DType::F32)
+                                .expect("a plan");
+                        &last_plan
                     };
                     let (source, dest) =
                         (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(out));
@@ -126,22 +129,22 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
                     sum(out)
                 })
             });
-            let selected = run(&|ids| {
+            let ndarray_time = run(&|ids| {
                 let ids: Vec<usize> = ids.iter().map(|id| *id as usize).collect();
                 sum(array
                     .select(Axis(0), &ids)
                     .as_slice()
                     .expect("contiguous rows"))
             });
-            let looped = run(&|ids| {
+            let loop_time = run(&|ids| {
                 let mut out = Vec::with_capacity(ids.len() * COLS);
                 for &id in ids {
                     out.extend_from_slice(row(id));
                 }
                 sum(&out)
             });
-            let looped_reused = run(&|ids| {
-                reused(ids.len(), |out| {
+            let reused_loop_time = run(&|ids| {
+                with_reused(ids.len(), |out| {
                     for (out, &id) in out.chunks_exact_mut(COLS).zip(ids) {
                         out.copy_from_slice(row(id));
                     }
@@ -149,9 +152,10 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
                 })
             });
             println!(
-                "rayon par_chunks {parallel}: Backend::gather {called:.2?}, with_threads(1) {one_thread:.2?}, \
-                 Tensor(mmap)::gather {of_tensor:.2?}, Plan::run_cpu reused out {planned:.2?}, \
-                 ndarray select {selected:.2?}, loop {looped:.2?}, loop reused out {looped_reused:.2?}"
+                "rayon par_chunks {parallel}: Backend::gather {gather_time:.2?}, \
+                 with_threads(1) {one_thread_time:.2?}, Tensor(mmap)::gather {tensor_time:.2?}, \
+                 Plan::run_cpu reused out {plan_time:.2?}, ndarray select {ndarray_time:.2?}, \
+                 loop {loop_time:.2?}, loop reused out {reused_loop_time:.2?}"
             );
         }
     }

@@ -1,19 +1,18 @@
-//! Compares the CPU path with the machine's own limit: `memcpy`, plain loops and ndarray.
+//! Compares wgslice on the CPU with `memcpy`, plain loops and ndarray.
 //!
-//! | argument | times |
+//! | argument | what it times |
 //! |---|---|
 //! | `loader` | batches of rows of a memory-mapped `.npy` file, for one epoch |
 //! | `small` | slices of 512 bytes to 64 KiB, gathers of 256 bytes to 2 MiB |
 //! | `large [THREADS]` | slices, gathers and transposes with results of about 64 MiB |
 //! | `crop` | 64 random crops of images |
-//! | `paste` | the same boxes written back, and tokens appended to a cache |
+//! | `paste` | boxes of images written back, and tokens appended to a cache |
 //! | `sum` | transposes, and a sum of their results right after them |
 //! | `assemble` | concat, stack, pad, roll, tile and repeat with results of 64 to 128 MiB |
 //! | `select [THREADS]` | masks, index expressions with arrays, boxes, and XLA's gather and scatter |
-//! | `estimate` | the workloads of `wgslice bench` and assemblies, compared with the library's estimates of their
-//! times; needs the feature `gpu` |
+//! | `estimate` | workloads of `wgslice bench` and assemblies, compared with estimates; needs the feature `gpu` |
 //!
-//! Without an argument, it times all of them. `README.md` describes how to run it.
+//! Without an argument, it times all of them. `README.md` describes how to run the program.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -42,8 +42,8 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
         let count = shape[0];
         let begins: Vec<Vec<i32>> = (0..shape[0])
             .map(|_| {
-                let ends = shape[1..].iter().zip(sizes);
-                ends.map(|(&end, &size)| random((end - size + 1) as u32))
+                let dims = shape[1..].iter().zip(sizes);
+                dims.map(|(&end, &size)| random((end - size + 1) as u32))
                     .collect()
             })
             .collect();
@@ -51,21 +51,23 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
         let element = dtype.size();
         let mut x = vec![0u8; shape.iter().product::<usize>() * element];
         // A row of a box is contiguous in x.
-        let rest = shape[1 + sizes.len()..].iter().product::<usize>() * element;
-        let row = sizes[sizes.len() - 1] * rest;
+        let rest_bytes = shape[1 + sizes.len()..].iter().product::<usize>() * element;
+        let row_bytes = sizes[sizes.len() - 1] * rest_bytes;
         let rows = shape[0] * sizes[..sizes.len() - 1].iter().product::<usize>();
-        let patches: Vec<u8> = (0..rows * row).map(|i| (i * 31 % 251) as u8).collect();
-        let by_hand = best(9, || {
-            let item = x.len() / shape[0];
-            let of_box = rows / shape[0];
-            for (number, patch) in patches.chunks_exact(row).enumerate() {
-                let (n, y) = (number / of_box, number % of_box);
+        let patches: Vec<u8> = (0..rows * row_bytes)
+            .map(|i| (i * 31 % 251) as u8)
+            .collect();
+        let loop_time = best(9, || {
+            let item_bytes = x.len() / shape[0];
+            let box_rows = rows / shape[0];
+            for (number, patch) in patches.chunks_exact(row_bytes).enumerate() {
+                let (n, y) = (number / box_rows, number % box_rows);
                 let at = match begins[n][..] {
                     [begin] => begin as usize,
                     [first, begin, ..] => (first as usize + y) * shape[2] + begin as usize,
                     [] => 0,
                 };
-                x[n * item + at * rest..][..row].copy_from_slice(patch);
+                x[n * item_bytes + at * rest_bytes..][..row_bytes].copy_from_slice(patch);
             }
         });
         let expected =
@@ -78,8 +80,8 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
                     ..PasteOptions::default()
                 };
                 let boxes = Boxes::new(&[count, sizes.len()]);
-                let of_patches = [&[count], sizes, &shape[1 + sizes.len()..]].concat();
-                let plan = Plan::paste(shape, &of_patches, boxes, &options, dtype)?;
+                let patches_shape = [&[count], sizes, &shape[1 + sizes.len()..]].concat();
+                let plan = Plan::paste(shape, &patches_shape, boxes, &options, dtype)?;
                 let time = pool.install(|| {
                     best(9, || {
                         let tuples = Values::from(&tuples);
@@ -93,7 +95,7 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
                 );
             }
         }
-        println!("{name}: hand loop {:.3} ms", ms(by_hand));
+        println!("{name}: hand loop {:.3} ms", ms(loop_time));
     }
     Ok(())
 }

@@ -25,61 +25,69 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let mut flags =
         |count: usize| -> Vec<u8> { (0..count).map(|_| (random.next() >> 31) as u8).collect() };
     let mask = backend.upload((&flags(1 << 24), &[4096, 4096]))?;
-    let chosen = flags(1 << 18);
-    let count = chosen.iter().filter(|&&flag| flag > 0).count();
-    let chosen = backend.upload((&chosen, &[1 << 18]))?;
-    let trues = mask.bytes()?.iter().filter(|&&flag| flag > 0).count();
+    let row_flags = flags(1 << 18);
+    let row_count = row_flags.iter().filter(|&&flag| flag > 0).count();
+    let row_mask = backend.upload((&row_flags, &[1 << 18]))?;
+    let true_count = mask.bytes()?.iter().filter(|&&flag| flag > 0).count();
     let table = x.reshape(&[1 << 18, 64])?;
     let zero = backend.upload((&[0f32], &[]))?;
-    let places = |step: i64| -> Vec<i64> { (0..2048).map(|n| n * step % 4096).collect() };
-    let outer = IndexSpec::new([IndexItem::from(places(1531)), places(2087).into()]).outer();
-    let full = || IndexItem::Slice(slice![..].items()[0]);
+    let positions = |step: i64| -> Vec<i64> { (0..2048).map(|n| n * step % 4096).collect() };
+    let outer_spec =
+        IndexSpec::new([IndexItem::from(positions(1531)), positions(2087).into()]).outer();
+    let full_slice = || IndexItem::Slice(slice![..].items()[0]);
     let cube = x.reshape(&[256, 256, 256])?;
-    let of_cube = |step: i64| -> Vec<i64> { (0..1 << 16).map(|n| n * step % 256).collect() };
-    let mixed = IndexSpec::new([of_cube(77).into(), full(), IndexItem::from(of_cube(31))]);
+    let cube_indices = |step: i64| -> Vec<i64> { (0..1 << 16).map(|n| n * step % 256).collect() };
+    let mixed_spec = IndexSpec::new([
+        cube_indices(77).into(),
+        full_slice(),
+        IndexItem::from(cube_indices(31)),
+    ]);
     // There are caches for 64 sequences of 1,024 tokens, and 16 new tokens for each.
     let caches = x.reshape(&[64, 1024, 256])?;
     let tokens = caches.slice(&slice![.., ..16])?.contiguous()?;
     let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
     let begins = backend.upload((&begins, &[64, 1]))?;
     let pasted = RefCell::new(caches.clone());
-    let options = PasteOptions::default();
+    let paste_options = PasteOptions::default();
     // There are 4,096 windows of 64 × 64.
     let starts: Vec<i32> = (0..8192).map(|n| n * 1871 % 4033).collect();
     let starts = backend.upload((&starts, &[4096, 2]))?;
-    let dims = GatherDims {
+    let gather_dims = GatherDims {
         offset_dims: vec![1, 2],
         start_index_map: vec![0, 1],
         index_vector_dim: 1,
         slice_sizes: vec![64, 64],
         ..GatherDims::default()
     };
-    let windows = x.xla_gather(&starts, &dims, OutOfRange::Clamp)?.0;
-    let into = ScatterDims {
+    let windows = x.xla_gather(&starts, &gather_dims, OutOfRange::Clamp)?.0;
+    let scatter_dims = ScatterDims {
         update_window_dims: vec![1, 2],
         scatter_dims_to_operand_dims: vec![0, 1],
         index_vector_dim: 1,
         ..ScatterDims::default()
     };
     let sums = RefCell::new(x.clone());
-    let adds = XlaScatterOptions {
+    let add_options = XlaScatterOptions {
         combine: Some(Combine::Add),
         ..XlaScatterOptions::default()
     };
     let updated = RefCell::new(x.clone());
     let ids: Vec<i64> = (0..1 << 16).map(|n| n * 2087 % (1 << 18)).collect();
     let rows = IndexSpec::new([IndexItem::from(ids)]);
-    let of_rows = table.slice(&slice![..1 << 16])?.contiguous()?;
-    let (written, added) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
+    let row_updates = table.slice(&slice![..1 << 16])?.contiguous()?;
+    let (updated_by_index, added_by_index) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
     let cases: [Case<'_>; 12] = [
-        ("nonzero", Box::new(|| Ok(mask.nonzero(Some(trues))?.0))),
+        (
+            "nonzero",
+            Box::new(|| Ok(mask.nonzero(Some(true_count))?.0)),
+        ),
         (
             "boolean_mask of rows",
-            Box::new(|| Ok(table.boolean_mask(&chosen, 0, Some(count))?.0)),
+            Box::new(|| Ok(table.boolean_mask(&row_mask, 0, Some(row_count))?.0)),
         ),
         (
             "boolean_mask of elements",
-            Box::new(|| Ok(x.boolean_mask(&mask, 0, Some(trues))?.0)),
+            Box::new(|| Ok(x.boolean_mask(&mask, 0, Some(true_count))?.0)),
         ),
         ("select", Box::new(|| Tensor::select(&mask, &x, &y))),
         (
@@ -89,21 +97,21 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
                 Ok(zero.clone())
             }),
         ),
-        ("index, outer", Box::new(|| x.index(&outer))),
-        ("index, mixed", Box::new(|| cube.index(&mixed))),
+        ("index, outer", Box::new(|| x.index(&outer_spec))),
+        ("index, mixed", Box::new(|| cube.index(&mixed_spec))),
         (
             "index_update, outer",
             Box::new(|| {
-                let mut x = written.borrow_mut();
-                x.index_update(&outer, &zero, Combine::Update)?;
+                let mut x = updated_by_index.borrow_mut();
+                x.index_update(&outer_spec, &zero, Combine::Update)?;
                 Ok(zero.clone())
             }),
         ),
         (
             "index_update, add",
             Box::new(|| {
-                let mut table = added.borrow_mut();
-                table.index_update(&rows, &of_rows, Combine::Add)?;
+                let mut table = added_by_index.borrow_mut();
+                table.index_update(&rows, &row_updates, Combine::Add)?;
                 Ok(zero.clone())
             }),
         ),
@@ -112,19 +120,19 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
             Box::new(|| {
                 pasted
                     .borrow_mut()
-                    .paste(&tokens, Boxes::new(&begins), &options)?;
+                    .paste(&tokens, Boxes::new(&begins), &paste_options)?;
                 Ok(zero.clone())
             }),
         ),
         (
             "xla_gather",
-            Box::new(|| Ok(x.xla_gather(&starts, &dims, OutOfRange::Clamp)?.0)),
+            Box::new(|| Ok(x.xla_gather(&starts, &gather_dims, OutOfRange::Clamp)?.0)),
         ),
         (
             "xla_scatter, add",
             Box::new(|| {
                 sums.borrow_mut()
-                    .xla_scatter(&starts, &windows, &into, adds)?;
+                    .xla_scatter(&starts, &windows, &scatter_dims, add_options)?;
                 Ok(zero.clone())
             }),
         ),

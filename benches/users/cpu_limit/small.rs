@@ -15,34 +15,38 @@ pub(crate) fn small() -> Result<(), Box<dyn Error>> {
         let (rows, cols) = (r as i64, c as i64);
         let crop = slice![4..4 + rows, 3..3 + cols];
         let reversed = slice![4..4 + rows, 2 + cols..2; -1];
-        let second = slice![4..4 + rows, 0..2 * cols; 2];
-        for (name, spec) in [("crop", crop), ("reversed", reversed), ("::2", second)] {
+        let every_second = slice![4..4 + rows, 0..2 * cols; 2];
+        for (name, spec) in [
+            ("crop", crop),
+            ("reversed", reversed),
+            ("::2", every_second),
+        ] {
             let plan = Plan::slice(&[h, w], &spec, DType::F32)?;
             let mut out = vec![0f32; r * c];
             let (row, long_row) = (
                 |y: usize| &x[y * w + 3..][..c],
                 |y: usize| &x[y * w..][..2 * c],
             );
-            let called = latency(|| backend.slice((&x, &[h, w]), &spec).expect("a slice"));
-            let with_macro = match name {
+            let slice_time = latency(|| backend.slice((&x, &[h, w]), &spec).expect("a slice"));
+            let macro_time = match name {
                 "crop" => latency(|| {
                     let spec = slice![4..4 + rows, 3..3 + cols];
                     backend.slice((&x, &[h, w]), &spec).expect("a slice")
                 }),
                 _ => f64::NAN,
             };
-            let reused = latency(|| {
+            let reused_time = latency(|| {
                 plan.run_cpu(&[(&x).into()], &mut [(&mut out).into()])
                     .expect("a slice");
             });
-            let planned = latency(|| Plan::slice(&[h, w], &spec, DType::F32).expect("a plan"));
-            let of_ndarray = match name {
+            let plan_time = latency(|| Plan::slice(&[h, w], &spec, DType::F32).expect("a plan"));
+            let ndarray_time = match name {
                 "crop" => latency(|| array.slice(s![4..4 + r, 3..3 + c]).to_owned()),
                 "reversed" => latency(|| array.slice(s![4..4 + r, 3..3 + c; -1]).to_owned()),
                 _ => latency(|| array.slice(s![4..4 + r, 0..2 * c; 2]).to_owned()),
             };
             let rows_of_crop = 4..4 + r;
-            let new_loop = match name {
+            let new_loop_time = match name {
                 "crop" => latency(|| {
                     let mut out: Vec<f32> = Vec::with_capacity(r * c);
                     for y in rows_of_crop.clone() {
@@ -65,7 +69,7 @@ pub(crate) fn small() -> Result<(), Box<dyn Error>> {
                     out
                 }),
             };
-            let reused_loop = match name {
+            let reused_loop_time = match name {
                 "crop" => latency(|| {
                     for (out, y) in out.chunks_exact_mut(c).zip(4..) {
                         out.copy_from_slice(row(y));
@@ -87,10 +91,10 @@ pub(crate) fn small() -> Result<(), Box<dyn Error>> {
             };
             let bytes = r * c * 4;
             println!(
-                "{r}x{c} f32 ({bytes} B) {name:9}: Backend::slice {called:.0} (slice! each call \
-                 {with_macro:.0}), Plan::slice alone {planned:.0}, plan.run_cpu reused {reused:.0} | \
-                 ndarray to_owned {of_ndarray:.0}, loop new Vec {new_loop:.0}, loop reused \
-                 {reused_loop:.0}"
+                "{r}x{c} f32 ({bytes} B) {name:9}: Backend::slice {slice_time:.0} (slice! each call \
+                 {macro_time:.0}), Plan::slice alone {plan_time:.0}, plan.run_cpu reused {reused_time:.0} | \
+                 ndarray to_owned {ndarray_time:.0}, loop new Vec {new_loop_time:.0}, loop reused \
+                 {reused_loop_time:.0}"
             );
         }
     }
@@ -98,20 +102,20 @@ pub(crate) fn small() -> Result<(), Box<dyn Error>> {
         let width = bytes / 4;
         let x: Vec<f32> = (0..4096 * width).map(|i| i as f32).collect();
         let indices: Vec<i32> = (0..rows).map(|i| i * 1237 % 4096).collect();
-        let (of, options) = (indices.len(), GatherOptions::default());
-        let called = latency(|| {
-            let gathered = backend.gather((&x, &[4096, width]), (&indices, &[of]), options);
+        let (count, options) = (indices.len(), GatherOptions::default());
+        let gather_time = latency(|| {
+            let gathered = backend.gather((&x, &[4096, width]), (&indices, &[count]), options);
             gathered.expect("a gather")
         });
-        let new_loop = latency(|| {
-            let mut out: Vec<f32> = Vec::with_capacity(of * width);
+        let new_loop_time = latency(|| {
+            let mut out: Vec<f32> = Vec::with_capacity(count * width);
             for &index in &indices {
                 out.extend_from_slice(&x[index as usize * width..][..width]);
             }
             out
         });
         println!(
-            "{rows} rows of {bytes} B: Backend::gather {called:.0}, loop new Vec {new_loop:.0}"
+            "{rows} rows of {bytes} B: Backend::gather {gather_time:.0}, loop new Vec {new_loop_time:.0}"
         );
     }
     Ok(())

@@ -8,37 +8,37 @@ use std::{
     path::Path,
 };
 
-/// If an operation on one input is given `--to` and several inputs, splits the command line into a command line for
-/// each input. The inputs are the first words that are not part of an option. Returns any other line unchanged.
+/// Expands patterns. Then, if an operation on one input is given `--to` and several inputs, splits the command line
+/// into a line for each input. The inputs are the first words that are not part of an option.
 pub(super) fn split_by_input(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
     let line = expand_patterns(definition, line);
     match input_positions(definition, &line) {
         None => vec![line],
         Some(inputs) => {
-            let without_others = |kept: &usize| {
+            let line_for_input = |input: &usize| {
                 let words = line.iter().enumerate();
-                let is_kept = |at: &usize| at == kept || !inputs.contains(at);
+                let is_kept = |at: &usize| at == input || !inputs.contains(at);
                 words
                     .filter(|(at, _)| is_kept(at))
                     .map(|(_, word)| word.clone())
                     .collect()
             };
-            inputs.iter().map(without_others).collect()
+            inputs.iter().map(line_for_input).collect()
         }
     }
 }
 
-/// Replaces each word with a `*`, such as `model.safetensors#layer.*`, by one word for each array that matches. Does so
-/// only if the subcommand takes many arrays, or if `--to` runs it once for each array.
+/// Replaces each word with a `*`, such as `model.safetensors#layer.*`, by one word for each array that matches.
+/// Replaces words only if the subcommand takes many arrays, or if `--to` runs it once for each array.
 fn expand_patterns(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
-    let (outer, _) = word_positions(definition, &line, 1);
-    let Some(command) = outer
+    let (free_words, _) = word_positions(definition, &line, 1);
+    let Some(command) = free_words
         .first()
         .and_then(|&name| definition.find_subcommand(&line[name]))
     else {
         return line;
     };
-    let (words, options) = word_positions(command, &line, outer[0] + 1);
+    let (words, options) = word_positions(command, &line, free_words[0] + 1);
     if !options.contains(&"to") && !command.get_positionals().any(takes_many) {
         return line;
     }
@@ -57,17 +57,17 @@ fn takes_many(argument: &Arg) -> bool {
         .is_some_and(|range| range.max_values() > 1)
 }
 
-/// Returns the first word of the line that is not part of one of the command's options.
+/// Returns the first argument of the line that is not part of one of the command's options, if there is one.
 pub(super) fn first_free_word(definition: &Command, line: &[OsString]) -> Option<String> {
-    let (outer, _) = word_positions(definition, line, 1);
-    Some(line[*outer.first()?].to_string_lossy().into_owned())
+    let (free_words, _) = word_positions(definition, line, 1);
+    Some(line[*free_words.first()?].to_string_lossy().into_owned())
 }
 
-/// Returns the positions of the inputs in the line. Returns `None` if the line has only one input, or if a single run
-/// takes all inputs.
+/// Returns the positions of the inputs in the line. Returns `None` if the line has no `--to` or only one input, or if a
+/// single run takes all inputs.
 fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
-    let (outer, _) = word_positions(definition, line, 1);
-    let &name = outer.first()?;
+    let (free_words, _) = word_positions(definition, line, 1);
+    let &name = free_words.first()?;
     let command = definition.find_subcommand(&line[name])?;
     if command.get_positionals().any(takes_many) {
         return None;
@@ -86,7 +86,7 @@ fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>
     }
     // `--begin` and `--at` replace the last argument.
     let replaced_count = usize::from(has("begin") || has("at"));
-    let mut arguments = command
+    let mut argument_count = command
         .get_positionals()
         .count()
         .checked_sub(replaced_count)?;
@@ -96,13 +96,14 @@ fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>
         let word = line[at].to_string_lossy();
         Path::new(&line[at]).is_file() && !word.chars().all(|c| "0123456789,:.-+ ".contains(c))
     };
-    if arguments > 1 && may_be_left_out(last_positional) && words.last().is_some_and(is_input) {
-        arguments -= 1;
+    if argument_count > 1 && may_be_left_out(last_positional) && words.last().is_some_and(is_input)
+    {
+        argument_count -= 1;
     }
-    let inputs = (words.len() + 1)
-        .checked_sub(arguments)
-        .filter(|&inputs| inputs > 1)?;
-    words.truncate(inputs);
+    let input_count = (words.len() + 1)
+        .checked_sub(argument_count)
+        .filter(|&input_count| input_count > 1)?;
+    words.truncate(input_count);
     Some(words)
 }
 
@@ -138,7 +139,7 @@ fn word_positions<'a>(
     (words, options)
 }
 
-/// Returns the option that a word names, and whether the word also contains its value.
+/// Returns the option that a word names, if it names one, and whether the word also contains the option's value.
 fn option_of_word<'a>(command: &'a Command, word: &OsStr) -> Option<(&'a Arg, bool)> {
     let word = word.to_string_lossy();
     let mut arguments = command.get_arguments();

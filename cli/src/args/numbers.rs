@@ -31,7 +31,7 @@ impl FromStr for Integers {
 }
 
 impl Integers {
-    /// Converts the numbers to `isize`, which has 32 bits on some machines.
+    /// Converts the numbers to `isize`, which has 32 bits on some machines. Fails if a number does not fit.
     pub(crate) fn to_isizes(&self) -> Result<Vec<isize>, Failure> {
         let to_isize = |&number: &i64| {
             let message = format!("{number} does not fit the integers of this machine");
@@ -87,7 +87,7 @@ impl FromStr for Sizes {
     }
 }
 
-/// Parses a mask in decimal, hexadecimal (`0x`) or binary (`0b`). The library checks that it fits 32 bits.
+/// Parses a mask in decimal, hexadecimal (`0x`) or binary (`0b`). Fails if it does not fit a signed 32-bit integer.
 pub(crate) fn parse_mask(text: &str) -> Result<i32, String> {
     let parsed = if let Some(digits) = text.strip_prefix("0x") {
         i64::from_str_radix(digits, 16)
@@ -107,7 +107,7 @@ pub(crate) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Resul
         .map_err(|error| unreadable_number(text, &error))
 }
 
-/// Parses a number of bytes. Rejects less than one megabyte, because such small pieces would cost more overhead than
+/// Parses a number of bytes. Rejects less than one megabyte, because the overhead of such small pieces would exceed the
 /// work.
 pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     let parsed = text.parse();
@@ -122,11 +122,11 @@ pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
 
 /// Parses a number with a fraction, as in `0.5` or `1/255`.
 pub(crate) fn parse_fraction(text: &str) -> Result<f32, String> {
-    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
-    let parsed = above
+    let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
+    let parsed = numerator
         .trim()
         .parse::<f64>()
-        .and_then(|above| Ok(above / below.trim().parse::<f64>()?));
+        .and_then(|numerator| Ok(numerator / denominator.trim().parse::<f64>()?));
     #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
     let rounded = parsed.map(|number| number as f32);
     rounded.map_err(|_| format!("{text:?} is not a number, such as 0.5 or 1/255"))

@@ -37,11 +37,11 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
     };
     // The copy of garbage runs between the loops and the operation, so that the operation cannot find a correct result
     // in `dest`.
-    let looped = || {
+    let run_loops = || {
         loops::run_workload(data, &mut dest.borrow_mut());
         Ok(no_output())
     };
-    let resident = || {
+    let run_resident = || {
         let inputs = [
             Values::from_bytes(plan.inputs()[0].dtype, source),
             (&data.indices).into(),
@@ -51,17 +51,17 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
         plan.run_cpu(&inputs[..plan.inputs().len()], outputs)?;
         Ok(no_output())
     };
-    let host = || data.host_to_host(&backend);
+    let run_host_to_host = || data.host_to_host(&backend);
     let mut runs: Vec<(Quantity, TimedRun<'_>)> = vec![
-        (Quantity::Loop, Box::new(looped)),
+        (Quantity::Loop, Box::new(run_loops)),
         (Quantity::Copy, copy(thread_count())),
-        (Quantity::Resident, Box::new(resident)),
-        (Quantity::HostToHost, Box::new(host)),
+        (Quantity::Resident, Box::new(run_resident)),
+        (Quantity::HostToHost, Box::new(run_host_to_host)),
     ];
     if !plan.is_in_place() {
         runs.push((Quantity::Tensors, data.on_tensors(&backend)?));
     }
-    let mut sheet = measure_alternately(reps, runs, |of, bytes| match of {
+    let mut times = measure_alternately(reps, runs, |quantity, bytes| match quantity {
         Quantity::Copy => Ok(()),
         Quantity::HostToHost | Quantity::Tensors => data.check_result(bytes),
         _ => data.check_result(&dest.borrow()),
@@ -69,18 +69,20 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
     if thread_count() > 1 {
         let single_thread =
             measure_alternately(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
-        let faster = |times: &TimesByQuantity| times[&Quantity::Copy].median;
-        if faster(&single_thread) < faster(&sheet) {
-            sheet.extend(single_thread);
+        let copy_median = |times: &TimesByQuantity| times[&Quantity::Copy].median;
+        if copy_median(&single_thread) < copy_median(&times) {
+            times.extend(single_thread);
         }
     }
-    Ok(sheet)
+    Ok(times)
 }
 
 /// Copies `to.len()` bytes on `threads` threads.
 fn copy_on_threads(from: &[u8], to: &mut [u8], threads: usize) {
-    let part = to.len().div_ceil(threads).max(1);
-    let mut part_pairs = black_box(from).chunks(part).zip(to.chunks_mut(part));
+    let part_len = to.len().div_ceil(threads).max(1);
+    let mut part_pairs = black_box(from)
+        .chunks(part_len)
+        .zip(to.chunks_mut(part_len));
     let own_part = part_pairs.next();
     thread::scope(|scope| {
         for (from, to) in part_pairs {

@@ -86,7 +86,7 @@ fn lowbias32(number: usize) -> usize {
 }
 
 /// Returns the index tuples of a gather or a crop. A tuple of a crop holds the start indices of a box and a flip for
-/// each dimension; only the last dimension is flipped.
+/// each dimension; only the last dimension can be flipped.
 fn workload_indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     let as_index = |at| i32::try_from(at).unwrap_or(i32::MAX);
     let (mut indices, shape) = (Vec::new(), &work.shape);
@@ -100,8 +100,8 @@ fn workload_indices(work: &Workload) -> Result<Vec<i32>, Problem> {
         Operation::Crop { size } => {
             allocate(&mut indices, shape[0] * 2 * size.len())?;
             for n in 0..shape[0] {
-                for (d, (size_of, dim)) in size.iter().zip(&shape[1..]).enumerate() {
-                    let at = lowbias32(size.len() * n + d) % (dim - size_of + 1);
+                for (d, (box_size, dim)) in size.iter().zip(&shape[1..]).enumerate() {
+                    let at = lowbias32(size.len() * n + d) % (dim - box_size + 1);
                     indices.push(as_index(at));
                 }
                 indices.resize(indices.len() + size.len() - 1, 0);
@@ -113,7 +113,7 @@ fn workload_indices(work: &Workload) -> Result<Vec<i32>, Problem> {
     Ok(indices)
 }
 
-/// Allocates `count` elements.
+/// Reserves memory for `count` elements. Fails if there is too little memory.
 fn allocate<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     vector.try_reserve_exact(count).map_err(|_| {
         let bytes = count.saturating_mul(size_of::<T>());
@@ -139,9 +139,9 @@ pub(crate) struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// Makes `count` elements. Element i has the value that the formula gives to element `i * times`.
-    fn make_elements(values: ValueFormula, count: usize, times: usize) -> Result<Self, Problem> {
-        let period = (0..values.modulus as usize).flat_map(|i| values.element(i * times));
+    /// Makes `count` elements. Element i has the value that the formula gives to element `i * factor`.
+    fn make_elements(values: ValueFormula, count: usize, factor: usize) -> Result<Self, Problem> {
+        let period = (0..values.modulus as usize).flat_map(|i| values.element(i * factor));
         let period: Vec<u8> = period.collect();
         let len = count * values.dtype.size();
         let mut words = Vec::new();
@@ -196,10 +196,10 @@ pub(crate) struct WorkloadData<'a> {
 
 impl<'a> WorkloadData<'a> {
     /// Makes the data, and computes the correct result with plain loops. If the workloads file gives a checksum of the
-    /// result, the loops must agree with it.
+    /// result, the loops' result must have this checksum.
     pub(crate) fn new(work: &'a Workload) -> Result<Self, Problem> {
-        let elements = |shape: &[usize], times| {
-            SharedBytes::make_elements(work.values, shape.iter().product(), times)
+        let elements = |shape: &[usize], factor| {
+            SharedBytes::make_elements(work.values, shape.iter().product(), factor)
         };
         let mut data = Self {
             work,
@@ -234,7 +234,7 @@ impl<'a> WorkloadData<'a> {
         Ok(dest)
     }
 
-    /// Compares every bit of a result with the correct one.
+    /// Compares every bit of a result with the correct result.
     pub(crate) fn check_result(&self, result: &[u8]) -> Result<(), Problem> {
         if result == self.expected {
             return Ok(());

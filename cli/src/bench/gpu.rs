@@ -1,7 +1,7 @@
 //! Measures workloads on an adapter.
 //!
-//! Each workload has its own pipelines, so that its first run compiles them. The driver may still cache shaders that it
-//! compiled before.
+//! Each workload has its own pipelines, so that its first run compiles them. The driver might still have cached
+//! compiled shaders.
 
 use super::{
     data::{WorkloadData, garbage_bytes},
@@ -19,18 +19,18 @@ struct DeviceArrays {
     source: Tensor,
     indices: Option<Tensor>,
     /// The array that an update changes.
-    changed: Option<Tensor>,
+    update_target: Option<Tensor>,
 }
 
 /// Takes all measurements of a workload on an adapter.
 pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) -> Measured {
     let gpu = &Gpu::new(gpu.device(), gpu.queue());
     let backend = &Backend::from(gpu.clone());
-    let failed = record_failures(gpu.device());
+    let last_failure = record_failures(gpu.device());
     let (work, plan) = (data.work, &data.work.plan);
     let arrays = upload_arrays(data, backend)?;
-    let dest = match &arrays.changed {
-        Some(changed) => changed.clone(),
+    let dest = match &arrays.update_target {
+        Some(update_target) => update_target.clone(),
         None => Tensor::from_bytes(
             backend,
             data.result_memory()?,
@@ -38,18 +38,23 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
             plan.shape(),
         )?,
     };
-    let half = work.bytes() / 2;
-    let spare_tensor = Tensor::from_bytes(backend, garbage_bytes(half)?, DType::U8, &[half])?;
+    let half_bytes = work.bytes() / 2;
+    let spare_tensor = Tensor::from_bytes(
+        backend,
+        garbage_bytes(half_bytes)?,
+        DType::U8,
+        &[half_bytes],
+    )?;
     let [source, to, spare_tensor] = [&arrays.source, &dest, &spare_tensor].map(only_buffer);
     let (source, to, spare_tensor) = (source?, to?, spare_tensor?);
     let indices = arrays.indices.as_ref().map(only_buffer).transpose()?;
-    let resident = |encoder: &mut CommandEncoder| {
+    let record_plan = |encoder: &mut CommandEncoder| {
         let inputs = [Some(source), indices].into_iter().flatten();
         let inputs: Vec<_> = inputs.map(|buffer| buffer.slice(..)).collect();
         gpu.encode(encoder, plan, &inputs, &[to.slice(..)])
             .map(drop)
     };
-    let copy = |encoder: &mut CommandEncoder| {
+    let record_copy = |encoder: &mut CommandEncoder| {
         // As on the CPU, garbage is copied to the output, but an update's value is copied to other memory.
         let (from, to) = match plan.is_in_place() {
             true => (source, spare_tensor),
@@ -58,29 +63,29 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size().min(from.size()));
         Ok(())
     };
-    let host = || data.host_to_host(backend);
-    let submitted = |record: &dyn Fn(&mut CommandEncoder) -> Result<(), Error>| {
+    let run_host_to_host = || data.host_to_host(backend);
+    let submit = |record: &dyn Fn(&mut CommandEncoder) -> Result<(), Error>| {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         record(&mut encoder)?;
         gpu.queue().submit([encoder.finish()]);
-        wait_for_work(gpu, &failed)?;
+        wait_for_work(gpu, &last_failure)?;
         Ok(no_output())
     };
-    let read = || Ok(Box::new(dest.bytes()?.into_owned()) as Output);
-    let run_host_to_host = || {
+    let read_back = || Ok(Box::new(dest.bytes()?.into_owned()) as Output);
+    let upload = || {
         let uploaded = upload_arrays(data, backend)?;
         backend.wait()?;
         drop(uploaded);
         Ok(no_output())
     };
     let runs: Vec<(Quantity, TimedRun<'_>)> = vec![
-        (Quantity::Copy, Box::new(|| submitted(&copy))),
-        (Quantity::Resident, Box::new(|| submitted(&resident))),
-        (Quantity::Readback, Box::new(read)),
-        (Quantity::Upload, Box::new(run_host_to_host)),
-        (Quantity::HostToHost, Box::new(host)),
+        (Quantity::Copy, Box::new(|| submit(&record_copy))),
+        (Quantity::Resident, Box::new(|| submit(&record_plan))),
+        (Quantity::Readback, Box::new(read_back)),
+        (Quantity::Upload, Box::new(upload)),
+        (Quantity::HostToHost, Box::new(run_host_to_host)),
     ];
-    let sheet = measure_alternately(reps, runs, |of, bytes| match of {
+    let times = measure_alternately(reps, runs, |quantity, bytes| match quantity {
         Quantity::Resident => data.check_result(&dest.bytes()?),
         Quantity::Readback | Quantity::HostToHost => data.check_result(bytes),
         _ => Ok(()),
@@ -88,8 +93,8 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
     drop((arrays, dest));
     // Frees the memory of this workload before the next one is timed.
     gpu.trim();
-    wait_for_work(gpu, &failed)?;
-    sheet
+    wait_for_work(gpu, &last_failure)?;
+    times
 }
 
 /// Measures the costs on which `auto` would base its choice.
@@ -104,7 +109,7 @@ pub(crate) fn measure_costs(gpu: &Gpu) -> Result<CostEstimate, Error> {
 fn upload_arrays(data: &WorkloadData<'_>, backend: &Backend) -> Result<DeviceArrays, Error> {
     let dtype = data.work.values.dtype;
     let input = Tensor::from_bytes(backend, data.input.clone(), dtype, &data.work.shape)?;
-    let (source, changed) = match &data.work.call {
+    let (source, update_target) = match &data.work.call {
         Call::Update { value, .. } => {
             let value = Tensor::from_bytes(backend, data.value.clone(), dtype, value)?;
             (value, Some(input))
@@ -118,7 +123,7 @@ fn upload_arrays(data: &WorkloadData<'_>, backend: &Backend) -> Result<DeviceArr
     Ok(DeviceArrays {
         source,
         indices,
-        changed,
+        update_target,
     })
 }
 
@@ -126,28 +131,28 @@ fn upload_arrays(data: &WorkloadData<'_>, backend: &Backend) -> Result<DeviceArr
 type LastFailure = Arc<Mutex<Option<String>>>;
 
 fn record_failures(device: &wgpu::Device) -> LastFailure {
-    let failures = LastFailure::default();
-    let shared_failures = Arc::clone(&failures);
+    let last_failure = LastFailure::default();
+    let shared_failures = Arc::clone(&last_failure);
     device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
         *shared_failures
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
     }));
-    failures
+    last_failure
 }
 
 /// Waits until all submitted work is done.
-fn wait_for_work(gpu: &Gpu, failures: &LastFailure) -> Result<(), Problem> {
+fn wait_for_work(gpu: &Gpu, last_failure: &LastFailure) -> Result<(), Problem> {
     let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
     polled.map_err(Problem::other_problem)?;
-    let mut failure = failures.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut failure = last_failure.lock().unwrap_or_else(PoisonError::into_inner);
     failure
         .take()
         .map(Problem::other_problem)
         .map_or(Ok(()), Err)
 }
 
-/// Returns the only buffer of a tensor. A tensor in several buffers is an error.
+/// Returns the only buffer of a tensor. Fails if the tensor has several buffers.
 fn only_buffer(tensor: &Tensor) -> Result<&Buffer, Problem> {
     match tensor.buffers()? {
         [buffer] => Ok(buffer),

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// A loop over a dimension: its size, and the distances in elements between neighbours in the source and in the
-/// destination. A negative distance is stored wrapped, so positions are added with wrapping.
+/// destination. A negative distance is stored as a wrapped `usize`, so additions to positions wrap.
 type Dim = [usize; 3];
 
 /// Writes the result of the workload to `dest`.
@@ -43,16 +43,16 @@ fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
         }
         Operation::GatherNd { indices } => {
             let depth = indices[1];
-            let row = shape[depth..].iter().product();
-            if row == 0 {
+            let row_len = shape[depth..].iter().product();
+            if row_len == 0 {
                 return;
             }
-            for (tuple, to) in data.indices.chunks(depth).zip(to.chunks_mut(row)) {
-                let clamped_start = |at: usize, (index, size): (&i32, &usize)| {
+            for (tuple, to) in data.indices.chunks(depth).zip(to.chunks_mut(row_len)) {
+                let flat_index = |at: usize, (index, size): (&i32, &usize)| {
                     at * size + usize::try_from(*index).unwrap_or_default()
                 };
-                let at = tuple.iter().zip(shape).fold(0, clamped_start) * row;
-                to.copy_from_slice(&from[at..][..row]);
+                let at = tuple.iter().zip(shape).fold(0, flat_index) * row_len;
+                to.copy_from_slice(&from[at..][..row_len]);
             }
         }
         Operation::Crop { size } => {
@@ -115,8 +115,8 @@ fn sliced_dims(slices: &[Bounds], shape: &[usize]) -> (usize, Vec<Dim>) {
     (at, with_dense_strides(dims))
 }
 
-/// Returns the first position that a Python slice of a dimension selects, the distance to the next one, and the number
-/// of positions. A negative bound counts from the end, and every bound is clamped to the dimension.
+/// Returns the first position that a Python slice of a dimension selects, the distance to the next position, and the
+/// number of positions. A negative bound counts from the end, and every bound is clamped to the dimension.
 fn slice_positions([start, stop, step]: Bounds, size: usize) -> (usize, usize, usize) {
     let length = i64::try_from(size).unwrap_or(i64::MAX);
     let step = step.unwrap_or(1);

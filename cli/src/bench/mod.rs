@@ -117,7 +117,7 @@ fn measure_all(
             let data = WorkloadData::new(work);
             for (backend, device) in backends.iter().zip(&mut devices) {
                 let data = data.as_ref().map_err(Problem::clone);
-                let measured = data.and_then(|data| times(backend, data, reps));
+                let measured = data.and_then(|data| measure_on_device(backend, data, reps));
                 let estimate = device.costs.as_ref().map(|costs| costs(&work.plan));
                 device.rows.push(Row::new(work, measured, estimate));
                 progress.advance_by(1);
@@ -152,7 +152,7 @@ fn describe_device(backend: &Backend) -> Result<Device, Failure> {
 }
 
 /// Takes all measurements of a workload on a device.
-fn times(backend: &Backend, data: &WorkloadData<'_>, reps: usize) -> Measured {
+fn measure_on_device(backend: &Backend, data: &WorkloadData<'_>, reps: usize) -> Measured {
     match gpu_of(backend) {
         None => cpu::measure_on_cpu(data, reps),
         #[cfg(feature = "gpu")]

@@ -1,5 +1,5 @@
-//! The results as one HTML page. The page loads no other files, so that it can be stored and sent. Its bars are boxes
-//! in the style sheet; only their widths depend on the results.
+//! The results as one HTML page. The page loads no other files, so that it can be stored and sent. The style sheet
+//! draws its bars as boxes; only their widths depend on the results.
 
 use super::{
     report::{Device, Report, Row},
@@ -17,7 +17,7 @@ const COLOUR_COUNT: usize = 4;
 struct BarScale {
     /// The labels at the ends of equal steps, beginning with the label at 0.
     labels: Vec<String>,
-    at: Box<dyn Fn(f64) -> f64>,
+    length_of: Box<dyn Fn(f64) -> f64>,
 }
 
 impl BarScale {
@@ -25,35 +25,35 @@ impl BarScale {
     fn for_percents() -> Self {
         Self {
             labels: ["0%", "50%", "100%", "150%"].map(str::to_owned).into(),
-            at: Box::new(|percent| (percent / 150.0).min(1.0)),
+            length_of: Box::new(|percent| (percent / 150.0).min(1.0)),
         }
     }
 
-    /// Returns a logarithmic scale of seconds, from a power of ten to another.
+    /// Returns a logarithmic scale of seconds, from one power of ten to another.
     fn for_times(times: &[f64]) -> Self {
         let decimal_logs = times.iter().filter(|&&time| time > 0.0);
         let decimal_logs = decimal_logs.map(|time| time.log10());
         let first_decade = decimal_logs.clone().fold(0.0, f64::min).floor();
-        let last = decimal_logs.fold(first_decade + 1.0, f64::max).ceil();
+        let last_decade = decimal_logs.fold(first_decade + 1.0, f64::max).ceil();
         let decades = std::iter::successors(Some(first_decade), |decade| Some(decade + 1.0));
-        let decades = decades.take_while(|&decade| decade <= last);
+        let decades = decades.take_while(|&decade| decade <= last_decade);
         let labels = decades.map(|decade| units::format_seconds(10f64.powf(decade)));
         Self {
             labels: labels.collect(),
-            at: Box::new(move |time| {
-                ((time.log10() - first_decade) / (last - first_decade)).clamp(0.0, 1.0)
+            length_of: Box::new(move |time| {
+                ((time.log10() - first_decade) / (last_decade - first_decade)).clamp(0.0, 1.0)
             }),
         }
     }
 }
 
 pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
-    let [headline, compared, auto] = report.verdict().map(|line| escape_html(&line));
+    let [headline, comparison, auto] = report.verdict().map(|line| escape_html(&line));
     let date = &report.date;
     let origin = escape_html(&format!("wgslice {}, {}", report.version, report.machine));
     let json = serde_json::to_string(report).map_err(Failure::usage)?;
     let mut body = format!(
-        "<p class=\"soft\">wgslice bench, {date}</p>\n<h1>{headline}</h1>\n<p>{compared}</p>\n\
+        "<p class=\"soft\">wgslice bench, {date}</p>\n<h1>{headline}</h1>\n<p>{comparison}</p>\n\
          <p>{auto}</p>\n<p class=\"soft\">{origin}</p>\n<p><a download=\"wgslice-bench-{date}.json\" \
          href=\"data:application/json,{}\">All times as JSON</a></p>\n",
         escape_url(&json)
@@ -82,8 +82,8 @@ pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
         |column: Column| format!("<dt>{}</dt><dd>{}</dd>\n", column.heading, column.meaning());
     let meanings: String = all_columns(report).into_iter().map(meaning).collect();
     let meanings = format!("<dl>\n{meanings}</dl>\n");
-    let checked = "Median times. A time counts only if every bit of the result is right.";
-    body += &render_section("Meaning of the headings", checked, &meanings);
+    let note = "Median times. A time counts only if every bit of the result is right.";
+    body += &render_section("Meaning of the headings", note, &meanings);
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -126,7 +126,7 @@ fn render_bars(
         for (number, device) in report.devices.iter().enumerate() {
             let (name, colour) = (escape_html(&device.name), number % COLOUR_COUNT);
             let (length, text) = match value(&device.rows[at]) {
-                Some(value) => ((scale.at)(value), text(value)),
+                Some(value) => ((scale.length_of)(value), text(value)),
                 None => (0.0, "not measured".into()),
             };
             html += &format!(
@@ -197,9 +197,9 @@ mod tests {
         let times = BarScale::for_times(&[2e-6, 0.5]);
         let labels = "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms, 1 s";
         assert_eq!(times.labels.join(", "), labels);
-        assert_eq!([1e-6, 1e-3, 1.0].map(&times.at), [0.0, 0.5, 1.0]);
+        assert_eq!([1e-6, 1e-3, 1.0].map(&times.length_of), [0.0, 0.5, 1.0]);
         assert_eq!(BarScale::for_times(&[]).labels, ["1 s", "10 s"]);
-        let shares = BarScale::for_percents().at;
+        let shares = BarScale::for_percents().length_of;
         assert_eq!([0.0, 75.0, 900.0].map(shares), [0.0, 0.5, 1.0]);
     }
 }

@@ -96,9 +96,12 @@ impl Row {
             Ok(seconds) => {
                 row.seconds = seconds;
                 row.estimate = estimate;
-                let [own, copy] = [Quantity::Resident, Quantity::Copy].map(|of| row.median(of));
-                row.gb_per_second = own.map(|own| work.bytes() as f64 / own / 1e9);
-                row.percent_of_copy = own.zip(copy).map(|(own, copy)| 100.0 * copy / own);
+                let [resident, copy] =
+                    [Quantity::Resident, Quantity::Copy].map(|quantity| row.median(quantity));
+                row.gb_per_second = resident.map(|resident| work.bytes() as f64 / resident / 1e9);
+                row.percent_of_copy = resident
+                    .zip(copy)
+                    .map(|(resident, copy)| 100.0 * copy / resident);
             }
             Err(problem) => {
                 row.error = Some(problem.text);
@@ -109,8 +112,8 @@ impl Row {
     }
 
     /// Returns the median of one kind of time, in seconds.
-    pub(crate) fn median(&self, of: Quantity) -> Option<f64> {
-        self.seconds.get(&of).map(|times| times.median)
+    pub(crate) fn median(&self, quantity: Quantity) -> Option<f64> {
+        self.seconds.get(&quantity).map(|times| times.median)
     }
 }
 
@@ -126,16 +129,16 @@ impl Device {
         }
     }
 
-    /// Returns the median over the workloads.
-    fn median_of_workloads(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
-        median_of(self.rows.iter().filter_map(of).collect())
+    /// Returns the median of a value over the workloads. Returns `None` if no workload has the value.
+    fn median_of_workloads(&self, value: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        median_of(self.rows.iter().filter_map(value).collect())
     }
 }
 
 impl Report {
     pub(crate) fn new(workloads: &[Workload], devices: Vec<Device>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let described = |work: &Workload| {
+        let workload_json = |work: &Workload| {
             json!({
                 "id": work.id, "what": work.what, "dtype": work.values.name, "shape": work.shape,
                 "result_shape": work.plan.shape(), "bytes": work.bytes(),
@@ -147,10 +150,12 @@ impl Report {
             version: env!("CARGO_PKG_VERSION"),
             date: format_date(now.map_or(0, |time| time.as_secs())),
             machine: format!("{os} {arch}, {processor}, {threads} threads"),
-            workloads: workloads.iter().map(described).collect(),
+            workloads: workloads.iter().map(workload_json).collect(),
             auto: compare_auto(&devices),
             devices,
-            quantities: Quantity::ALL.map(|of| (of, of.meaning())).into(),
+            quantities: Quantity::ALL
+                .map(|quantity| (quantity, quantity.meaning()))
+                .into(),
         }
     }
 
@@ -162,26 +167,28 @@ impl Report {
             Some(percent) => format!("{percent:.0}% of the speed of a copy"),
             None => "nothing was measured".into(),
         };
-        let beside_loops = |row: &Row| {
-            let [own, loops] = [Quantity::Resident, Quantity::Loop].map(|of| row.median(of));
-            Some(loops? / own?)
+        let loop_ratio = |row: &Row| {
+            let [resident, loops] =
+                [Quantity::Resident, Quantity::Loop].map(|quantity| row.median(quantity));
+            Some(loops? / resident?)
         };
-        let loops = match first_device.median_of_workloads(beside_loops) {
+        let loops = match first_device.median_of_workloads(loop_ratio) {
             Some(times) => format!(", {times:.1} times that of plain loops"),
             None => String::new(),
         };
-        let compared = match &self.devices[..] {
+        let comparison_line = match &self.devices[..] {
             [cpu, other, ..] if cpu.kind == Kind::Cpu => {
-                let win_count = |of| {
+                let win_count = |quantity| {
                     let rows = cpu.rows.iter().zip(&other.rows);
-                    let times = rows.filter_map(|(cpu, own)| cpu.median(of).zip(own.median(of)));
+                    let times = rows
+                        .filter_map(|(cpu, own)| cpu.median(quantity).zip(own.median(quantity)));
                     times.filter(|(cpu, own)| own < cpu).count()
                 };
-                let (here, host) = (
+                let (resident_wins, host_wins) = (
                     win_count(Quantity::Resident),
                     win_count(Quantity::HostToHost),
                 );
-                let wins = format!("{here} of {count}, on {host} from host to host");
+                let wins = format!("{resident_wins} of {count}, on {host_wins} from host to host");
                 let comparison = format!(": beats the CPU on {wins}");
                 let name = other.short();
                 let shown = name.chars().take(COLUMNS - comparison.len());
@@ -202,11 +209,16 @@ impl Report {
             "{}: {share}{loops} (medians of {count})",
             first_device.short()
         );
-        [first_line.chars().take(COLUMNS).collect(), compared, auto]
+        [
+            first_line.chars().take(COLUMNS).collect(),
+            comparison_line,
+            auto,
+        ]
     }
 }
 
-/// Compares the choice that `auto` makes between the CPU and the first hardware GPU with the faster of the two.
+/// Compares the choice that `auto` makes between the CPU and the first hardware GPU with the faster of the two. Returns
+/// `None` if one of the devices, or every time, is missing.
 fn compare_auto(devices: &[Device]) -> Option<Auto> {
     let cpu = devices.iter().find(|device| device.kind == Kind::Cpu)?;
     let gpu = devices.iter().find(|device| device.kind == Kind::Gpu)?;
@@ -216,11 +228,14 @@ fn compare_auto(devices: &[Device]) -> Option<Auto> {
         let chosen_time = [on_cpu, on_gpu][usize::from(estimate_gpu < estimate_cpu)];
         Some(chosen_time / on_cpu.min(on_gpu))
     });
-    let times: Vec<f64> = rows.collect();
-    (!times.is_empty()).then(|| Auto {
-        right: times.iter().filter(|&&times| times <= 1.0).count(),
-        of: times.len(),
-        worst: times.iter().copied().fold(1.0, f64::max),
+    let quotients: Vec<f64> = rows.collect();
+    (!quotients.is_empty()).then(|| Auto {
+        right: quotients
+            .iter()
+            .filter(|&&quotient| quotient <= 1.0)
+            .count(),
+        of: quotients.len(),
+        worst: quotients.iter().copied().fold(1.0, f64::max),
     })
 }
 
@@ -257,17 +272,18 @@ mod tests {
     use super::*;
     use crate::bench::{times::Times, workload::built_in};
 
-    /// Returns a device with these seconds from host to host, and a tenth of them with resident data.
+    /// Returns a device that runs the first two workloads in these seconds from host to host, and in a tenth of these
+    /// times with resident data.
     fn test_device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
         let row = |(work, seconds): (&Workload, f64)| {
-            let sheet = [
+            let times = [
                 (Quantity::HostToHost, seconds),
                 (Quantity::Resident, seconds / 10.0),
                 (Quantity::Loop, seconds / 5.0),
                 (Quantity::Copy, seconds / 20.0),
             ];
-            let sheet = sheet.map(|(of, seconds)| (of, Times::new(vec![seconds])));
-            Row::new(work, Ok(sheet.into()), Some([2.0, 3.0]))
+            let times = times.map(|(quantity, seconds)| (quantity, Times::new(vec![seconds])));
+            Row::new(work, Ok(times.into()), Some([2.0, 3.0]))
         };
         let workload_set = built_in().expect("the set");
         Device {
@@ -292,7 +308,7 @@ mod tests {
             "--device auto takes the CPU: no hardware GPU was measured",
         ];
         assert_eq!(verdict(vec![cpu()]), cpu_lines);
-        // With these costs, `auto` would choose the CPU even if the GPU was faster.
+        // With the estimates of `test_device`, `auto` chooses the CPU even where the GPU is faster.
         let name = "A GPU of a very long name indeed (of some kind) (discrete GPU, Vulkan)";
         let compared = [
             cpu_lines[0],

@@ -14,7 +14,7 @@ const NAME_WIDTH: usize = 21;
 pub(crate) struct Column {
     pub(crate) heading: &'static str,
     width: usize,
-    what: ColumnContent,
+    content: ColumnContent,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,12 @@ enum ColumnContent {
 
 /// Returns the columns for a device of this kind.
 pub(crate) fn columns_for(kind: Kind) -> Vec<Column> {
-    let column = |heading, width, what| Column {
+    let column = |heading, width, content| Column {
         heading,
         width,
-        what,
+        content,
     };
-    let time = |heading, width, of| column(heading, width, ColumnContent::Time(of));
+    let time = |heading, width, quantity| column(heading, width, ColumnContent::Time(quantity));
     let mut columns = vec![
         column("of copy", 8, ColumnContent::Share),
         column("GB/s", 7, ColumnContent::Rate),
@@ -63,19 +63,19 @@ pub(crate) fn all_columns(report: &Report) -> Vec<Column> {
 impl Column {
     /// Returns the cell of a row. It is empty if nothing was measured.
     pub(crate) fn format_cell(&self, row: &Row) -> String {
-        let cell = match self.what {
+        let cell = match self.content {
             ColumnContent::Share => row.percent_of_copy.map(|percent| format!("{percent:.0}%")),
             ColumnContent::Rate => row.gb_per_second.map(|rate| format!("{rate:.2}")),
-            ColumnContent::Time(of) => row.median(of).map(units::format_seconds),
+            ColumnContent::Time(quantity) => row.median(quantity).map(units::format_seconds),
         };
         cell.unwrap_or_default()
     }
 
     pub(crate) fn meaning(&self) -> &'static str {
-        match self.what {
+        match self.content {
             ColumnContent::Share => "its rate, resident, as a share of the rate of a copy",
             ColumnContent::Rate => "bytes read plus bytes written, resident",
-            ColumnContent::Time(of) => of.meaning(),
+            ColumnContent::Time(quantity) => quantity.meaning(),
         }
     }
 }

@@ -116,49 +116,57 @@ pub(crate) fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
 /// A call that is timed.
 pub(crate) type TimedRun<'a> = Box<dyn FnMut() -> Result<Output, Problem> + 'a>;
 
-/// Runs each of `runs` twice untimed. Then times them alternately in `reps` rounds, so that disturbances of the machine
-/// affect all of them alike. Calls `check` with the results of the untimed runs and of the last round. Results are
-/// checked and dropped after the clock has stopped. Short runs are repeated before the clock is read again.
+/// Warms up each of `runs` in two rounds. The first round of [`Quantity::Resident`] gives [`Quantity::First`]. Then
+/// times all runs alternately in `reps` rounds, so that disturbances of the machine affect all of them alike. Calls
+/// `check` with the results of the warm-up and of the last round. Results are checked and dropped after the clock has
+/// stopped. Short runs are repeated before the clock is read again.
 pub(crate) fn measure_alternately(
     reps: usize,
     runs: Vec<(Quantity, TimedRun<'_>)>,
     mut check: impl FnMut(Quantity, &[u8]) -> Result<(), Problem>,
 ) -> Measured {
-    const WARM_UP: usize = 2;
+    const WARM_UP_ROUNDS: usize = 2;
     /// The minimum time that is measured. It is long compared with reading the clock, and with the effect of caches
     /// that other runs have filled.
     const MIN_DURATION: Duration = Duration::from_millis(1);
     const MAX_CALLS: u128 = 1000;
     let mut times_by_quantity: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
-    let mut runs: Vec<_> = runs.into_iter().map(|(of, run)| (of, run, 1)).collect();
-    for round in 0..WARM_UP + reps {
-        for (of, run, calls) in &mut runs {
+    let mut runs: Vec<_> = runs
+        .into_iter()
+        .map(|(quantity, run)| (quantity, run, 1))
+        .collect();
+    for round in 0..WARM_UP_ROUNDS + reps {
+        for (quantity, run, calls) in &mut runs {
             let mut outputs = Vec::with_capacity(*calls);
             let begin = Instant::now();
             for _ in 0..*calls {
                 outputs.push(run()?);
             }
             let time = begin.elapsed();
-            if round < WARM_UP || round + 1 == WARM_UP + reps {
+            if round < WARM_UP_ROUNDS || round + 1 == WARM_UP_ROUNDS + reps {
                 let last_output = outputs.last();
-                check(*of, last_output.map_or(&[], |output| (**output).as_ref()))?;
+                check(
+                    *quantity,
+                    last_output.map_or(&[], |output| (**output).as_ref()),
+                )?;
             }
             let seconds = time.as_secs_f64() / outputs.len() as f64;
-            let mut note = |of| times_by_quantity.entry(of).or_default().push(seconds);
+            let mut record_time =
+                |quantity| times_by_quantity.entry(quantity).or_default().push(seconds);
             match round {
-                0 if *of == Quantity::Resident => note(Quantity::First),
+                0 if *quantity == Quantity::Resident => record_time(Quantity::First),
                 0 => {}
                 1 => {
-                    let fit = MIN_DURATION.as_nanos() / time.as_nanos().max(1);
-                    *calls = usize::try_from(fit.clamp(1, MAX_CALLS)).unwrap_or(1);
+                    let call_count = MIN_DURATION.as_nanos() / time.as_nanos().max(1);
+                    *calls = usize::try_from(call_count.clamp(1, MAX_CALLS)).unwrap_or(1);
                 }
-                _ => note(*of),
+                _ => record_time(*quantity),
             }
         }
     }
     let times_by_quantity = times_by_quantity.into_iter();
     Ok(times_by_quantity
-        .map(|(of, times)| (of, Times::new(times)))
+        .map(|(quantity, times)| (quantity, Times::new(times)))
         .collect())
 }
 
@@ -187,15 +195,18 @@ mod tests {
         };
         let runs: Vec<(Quantity, TimedRun<'_>)> =
             vec![(Quantity::Copy, work('c')), (Quantity::Resident, work('r'))];
-        let checked = |_, bytes: &[u8]| {
+        let check = |_, bytes: &[u8]| {
             assert_eq!(bytes, [7]);
             call_log.borrow_mut().push('!');
             Ok(())
         };
-        let sheet = measure_alternately(3, runs, checked).expect("no problem");
+        let times = measure_alternately(3, runs, check).expect("no problem");
         assert_eq!(*call_log.borrow(), "c!r!c!r!crcrc!r!");
-        let counts = [Quantity::First, Quantity::Copy, Quantity::Resident];
-        assert_eq!(counts.map(|of| sheet[&of].times.len()), [1, 3, 3]);
-        assert!(sheet.values().all(|times| times.median >= 2e-3));
+        let quantities = [Quantity::First, Quantity::Copy, Quantity::Resident];
+        assert_eq!(
+            quantities.map(|quantity| times[&quantity].times.len()),
+            [1, 3, 3]
+        );
+        assert!(times.values().all(|times| times.median >= 2e-3));
     }
 }

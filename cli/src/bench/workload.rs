@@ -102,8 +102,8 @@ pub(crate) fn parse_workloads(text: &str) -> Result<Vec<Workload>, String> {
         return Err("it contains no workloads".into());
     }
     let mut ids = BTreeSet::new();
-    let mut repeated = workloads.iter().filter(|entry| !ids.insert(&entry.id));
-    if let Some(Entry { id, .. }) = repeated.next() {
+    let mut repeated_entries = workloads.iter().filter(|entry| !ids.insert(&entry.id));
+    if let Some(Entry { id, .. }) = repeated_entries.next() {
         return Err(format!(
             "the id {id:?} is used twice: each workload needs its own id"
         ));
@@ -211,8 +211,8 @@ pub(super) fn make_spec(slices: &[Bounds]) -> Result<SliceSpec, Error> {
     dims.join(", ").parse()
 }
 
-/// Returns the workloads with these ids, in the order of the set. Returns all workloads if `ids` is empty. An unknown
-/// id is an error.
+/// Returns the workloads with these ids, in the order of the set. Returns all workloads if `ids` is empty. Fails for an
+/// unknown id.
 pub(crate) fn select_workloads(
     workloads: Vec<Workload>,
     ids: &[String],
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_workloads_are_rejected() {
         let rows = [
             (
                 r#""dtype":"f32","shape":[2],"op":"slice""#,
@@ -297,10 +297,10 @@ mod tests {
                 "A: the index tuples",
             ),
         ];
-        for (entry, named) in rows {
+        for (entry, message) in rows {
             let text = format!(r#"{{"workloads":[{{"id":"A",{entry}}}]}}"#);
             let problem = parse_workloads(&text).expect_err(&text);
-            assert!(problem.contains(named), "{named} in {problem}");
+            assert!(problem.contains(message), "{message} in {problem}");
         }
     }
 }

@@ -27,13 +27,13 @@ pub(crate) struct MappedBytes {
 }
 
 impl Bytes {
-    /// Returns `len` bytes of `file`, starting at byte `offset`. Maps ranges of at least [`MIN_MAPPED_BYTES`] bytes,
-    /// and reads shorter ones.
+    /// Returns `len` bytes of `file`, starting at byte `offset`. Maps ranges of at least [`MIN_MAPPED_BYTES`] bytes and
+    /// reads shorter ranges.
     ///
-    /// A mapped file must not be made shorter while the command runs. If another program does so, the command ends
-    /// with an error when it touches the missing part (SIGBUS on Unix, see `signals`), and no output is left.
-    /// Replacing the file by renaming another over it, as this command does when it writes, is safe: the map
-    /// keeps the old content.
+    /// A mapped file must not be made shorter while the command runs. If another program does so, the command ends with
+    /// an error when it touches the missing part (SIGBUS on Unix, see `signals`) and leaves no output. Replacing the
+    /// file by renaming another file over it, as this command does when it writes, is safe: the map keeps the old
+    /// content.
     pub(super) fn from_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
         if len >= MIN_MAPPED_BYTES {
             return Ok(Self::MappedBytes(MappedBytes {
@@ -102,7 +102,7 @@ fn map_file(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
     check_range(file, offset, len)?;
     // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must exist and must not change while the slice lives. They
     // exist now: the range was just checked against the file's length. This command never writes to or shortens an
-    // existing file. It only renames a new file over an existing one. No portable way exists to keep other programs
+    // existing file. It only renames a new file over an existing file. No portable way exists to keep other programs
     // from writing to or shortening the file. The documentation of `from_file` asks the user to prevent it. The bytes
     // are only copied as plain numbers of any bit pattern, so a change by another program shows as changed numbers. A
     // copy would avoid the map, at the price of reading a whole large file to take a small slice of it.

@@ -18,7 +18,7 @@ pub(crate) struct Element {
     pub(crate) bits_of: Option<ForeignType>,
 }
 
-/// A type that the library does not have. It can move these elements, but not compute with them.
+/// A type that the library does not have. The library can move its elements, but not compute with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ForeignType {
     /// The name of an 8-bit type in `.safetensors` files.
@@ -56,7 +56,7 @@ impl Element {
             return dtype.into();
         }
         Self {
-            dtype: moving_type(element.size).unwrap_or(HANDLE),
+            dtype: moving_type(element.size).unwrap_or(HANDLE_TYPE),
             bits_of: Some(ForeignType::Numpy(intern_type(element))),
         }
     }
@@ -93,9 +93,10 @@ impl fmt::Display for ForeignType {
 }
 
 /// The type of handles. Elements with handles never have this size, so [`Element::has_handles`] only compares sizes.
-const HANDLE: DType = DType::F64;
+const HANDLE_TYPE: DType = DType::F64;
 
-/// Returns the type that moves elements of this size. Except for `I8`, no operation accepts it as indices or a mask.
+/// Returns the type that moves elements of this size, or `None` if there is none. Except `I8`, no operation accepts
+/// these types as indices or a mask.
 fn moving_type(size: usize) -> Option<DType> {
     match size {
         1 => Some(DType::I8),

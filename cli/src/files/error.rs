@@ -36,13 +36,13 @@ impl FileError {
     }
 }
 
-/// The problem, before the file name is added.
+/// The problem with a file, without the file's name.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// Any other problem, in words.
+    /// Any other problem, as a message.
     #[error("{0}")]
     Invalid(String),
 }

@@ -12,9 +12,9 @@ use super::error::Problem;
 
 const HANDLE_BYTES: usize = size_of::<u64>();
 
-/// The elements of an array, and the handle of the first one.
+/// The elements of an array, and the handle of the first element.
 struct ElementPool {
-    first: u64,
+    first_handle: u64,
     bytes: Arc<Bytes>,
 }
 
@@ -31,11 +31,11 @@ pub(super) fn register_elements(
 ) -> Result<Vec<u8>, Problem> {
     let first_handle = POOLS.with_borrow_mut(|pools| {
         let first_handle = pools.last().map_or(1, |last| {
-            last.first + (last.bytes.len() / size.max(1)) as u64
+            last.first_handle + (last.bytes.len() / size.max(1)) as u64
         });
         let bytes = Arc::clone(bytes);
         pools.push(ElementPool {
-            first: first_handle,
+            first_handle,
             bytes,
         });
         first_handle
@@ -64,11 +64,11 @@ pub(crate) fn resolve<E>(
         let mut piece = Vec::new();
         for &handle in handles.as_chunks().0 {
             let handle = u64::from_ne_bytes(handle);
-            let pools_before = pools.partition_point(|pool| pool.first <= handle);
+            let pools_before = pools.partition_point(|pool| pool.first_handle <= handle);
             match pools_before.checked_sub(1).map(|at| &pools[at]) {
                 Some(pool) => {
                     #[expect(clippy::cast_possible_truncation, reason = "it is in memory")]
-                    let at = (handle - pool.first) as usize * size;
+                    let at = (handle - pool.first_handle) as usize * size;
                     piece.extend_from_slice(&pool.bytes[at..at + size]);
                 }
                 None => piece.resize(piece.len() + size, 0),

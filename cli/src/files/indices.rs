@@ -22,18 +22,19 @@ pub(crate) enum IndexError {
     NotIntegers(Element),
 }
 
-/// Returns `count` numbers of a uint64 array, starting at number `from`, as they are: [`to_indices`] clamps large
-/// numbers. Returns `None` for other arrays.
-pub(crate) fn unsigned_numbers(array: &Array, from: usize, count: usize) -> Option<Vec<u64>> {
+/// Returns `count` numbers of a uint64 array, starting at number `begin`, without the clamping of [`to_indices`].
+/// Returns `None` for other types, or if the array is too short.
+pub(crate) fn unsigned_numbers(array: &Array, begin: usize, count: usize) -> Option<Vec<u64>> {
     if array.element() != DType::U64.into() {
         return None;
     }
-    let numbers = array.bytes().as_chunks().0.get(from..from + count)?;
+    let numbers = array.bytes().as_chunks().0.get(begin..begin + count)?;
     Some(numbers.iter().map(|&b| u64::from_ne_bytes(b)).collect())
 }
 
 /// Converts the array's values to i32 if i32 represents all values of the element type, otherwise to i64. A uint64
-/// value above the maximum of i64 becomes that maximum, which is out of range as well.
+/// value above the maximum of i64 becomes that maximum, which is also out of range. Fails if the elements are not
+/// integers.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
     let (bytes, element) = (array.bytes(), array.element());
     if element.bits_of.is_some() {
@@ -47,7 +48,7 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         DType::I32 => Indices::I32(map_numbers(bytes, i32::from_ne_bytes)),
         DType::U32 => Indices::I64(map_numbers(bytes, |b| u32::from_ne_bytes(b).into())),
         DType::I64 => Indices::I64(map_numbers(bytes, i64::from_ne_bytes)),
-        // A number above `i64::MAX` becomes `i64::MAX`, which is out of range as well.
+        // A number above `i64::MAX` becomes `i64::MAX`, which is also out of range.
         DType::U64 => Indices::I64(map_numbers(bytes, |b| {
             i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
         })),

@@ -46,7 +46,8 @@ pub(super) fn describe_jpg(file: File) -> Result<Entry, Problem> {
     })
 }
 
-/// Reads a file and decodes its headers. Returns the decoder, which continues after them, and the picture's shape.
+/// Reads a file and decodes its headers. Returns the decoder, which continues after the headers, and the picture's
+/// shape.
 fn open_jpg(file: File) -> Result<(Decoder, Vec<usize>), Problem> {
     let len = file_len(&file);
     if len > MAX_FILE {

@@ -74,7 +74,7 @@ impl StoredLayout {
     }
 }
 
-/// The origin of an array. A file made from the array inherits it.
+/// The origin of an array: the format, the name and the picture metadata that an output can inherit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// The format of the file. `None` if the array is not from a file.
@@ -84,7 +84,7 @@ pub(crate) struct Origin {
 }
 
 impl Array {
-    /// Makes an array. Returns `None` unless the length of `bytes` matches `dtype` and `shape`.
+    /// Makes an array. Returns `None` if the length of `bytes` does not match `dtype` and `shape`.
     pub(crate) fn new(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Option<Self> {
         let bytes = (byte_len(dtype.size(), &shape)? == bytes.len()).then_some(bytes)?;
         Some(Self::from_elements(
@@ -172,19 +172,18 @@ impl Array {
     }
 }
 
-/// With this, `Tensor::from_bytes` takes an array as it is. On the CPU, the tensor then keeps the array's memory map
-/// and copies nothing.
+/// Lets `Tensor::from_bytes` take an array. On the CPU, the tensor keeps the array's memory map and copies nothing.
 impl AsRef<[u8]> for Array {
     fn as_ref(&self) -> &[u8] {
         self.bytes()
     }
 }
 
-/// Reads `x.npy`, `x.png`, `x.safetensors#tensor-name`, or standard input. The name of the tensor is optional if the
-/// file holds only one.
+/// Reads an array from standard input or a file, as in `x.npy` or `x.safetensors#tensor-name`. The array's name is
+/// optional if the file holds only one array.
 pub(crate) fn read_array(source: &Source) -> Result<Array, FileError> {
-    let read = read_stored(source)?.in_memory();
-    read.map_err(|problem| FileError::when_reading(&source.path, problem))
+    let array = read_stored(source)?.in_memory();
+    array.map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
 /// Does the same as [`read_array`], but keeps the order in which the elements are stored in the file.
@@ -222,10 +221,9 @@ pub(crate) struct Listing {
 pub(crate) struct Entry {
     /// The name of the array in the file. `None` if the file holds one array without a name.
     pub(crate) name: Option<String>,
-    /// The element type: the command's name for it, or else NumPy's or the format's. `None` if the file does not tell
-    /// it.
+    /// The name of the element type: the command's, or else NumPy's or the format's. `None` if the type cannot be read.
     pub(crate) dtype: Option<String>,
-    /// The shape. `None` if the file does not tell it.
+    /// The shape. `None` if it cannot be read.
     pub(crate) shape: Option<Vec<usize>>,
     /// The size of the elements, in bytes.
     pub(crate) bytes: u64,
@@ -239,7 +237,7 @@ pub(crate) struct Entry {
     pub(crate) unsupported: Option<String>,
 }
 
-/// Lists the arrays of a file, or the one that `source` names, without reading their elements.
+/// Lists the arrays of a file, or only the array that `source` names, without reading elements.
 pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
     let list_entries = || {
         let (mut file, format) = open_and_detect(source)?;
@@ -343,7 +341,7 @@ pub(crate) struct Writer {
     path: PathBuf,
     file: WrittenFormat,
     /// The number of the elements' bytes that are still missing.
-    left: usize,
+    missing_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -358,7 +356,7 @@ enum WrittenFormat {
 pub(crate) struct WriteOptions<'a> {
     /// The format. `None` chooses it by the path's extension.
     pub(crate) format: Option<Format>,
-    /// True if an existing file is kept. Then writing over it is an error.
+    /// True if an existing file is kept. Then [`Writer::create`] fails if the file exists.
     pub(crate) keep: bool,
     /// The origin of the array, or of the input that the array is made from.
     pub(crate) origin: Option<&'a Origin>,
@@ -390,12 +388,12 @@ impl Writer {
             let len = claimed_len(element.name(), element.size(), shape)?;
             // If the path names an array, that array is added to the file, so an existing file is opened. Only regular
             // files are opened, because opening a named pipe would block.
-            let is_file = || fs::metadata(path).is_ok_and(|found| found.is_file());
-            let present = match tensor {
+            let is_file = || fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+            let existing_file = match tensor {
                 Some(_) if is_file() => Some(File::open(path)?),
                 _ => None,
             };
-            let old_metadata = present.as_ref().map(File::metadata).transpose()?;
+            let old_metadata = existing_file.as_ref().map(File::metadata).transpose()?;
             let create_output = || {
                 let output = Output::create(path, options.keep)?;
                 Ok(match tensor {
@@ -432,7 +430,7 @@ impl Writer {
                     WrittenFormat::Bytes(safetensors::create_safetensors(
                         create_output,
                         tensor,
-                        present,
+                        existing_file,
                     )?)
                 }
                 Some(Format::Npz) => {
@@ -442,13 +440,13 @@ impl Writer {
                         &choose_tensor_name(),
                         &header,
                         len,
-                        present,
+                        existing_file,
                     )?;
                     WrittenFormat::Npz(Box::new(writer))
                 }
                 Some(Format::Jpg) => {
                     return Err(Problem::invalid(format!(
-                        ".jpg is read, but not written; {CAN_BE_WRITTEN}"
+                        ".jpg is read, but not written; {WRITABLE_FORMATS}"
                     )));
                 }
                 None if path.is_dir() => {
@@ -456,24 +454,26 @@ impl Writer {
                         "it is a folder; give it by --to, or name a file in it",
                     ));
                 }
-                None => return Err(unknown_extension(&extension, CAN_BE_WRITTEN)),
+                None => return Err(unknown_extension(&extension, WRITABLE_FORMATS)),
             };
             Ok((file, len))
         };
-        let (file, left) = create().map_err(|problem| FileError::when_writing(path, problem))?;
+        let (file, missing_bytes) =
+            create().map_err(|problem| FileError::when_writing(path, problem))?;
         Ok(Self {
             path: path.clone(),
             file,
-            left,
+            missing_bytes,
         })
     }
 
-    /// Appends elements in row-major order and native byte order.
+    /// Appends elements in native byte order: in Fortran order with [`WriteOptions::column_major`], otherwise in
+    /// row-major order.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
-        let outcome = match (self.left.checked_sub(bytes.len()), &mut self.file) {
+        let outcome = match (self.missing_bytes.checked_sub(bytes.len()), &mut self.file) {
             (None, _) => Err(Problem::invalid("more bytes than the shape says")),
-            (Some(left), file) => {
-                self.left = left;
+            (Some(missing_bytes), file) => {
+                self.missing_bytes = missing_bytes;
                 match file {
                     WrittenFormat::Bytes(output) => output.write_all(bytes).map_err(Problem::from),
                     WrittenFormat::Npz(packed) => packed.write_all(bytes).map_err(Problem::from),
@@ -486,11 +486,13 @@ impl Writer {
 
     /// Completes the file and renames it to its final name. Fails if bytes are missing.
     pub(crate) fn finish(self) -> Result<(), FileError> {
-        let outcome = match (self.left, self.file) {
+        let outcome = match (self.missing_bytes, self.file) {
             (0, WrittenFormat::Bytes(output)) => output.finish(),
             (0, WrittenFormat::Npz(packed)) => npz::finish_npz(*packed),
             (0, WrittenFormat::Png(image)) => image.finish(),
-            (left, _) => Err(Problem::invalid(format!("{left} bytes are missing"))),
+            (missing_bytes, _) => Err(Problem::invalid(format!(
+                "{missing_bytes} bytes are missing"
+            ))),
         };
         outcome.map_err(|problem| FileError::when_writing(&self.path, problem))
     }
@@ -520,7 +522,7 @@ macro_rules! written_formats {
 pub(crate) const READ_FORMATS: &str = read_formats!();
 pub(crate) const WRITTEN_FORMATS: &str = written_formats!();
 const READABLE_FORMATS: &str = concat!(read_formats!(), " can be read");
-const CAN_BE_WRITTEN: &str = concat!(written_formats!(), " can be written");
+const WRITABLE_FORMATS: &str = concat!(written_formats!(), " can be written");
 
 impl Format {
     /// Returns the format with this extension or name.
@@ -564,10 +566,10 @@ impl Format {
     /// otherwise `.npy` or `.safetensors`.
     pub(crate) fn that_holds(self, element: Element, shape: &[usize]) -> Self {
         let formats = [self, Self::Npy, Self::Safetensors];
-        let named_format = formats
+        let suitable_format = formats
             .into_iter()
             .find(|format| format.can_hold(element, shape));
-        named_format.unwrap_or(self)
+        suitable_format.unwrap_or(self)
     }
 
     /// Returns whether this format can hold an array of this element type and shape.
@@ -661,7 +663,7 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     Problem::invalid(match extension {
         "" => format!("the name has no extension to tell the format; {rule}"),
         "zarr" => "Zarr stores are for wgslice-scale, as in `wgslice-scale slice x.zarr SPEC y.zarr`".into(),
-        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == CAN_BE_WRITTEN => {
+        "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" if rule == WRITABLE_FORMATS => {
             format!("pictures are written as .png; write one and convert it, as by `magick x.png x.{extension}`")
         }
         "tif" | "tiff" | "webp" | "bmp" | "gif" | "heic" | "avif" => format!(
@@ -687,12 +689,12 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
 /// can also be too large: as in NumPy, the product of the other dimensions must be addressable, because strides are
 /// products of sizes.
 fn byte_len(size: usize, shape: &[usize]) -> Option<usize> {
-    let spanned = shape
+    let spanned_bytes = shape
         .iter()
         .filter(|&&n| n != 0)
         .try_fold(size, |product, &n| product.checked_mul(n))?;
-    isize::try_from(spanned).ok()?;
-    Some(if shape.contains(&0) { 0 } else { spanned })
+    isize::try_from(spanned_bytes).ok()?;
+    Some(if shape.contains(&0) { 0 } else { spanned_bytes })
 }
 
 /// Returns [`byte_len`], or an error if the array is too large.

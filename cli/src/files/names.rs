@@ -2,26 +2,27 @@
 
 use std::cmp::Ordering;
 
-/// Describes the names in a file for an error: the name that is most similar to `asked`, then all names or, if there
-/// are many, the first of them. `kind` is the noun for a thing with such a name, such as `array`.
+/// Describes the names in a file for an error: the name that is most similar to `requested_name`, then all names or, if
+/// there are more than 10, the first 10. `noun` is the word for a thing with such a name, such as `array`.
 pub(super) fn describe_names<'a>(
     names: impl IntoIterator<Item = &'a String>,
-    asked: Option<&str>,
-    kind: &str,
+    requested_name: Option<&str>,
+    noun: &str,
 ) -> String {
     /// The maximum number of names that an error lists.
     const MAX_LISTED_NAMES: usize = 10;
     let mut names: Vec<&String> = names.into_iter().collect();
     names.sort_by(|a, b| compare_naturally(a, b));
-    let similar_name = asked.and_then(|asked| most_similar(&names, asked));
+    let similar_name =
+        requested_name.and_then(|requested_name| most_similar(&names, requested_name));
     let listed_names: Vec<String> = names
         .iter()
         .take(MAX_LISTED_NAMES)
         .map(|name| quote_name(name))
         .collect();
     let listed_names = listed_names.join(", ");
-    let holds = match names.len() {
-        0 => format!("the file holds no {kind}"),
+    let contents = match names.len() {
+        0 => format!("the file holds no {noun}"),
         n if n > MAX_LISTED_NAMES => format!(
             "it holds {listed_names} and {} more, which `wgslice info FILE` lists",
             n - MAX_LISTED_NAMES
@@ -29,20 +30,21 @@ pub(super) fn describe_names<'a>(
         _ => format!("it holds {listed_names}"),
     };
     match similar_name {
-        Some(name) => format!("did you mean {}? {holds}", quote_name(name)),
-        None => holds,
+        Some(name) => format!("did you mean {}? {contents}", quote_name(name)),
+        None => contents,
     }
 }
 
-/// Returns the name that is most similar to `asked`, or `None` if none is similar.
-fn most_similar<'a>(names: &[&'a String], asked: &str) -> Option<&'a String> {
+/// Returns the name that is most similar to `requested_name`, or `None` if none is similar.
+fn most_similar<'a>(names: &[&'a String], requested_name: &str) -> Option<&'a String> {
     const MIN_SIMILARITY: f64 = 0.8;
-    let likeness = |name: &str| match name.contains(asked) && !asked.is_empty() {
-        true => 1.0,
-        false => strsim::jaro_winkler(name, asked),
-    };
-    let similar_names = names.iter().map(|name| (likeness(name), *name));
-    let similar_names = similar_names.filter(|(likeness, _)| *likeness >= MIN_SIMILARITY);
+    let similarity_to =
+        |name: &str| match name.contains(requested_name) && !requested_name.is_empty() {
+            true => 1.0,
+            false => strsim::jaro_winkler(name, requested_name),
+        };
+    let similar_names = names.iter().map(|name| (similarity_to(name), *name));
+    let similar_names = similar_names.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
     similar_names
         .reduce(|a, b| if b.0 > a.0 { b } else { a })
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_characters() {
-        for (name, pattern, does) in [
+        for (name, pattern, expected) in [
             ("layer.1", "layer.*", true),
             ("layer.", "layer.*", true),
             ("layer", "layer.*", false),
@@ -155,7 +157,7 @@ mod tests {
             ("ab", "a", false),
             ("", "*", true),
         ] {
-            assert_eq!(matches_pattern(name, pattern), does, "{name} {pattern}");
+            assert_eq!(matches_pattern(name, pattern), expected, "{name} {pattern}");
         }
     }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::units;
 
-/// Reads the array or, if its elements are structured, the field with this name.
+/// Reads the array or, if `field` is given, this field of its structured elements.
 pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Problem> {
     let Described {
         element,
@@ -53,11 +53,11 @@ pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Pr
         element = field.element.clone();
     }
     let is_native = element.byte_order == ByteOrder::NATIVE;
-    let native = Type {
+    let native_type = Type {
         byte_order: ByteOrder::NATIVE,
         ..element.clone()
     };
-    let mut array = Array::from_elements(Element::numpy(native), shape, bytes);
+    let mut array = Array::from_elements(Element::numpy(native_type), shape, bytes);
     array.stored = (column_major || !is_native).then_some(StoredLayout {
         column_major,
         element,
@@ -104,7 +104,7 @@ fn field_values(bytes: &[u8], size: usize, field: &Field) -> Result<Bytes, Probl
     Ok(Bytes::Owned(values))
 }
 
-/// Describes the array in a file of `len` bytes, or one of its fields, by the header.
+/// Describes the array in a file of `len` bytes, or one of its fields, from the header.
 pub(super) fn describe_npy(
     file: &mut File,
     len: u64,
@@ -160,12 +160,12 @@ pub(super) fn header_bytes(
         None if element.dtype != DType::BF16 => Type::number_in(element.dtype, ByteOrder::NATIVE),
         _ => {
             let name = element.name();
-            let converted = match element.bits_of {
+            let conversion_hint = match element.bits_of {
                 None => ", or make it float32 by `wgslice convert --as float32`",
                 Some(_) => "",
             };
             return Err(Problem::invalid(format!(
-                "{name} has no name in .npy; write to .safetensors, which holds it{converted}"
+                "{name} has no name in .npy; write to .safetensors, which holds it{conversion_hint}"
             )));
         }
     };

@@ -20,7 +20,7 @@ const MAX_IN_32_BITS: usize = u32::MAX as usize - (1 << 20);
 
 type Archive = ZipArchive<BufReader<File>>;
 
-/// Reads the array with this name, or the only one. As in NumPy, the name can include the member's extension.
+/// Reads the array with this name, or the only array. As in NumPy, the name can include the member's extension.
 pub(super) fn read_npz(file: File, name: Option<&str>) -> Result<Array, Problem> {
     let mut archive = open_npz(file)?;
     let members = list_members(&mut archive)?;
@@ -36,7 +36,13 @@ fn choose_member<'a>(
     members: &'a [Member],
     name: Option<&'a str>,
 ) -> Result<(&'a Member, Option<&'a str>), Problem> {
-    let names = |asked| describe_names(members.iter().map(|member| &member.name), asked, "array");
+    let names = |requested_name| {
+        describe_names(
+            members.iter().map(|member| &member.name),
+            requested_name,
+            "array",
+        )
+    };
     let find = |name: &str| members.iter().find(|member| is_named(&member.name, name));
     // The name of a field can follow the array's name.
     let with_field = |name: &'a str| {
@@ -54,7 +60,7 @@ fn choose_member<'a>(
                 ))
             })
         }
-        (None, [only]) => Ok((only, None)),
+        (None, [member]) => Ok((member, None)),
         (None, _) => Err(Problem::invalid(format!(
             "which array? name it after a #, as in x.npz#name; {}",
             names(None)
@@ -62,22 +68,22 @@ fn choose_member<'a>(
     }
 }
 
-/// Returns whether `asked` names this array, with or without the extension.
-fn is_named(name: &str, asked: &str) -> bool {
-    name == asked || asked.strip_suffix(EXTENSION) == Some(name)
+/// Returns whether `requested_name` names this array, with or without the extension.
+fn is_named(name: &str, requested_name: &str) -> bool {
+    name == requested_name || requested_name.strip_suffix(EXTENSION) == Some(name)
 }
 
-/// Lists all arrays, or the one with this name. An unreadable array does not hide the others.
+/// Lists all arrays, or only the array with this name. An unreadable array does not hide the other arrays.
 pub(super) fn list_npz(file: File, name: Option<&str>) -> Result<Vec<Entry>, Problem> {
     let mut archive = open_npz(file)?;
     let members = list_members(&mut archive)?;
     if name.is_some() {
         let (member, field) = choose_member(&members, name)?;
-        let described = describe_member(&mut archive, member, field)?;
+        let member_entry = describe_member(&mut archive, member, field)?;
         let name = [Some(&member.name[..]), field];
         return Ok(vec![Entry {
             name: Some(name.into_iter().flatten().collect::<Vec<_>>().join("#")),
-            ..described
+            ..member_entry
         }]);
     }
     let entry = |member: Member| Entry {
@@ -103,7 +109,7 @@ fn describe_member(
 /// Returns the entry for an array with an unreadable header.
 fn unreadable_entry(member: &Member, problem: &Problem) -> Entry {
     let reason = Some(problem.to_string());
-    let (damaged, unsupported) = match member.method {
+    let (damaged, unsupported) = match member.unsupported_method {
         None => (reason, None),
         Some(_) => (None, reason),
     };
@@ -132,7 +138,7 @@ struct Member {
     /// The unpacked size of the `.npy` file, in bytes.
     bytes: u64,
     /// The name of the compression method, if this command cannot unpack it.
-    method: Option<String>,
+    unsupported_method: Option<String>,
 }
 
 /// Returns the arrays: members with the extension, and members without it that begin like `.npy` files.
@@ -144,7 +150,7 @@ fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
             raw_member.name().map_err(damaged_npz)?.into_owned(),
             raw_member.size(),
         );
-        let method = match raw_member.compression() {
+        let unsupported_method = match raw_member.compression() {
             CompressionMethod::Stored | CompressionMethod::Deflated => None,
             other => Some(match other.to_string() {
                 name if name == "Unknown" => "an unknown method".into(),
@@ -161,7 +167,7 @@ fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
             name,
             at,
             bytes,
-            method,
+            unsupported_method,
         });
     }
     Ok(members)
@@ -174,18 +180,18 @@ fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
         && Format::from_file_start(&first_bytes) == Some(Format::Npy)
 }
 
-/// Unpacks the first `most` bytes of a member into an unnamed temporary file.
-fn unpack_start(archive: &mut Archive, member: &Member, most: u64) -> Result<File, Problem> {
-    if let Some(method) = &member.method {
+/// Unpacks the first `max_bytes` bytes of a member into an unnamed temporary file.
+fn unpack_start(archive: &mut Archive, member: &Member, max_bytes: u64) -> Result<File, Problem> {
+    if let Some(unsupported_method) = &member.unsupported_method {
         return Err(Problem::invalid(format!(
-            "its array {} is packed by {method}, which is not supported: save it by numpy.savez or \
+            "its array {} is packed by {unsupported_method}, which is not supported: save it by numpy.savez or \
              numpy.savez_compressed",
             quote_name(&member.name)
         )));
     }
     let packed_member = archive.by_index(member.at).map_err(damaged_npz)?;
     let mut file = tempfile::tempfile()?;
-    io::copy(&mut packed_member.take(most), &mut file)?;
+    io::copy(&mut packed_member.take(max_bytes), &mut file)?;
     file.rewind()?;
     Ok(file)
 }
@@ -206,11 +212,11 @@ pub(super) fn create_npz(
     name: &str,
     header: &[u8],
     len: usize,
-    present: Option<File>,
+    existing_file: Option<File>,
 ) -> Result<PackedArray, Problem> {
     let name = name.strip_suffix(EXTENSION).unwrap_or(name);
     let member = format!("{name}{EXTENSION}");
-    let old_archive = present.map(open_npz).transpose()?;
+    let old_archive = existing_file.map(open_npz).transpose()?;
     let mut archive = ZipWriter::new_stream(output()?);
     if let Some(mut old_archive) = old_archive {
         archive

@@ -61,7 +61,7 @@ pub(super) fn is_column_major(shape: &[usize]) -> bool {
     shape.iter().filter(|&&n| n != 1).count() > 1
 }
 
-/// Converts a column-major (Fortran) array with elements of `size` bytes to a row-major one.
+/// Converts a column-major (Fortran) array with elements of `size` bytes to a row-major array.
 pub(super) fn row_major(bytes: &[u8], size: usize, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
     let mut rows = zeroed_bytes(bytes.len())?;
@@ -101,26 +101,26 @@ fn reverse_axes_of(size: usize, from: &[u8], to: &mut [u8], shape: &[usize]) {
 
 /// Calls `copy` with the positions of each of the `len` elements: in column-major order, and in row-major order.
 fn for_each_reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, usize)) {
-    let (first, last) = (shape[0], shape[shape.len() - 1]);
+    let (first_size, last_size) = (shape[0], shape[shape.len() - 1]);
     let inner_shape = &shape[1..shape.len() - 1];
-    let (from_step, to_step) = (len / last, len / first);
+    let (from_step, to_step) = (len / last_size, len / first_size);
 
     let mut position = vec![0; inner_shape.len()];
     loop {
-        let (mut from_start, mut stride) = (0, first);
+        let (mut from_start, mut stride) = (0, first_size);
         for (p, n) in position.iter().zip(inner_shape) {
             from_start += p * stride;
             stride *= n;
         }
-        let (mut to_start, mut stride) = (0, last);
+        let (mut to_start, mut stride) = (0, last_size);
         for (p, n) in position.iter().zip(inner_shape).rev() {
             to_start += p * stride;
             stride *= n;
         }
-        for i0 in (0..first).step_by(TILE) {
-            for j0 in (0..last).step_by(TILE) {
-                for i in i0..first.min(i0 + TILE) {
-                    for j in j0..last.min(j0 + TILE) {
+        for i0 in (0..first_size).step_by(TILE) {
+            for j0 in (0..last_size).step_by(TILE) {
+                for i in i0..first_size.min(i0 + TILE) {
+                    for j in j0..last_size.min(j0 + TILE) {
                         copy(from_start + i + j * from_step, to_start + i * to_step + j);
                     }
                 }
@@ -132,7 +132,7 @@ fn for_each_reversed(len: usize, shape: &[usize], mut copy: impl FnMut(usize, us
     }
 }
 
-/// Advances to the next position within `shape`. Returns false after the last one.
+/// Advances to the next position within `shape`. Returns false after the last position.
 fn advance_position(position: &mut [usize], shape: &[usize]) -> bool {
     for (p, &n) in position.iter_mut().zip(shape) {
         *p += 1;

@@ -1,9 +1,9 @@
 //! Writes output files. A file appears as a whole or not at all.
 //!
 //! Output goes to an unnamed file, which gets its name when it is complete. So a command that fails or is killed leaves
-//! nothing behind. If the system or the file system has no unnamed files, output goes to a temporary file `.wgslice-…`
-//! next to the output's path. An error removes this file. If the command is interrupted, the signal handler removes it:
-//! a list has the paths of these files.
+//! no file behind. If the system or the file system has no unnamed files, output goes to a temporary file `.wgslice-…`
+//! next to the output's path. An error removes this file. If the command is interrupted, the signal handler removes all
+//! temporary files, whose paths are on a list.
 //!
 //! If the path is a symbolic link, its target is replaced. Only regular files that this user may write to are replaced.
 //! The new file has the mode of the old one and, if the system permits, its owner and group.
@@ -23,19 +23,21 @@ use super::{error::Problem, signals};
 use crate::print;
 
 /// The paths of the temporary files that are not renamed yet.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static UNFINISHED_PATHS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished_paths() -> MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+    UNFINISHED_PATHS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts to watch for signals that end the command. Such a signal removes the unfinished files.
+/// Starts to watch for signals that end the command. When such a signal arrives, the unfinished files are removed.
 pub(crate) fn watch_for_signals() {
     signals::watch(|code, failure| {
         // The list stays locked until the process ends, so that no more files are created.
         let unfinished = unfinished_paths();
         for path in unfinished.iter() {
-            // The file may already be gone, and there is nowhere to report an error.
+            // The file might already be gone, and there is nowhere to report an error.
             let _ = fs::remove_file(path);
         }
         if let Some(failure) = failure {
@@ -85,8 +87,8 @@ impl IncompleteFile {
         let mut unfinished = unfinished_paths();
         let file = builder.tempfile_in(folder)?;
         unfinished.push(file.path().to_owned());
-        let listed = ListedPath(file.path().to_owned());
-        Ok(Self::Named(file, listed))
+        let listed_path = ListedPath(file.path().to_owned());
+        Ok(Self::Named(file, listed_path))
     }
 
     fn file(&self) -> &File {
@@ -96,7 +98,7 @@ impl IncompleteFile {
         }
     }
 
-    /// Gives the complete file its name. With `keep`, an existing file of this name is an error.
+    /// Gives the complete file its name. With `keep`, fails if a file of this name exists.
     fn name(self, path: &Path, folder: &Path, keep: bool) -> io::Result<()> {
         match self {
             Self::Named(file, _listed) if keep => file.persist_noclobber(path).map(drop)?,
@@ -107,7 +109,8 @@ impl IncompleteFile {
                     let _unfinished = unfinished_paths();
                     let mut builder = tempfile::Builder::new();
                     builder.prefix(TEMPORARY_PREFIX);
-                    let linked_file = builder.make_in(folder, |beside| link(&file, beside))?;
+                    let linked_file =
+                        builder.make_in(folder, |temporary_path| link(&file, temporary_path))?;
                     linked_file.into_temp_path().persist(path)?;
                 }
                 linked => linked?,
@@ -243,8 +246,8 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keep`, an existing
-    /// file at `path` is an error, now and at the end.
+    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keep`, fails if a
+    /// file exists at `path`, immediately or in `finish`.
     pub(super) fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
         if path != Path::new("-") {
             return Ok(Self::File(Box::new(Unfinished::create(path, keep)?)));
@@ -259,9 +262,9 @@ impl Output {
 
     /// Makes `finish` fail if the file at the path changes or appears before the output is complete, because an
     /// addition to a file must not undo another program's addition.
-    pub(super) fn adds_to(mut self, present: Option<Metadata>) -> Self {
+    pub(super) fn adds_to(mut self, old_metadata: Option<Metadata>) -> Self {
         if let Self::File(file) = &mut self {
-            file.adds_to = Some(present);
+            file.adds_to = Some(old_metadata);
         }
         self
     }
@@ -278,14 +281,14 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.incomplete.file().write(bytes),
+            Self::File(file) => file.incomplete_file.file().write(bytes),
             Self::Stdout => io::stdout().write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::File(file) => file.incomplete.file().flush(),
+            Self::File(file) => file.incomplete_file.file().flush(),
             Self::Stdout => io::stdout().flush(),
         }
     }
@@ -294,7 +297,7 @@ impl Write for Output {
 /// A file that is going to become the output.
 #[derive(Debug)]
 pub(super) struct Unfinished {
-    incomplete: IncompleteFile,
+    incomplete_file: IncompleteFile,
     path: PathBuf,
     /// The metadata of the file that is replaced, if there is one.
     replaced: Option<Metadata>,
@@ -313,7 +316,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn kept_file() -> Problem {
+fn kept_file_error() -> Problem {
     Problem::invalid("the file exists, and --no-clobber keeps it")
 }
 
@@ -325,7 +328,7 @@ impl Unfinished {
     fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
         let path = path_to_replace(path)?;
         if keep && path.exists() {
-            return Err(kept_file());
+            return Err(kept_file_error());
         }
         let old_metadata = existing_metadata(&path)?;
         let folder = folder_of(&path);
@@ -340,7 +343,7 @@ impl Unfinished {
             ))
         })?;
         Ok(Self {
-            incomplete: incomplete_file,
+            incomplete_file,
             path,
             replaced: old_metadata,
             keep,
@@ -350,8 +353,8 @@ impl Unfinished {
 
     /// Gives the complete file its final name.
     fn finish(self) -> Result<(), Problem> {
-        if let Some(before) = &self.adds_to
-            && before.as_ref().map(change_marker)
+        if let Some(old_metadata) = &self.adds_to
+            && old_metadata.as_ref().map(change_marker)
                 != fs::metadata(&self.path).ok().as_ref().map(change_marker)
         {
             return Err(Problem::invalid(
@@ -359,13 +362,13 @@ impl Unfinished {
             ));
         }
         if let Some(replaced) = &self.replaced {
-            keep_access(self.incomplete.file(), replaced)?;
+            keep_access(self.incomplete_file.file(), replaced)?;
         }
         let named_file = self
-            .incomplete
+            .incomplete_file
             .name(&self.path, folder_of(&self.path), self.keep);
         named_file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists if self.keep => kept_file(),
+            io::ErrorKind::AlreadyExists if self.keep => kept_file_error(),
             _ => error.into(),
         })
     }

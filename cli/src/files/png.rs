@@ -34,7 +34,7 @@ pub(super) fn read_png(file: File) -> Result<Array, Problem> {
     let is_animated = reader.info().animation_control.is_some();
     let mut pixels = zeroed_bytes(len)?;
     let frame = reader.next_frame(&mut pixels).map_err(damaged_png)?;
-    // Reads to the end to detect a file that is truncated after its pixels, and to get the metadata there.
+    // Reads to the end to detect a file that is truncated after its pixels and to get the metadata that follows them.
     reader.finish().map_err(damaged_png)?;
     if is_animated {
         print::print_note("note: this PNG is animated; only its first picture is read");
@@ -89,7 +89,7 @@ fn open_png(file: File) -> Result<(Reader<BufReader<File>>, usize), Problem> {
     Ok((reader, len))
 }
 
-/// Describes the array that reading the file would return, by the header.
+/// Describes the array that reading the file would return, from the header.
 pub(super) fn describe_png(file: File) -> Result<Entry, Problem> {
     let (reader, len) = open_png(file)?;
     let (width, height) = reader.info().size();
@@ -124,27 +124,29 @@ pub(crate) struct KeptMetadata {
 }
 
 impl KeptMetadata {
-    fn from_info(from: &Info<'_>, color: ColorType) -> Self {
+    fn from_info(source: &Info<'_>, color: ColorType) -> Self {
         let to_owned_bytes =
             |bytes: &Option<Cow<'_, [u8]>>| bytes.as_deref().map(|bytes| bytes.to_vec().into());
         let mut info = Info::default();
-        info.icc_profile = to_owned_bytes(&from.icc_profile);
-        info.exif_metadata = to_owned_bytes(&from.exif_metadata);
-        info.source_gamma = from.gama_chunk;
-        info.source_chromaticities = from.chrm_chunk;
-        info.srgb = from.srgb;
-        info.pixel_dims = from.pixel_dims;
+        info.icc_profile = to_owned_bytes(&source.icc_profile);
+        info.exif_metadata = to_owned_bytes(&source.exif_metadata);
+        info.source_gamma = source.gama_chunk;
+        info.source_chromaticities = source.chrm_chunk;
+        info.srgb = source.srgb;
+        info.pixel_dims = source.pixel_dims;
         info.uncompressed_latin1_text
-            .clone_from(&from.uncompressed_latin1_text);
+            .clone_from(&source.uncompressed_latin1_text);
         info.compressed_latin1_text
-            .clone_from(&from.compressed_latin1_text);
-        info.utf8_text.clone_from(&from.utf8_text);
+            .clone_from(&source.compressed_latin1_text);
+        info.utf8_text.clone_from(&source.utf8_text);
         let dropped_chunks = [
-            (from.coding_independent_code_points.is_some(), "cICP"),
-            (from.mastering_display_color_volume.is_some(), "mDCV"),
-            (from.content_light_level.is_some(), "cLLI"),
+            (source.coding_independent_code_points.is_some(), "cICP"),
+            (source.mastering_display_color_volume.is_some(), "mDCV"),
+            (source.content_light_level.is_some(), "cLLI"),
         ];
-        let dropped_chunks = dropped_chunks.into_iter().filter(|(there, _)| *there);
+        let dropped_chunks = dropped_chunks
+            .into_iter()
+            .filter(|(is_present, _)| *is_present);
         Self {
             info,
             grey: is_grey(color),
@@ -215,8 +217,8 @@ pub(super) struct Image {
     depth: BitDepth,
     size: (u32, u32),
     color: ColorType,
-    /// The metadata that the picture inherits from another one.
-    kept: Option<Arc<KeptMetadata>>,
+    /// The metadata that the picture inherits from another picture.
+    inherited_metadata: Option<Arc<KeptMetadata>>,
     pixels: Vec<u8>,
 }
 
@@ -225,7 +227,7 @@ impl Image {
         output: impl FnOnce() -> Result<Output, Problem>,
         element: Element,
         shape: &[usize],
-        kept: Option<Arc<KeptMetadata>>,
+        inherited_metadata: Option<Arc<KeptMetadata>>,
     ) -> Result<Self, Problem> {
         let (depth, size, color) = picture_format(element, shape)?;
         Ok(Self {
@@ -233,7 +235,7 @@ impl Image {
             depth,
             size,
             color,
-            kept,
+            inherited_metadata,
             pixels: Vec::new(),
         })
     }
@@ -250,28 +252,31 @@ impl Image {
         let big_endian = Type::number_in(dtype_of_depth(self.depth), ByteOrder::Big);
         let pixels = to_native(Bytes::Owned(self.pixels), &big_endian)?;
         let (width, height) = self.size;
-        let metadata = self.kept.map(|metadata| metadata.for_colors(self.color));
+        let metadata = self
+            .inherited_metadata
+            .map(|metadata| metadata.for_colors(self.color));
         let mut info = metadata.unwrap_or_default();
         (info.width, info.height) = (width, height);
         (info.color_type, info.bit_depth) = (self.color, self.depth);
         let output = BufWriter::new(&mut self.output);
-        let mut encoder = Encoder::with_info(output, info).map_err(refused_png)?;
+        let mut encoder = Encoder::with_info(output, info).map_err(encoding_problem)?;
         encoder.set_compression(Compression::Fast);
-        let mut writer = encoder.write_header().map_err(refused_png)?;
-        writer.write_image_data(&pixels).map_err(refused_png)?;
-        writer.finish().map_err(refused_png)?;
+        let mut writer = encoder.write_header().map_err(encoding_problem)?;
+        writer.write_image_data(&pixels).map_err(encoding_problem)?;
+        writer.finish().map_err(encoding_problem)?;
         self.output.finish()
     }
 }
 
-fn refused_png(error: EncodingError) -> Problem {
+fn encoding_problem(error: EncodingError) -> Problem {
     match error {
         EncodingError::IoError(error) => Problem::Io(error),
         error => Problem::invalid(format!("{error}; write to .npy")),
     }
 }
 
-/// Returns the bit depth, the size and the colours of the picture for an array of this element type and shape.
+/// Returns the bit depth, the size and the colours of the picture for an array of this element type and shape. Fails if
+/// PNG cannot hold the array.
 pub(super) fn picture_format(
     element: Element,
     shape: &[usize],
@@ -281,7 +286,7 @@ pub(super) fn picture_format(
         (DType::U16, None) => BitDepth::Sixteen,
         _ => {
             let name = element.name();
-            let converted = match (element.dtype, element.bits_of) {
+            let conversion_hint = match (element.dtype, element.bits_of) {
                 (DType::Complex64 | DType::Complex128, _) | (_, Some(_)) => "",
                 _ => ", or make it uint8 by `wgslice convert --as uint8`",
             };
@@ -290,7 +295,7 @@ pub(super) fn picture_format(
                 _ => ".npy or .safetensors",
             };
             return Err(Problem::invalid(format!(
-                "PNG holds uint8 or uint16, not {name}; write to {alternative} (--format npy){converted}"
+                "PNG holds uint8 or uint16, not {name}; write to {alternative} (--format npy){conversion_hint}"
             )));
         }
     };

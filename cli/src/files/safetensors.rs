@@ -119,14 +119,14 @@ impl<'a> NewTensor<'a> {
 }
 
 /// Creates a file and writes the header and the other tensors of the existing file. The caller then writes the data of
-/// the new tensor, which is the last one.
+/// the new tensor, which is the last tensor.
 pub(super) fn create_safetensors(
     output: impl FnOnce() -> Result<Output, Problem>,
     tensor: NewTensor<'_>,
-    mut present: Option<File>,
+    mut existing_file: Option<File>,
 ) -> Result<Output, Problem> {
-    let (mut header, mut others, mut start) = (serde_json::Map::new(), Vec::new(), 0);
-    if let Some(file) = &mut present {
+    let (mut header, mut other_ranges, mut start) = (serde_json::Map::new(), Vec::new(), 0);
+    if let Some(file) = &mut existing_file {
         let (Header { tensors, metadata }, data_start) = read_whole_header(file)?;
         if let Some((name, why)) =
             damaged_tensors(&tensors, file_len(file) - data_start).pop_first()
@@ -155,7 +155,7 @@ pub(super) fn create_safetensors(
                     name,
                     json!({"dtype": dtype, "shape": shape, "data_offsets": offsets}),
                 );
-                others.push(data_start + from..data_start + to);
+                other_ranges.push(data_start + from..data_start + to);
             }
         }
     }
@@ -176,8 +176,8 @@ pub(super) fn create_safetensors(
     let mut output = output()?;
     output.write_all(&(header.len() as u64).to_le_bytes())?;
     output.write_all(&header)?;
-    if let Some(file) = &mut present {
-        for bytes in others {
+    if let Some(file) = &mut existing_file {
+        for bytes in other_ranges {
             file.seek(SeekFrom::Start(bytes.start))?;
             let len = bytes.end - bytes.start;
             if io::copy(&mut (&mut *file).take(len), &mut output)? < len {
@@ -217,10 +217,10 @@ pub(super) fn read_safetensors(file: &mut File, name: Option<&str>) -> Result<Ar
 
 /// Lists the tensors in the order of their names. Also describes the fault of the file, if it has one.
 pub(super) fn list_safetensors(file: &mut File) -> Result<(Vec<Entry>, Option<String>), Problem> {
-    let (header, data_start, surplus) = read_header(file)?;
-    let mut damaged = damaged_tensors(&header.tensors, file_len(file) - data_start);
+    let (header, data_start, surplus_note) = read_header(file)?;
+    let mut faults = damaged_tensors(&header.tensors, file_len(file) - data_start);
     let entry = |(name, tensor): (String, Tensor)| Entry {
-        damaged: damaged.remove(&name),
+        damaged: faults.remove(&name),
         name: Some(name),
         unsupported: match tensor.element() {
             Some(_) => None,
@@ -238,7 +238,7 @@ pub(super) fn list_safetensors(file: &mut File) -> Result<(Vec<Entry>, Option<St
     let mut entries: Vec<Entry> = header.tensors.into_iter().map(entry).collect();
     let name_of = |entry: &Entry| entry.name.clone().unwrap_or_default();
     entries.sort_by(|a, b| compare_naturally(&name_of(a), &name_of(b)));
-    Ok((entries, surplus))
+    Ok((entries, surplus_note))
 }
 
 fn damaged_safetensors() -> Problem {
@@ -264,10 +264,10 @@ fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem
         .checked_sub(data_start)
         .ok_or_else(damaged_safetensors)?;
     let ends = header.tensors.values().map(|tensor| tensor.data_offsets.1);
-    let data = ends.max().unwrap_or(0);
-    let surplus_note = (data < data_bytes).then(|| {
+    let described_bytes = ends.max().unwrap_or(0);
+    let surplus_note = (described_bytes < data_bytes).then(|| {
         format!(
-            "the header describes {data} bytes of data, but {data_bytes} follow; the file is damaged, \
+            "the header describes {described_bytes} bytes of data, but {data_bytes} follow; the file is damaged, \
              copy or save it again"
         )
     });
@@ -276,8 +276,8 @@ fn read_header(file: &mut File) -> Result<(Header, u64, Option<String>), Problem
 
 /// Does the same as [`read_header`], but fails if bytes follow the data of all tensors.
 fn read_whole_header(file: &mut File) -> Result<(Header, u64), Problem> {
-    let (header, data_start, surplus) = read_header(file)?;
-    match surplus {
+    let (header, data_start, surplus_note) = read_header(file)?;
+    match surplus_note {
         Some(problem) => Err(Problem::invalid(problem)),
         None => Ok((header, data_start)),
     }
@@ -289,15 +289,15 @@ struct Header {
     metadata: Option<Value>,
 }
 
-/// Returns the damaged tensors, each with a description of its fault. `data_bytes` is the number of bytes of data in the
-/// file. The data of the tensors must have no gaps and no overlaps.
+/// Returns the damaged tensors, each with a description of its fault. `data_bytes` is the number of bytes of data in
+/// the file. The data of the tensors must have no gaps and no overlaps.
 fn damaged_tensors(
     tensors: &BTreeMap<String, Tensor>,
     data_bytes: u64,
 ) -> BTreeMap<String, String> {
     let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
-    let (mut damaged, mut end) = (BTreeMap::new(), 0);
+    let (mut faults, mut end) = (BTreeMap::new(), 0);
     for (name, tensor) in tensors {
         let (from, to) = tensor.data_offsets;
         let len = tensor.element().map(|element| {
@@ -315,10 +315,10 @@ fn damaged_tensors(
         } else {
             None
         };
-        damaged.extend(reason.map(|reason| (name.clone(), reason)));
+        faults.extend(reason.map(|reason| (name.clone(), reason)));
         end = to;
     }
-    damaged
+    faults
 }
 
 impl<'de> Deserialize<'de> for Header {
@@ -367,7 +367,7 @@ fn choose_tensor<'a>(
         });
     }
     match header.tensors.iter().collect::<Vec<_>>()[..] {
-        [only] => Ok(only),
+        [entry] => Ok(entry),
         _ => Err(Problem::invalid(format!(
             "which tensor? name it after a #, as in x.safetensors#name; {}",
             describe_names(header.tensors.keys(), None, "tensor")

@@ -8,7 +8,7 @@
 /// mapped file becomes shorter, the command ends with a failure: the thread that accessed the missing part repeats the
 /// access until `end` exits.
 ///
-/// SIGHUP, SIGINT, SIGQUIT and SIGTERM stay ignored if the caller had them ignored, as `nohup` does.
+/// SIGHUP, SIGINT, SIGQUIT and SIGTERM stay ignored if the caller ignored them, as `nohup` does.
 ///
 /// If signals cannot be watched, they end the command immediately, as by default.
 #[cfg(unix)]
@@ -22,9 +22,11 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     // library's, which reports a stack overflow. If that handler were called before the handler below, it would restore
     // the default and so end the program.
     unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
-    let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
-    let watched = ends.into_iter().filter(|&signal| !is_ignored(signal));
-    if let Ok(mut signals) = Signals::new(watched.chain([SIGBUS, SIGXFSZ])) {
+    let ending_signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+    let watched_signals = ending_signals
+        .into_iter()
+        .filter(|&signal| !is_ignored(signal));
+    if let Ok(mut signals) = Signals::new(watched_signals.chain([SIGBUS, SIGXFSZ])) {
         std::thread::spawn(
             move || match signals.forever().find(|&signal| signal != SIGXFSZ) {
                 Some(SIGBUS) => end(
@@ -41,8 +43,8 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
 /// Returns whether this signal is ignored. A command inherits this setting from its caller.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null,
-    // the call changes nothing and writes the present action to `action`, which lives until after the call.
+    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Because the new action is null,
+    // the call changes nothing and writes the current action to `action`, which lives until after the call.
     let (outcome, action) = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let outcome = libc::sigaction(signal, std::ptr::null(), &raw mut action);

@@ -19,7 +19,7 @@ pub(crate) struct Source {
 
 impl From<OsString> for Source {
     /// Splits the text into the file's path and the name of an array. The name can contain any character, even `#`, so
-    /// the first `.safetensors#`, `.npz#` or `.npy#` separates the two.
+    /// the first `.safetensors#`, `.npz#` or `.npy#` separates path and name.
     fn from(text: OsString) -> Self {
         let (path, tensor) = split_name(&text);
         Self {
@@ -41,11 +41,11 @@ fn split_name(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
     let bytes = text.as_encoded_bytes();
     for at in (0..bytes.len()).filter(|&at| bytes[at] == b'#') {
         let (path, name) = (&bytes[..at], &bytes[at + 1..]);
-        let ends = |extension: &&[u8]| {
+        let path_ends_with = |extension: &&[u8]| {
             let begin = path.len().checked_sub(extension.len());
             begin.is_some_and(|begin| path[begin..].eq_ignore_ascii_case(extension))
         };
-        if NAMED_EXTENSIONS.iter().any(ends)
+        if NAMED_EXTENSIONS.iter().any(path_ends_with)
             && let (Some(path), Some(name)) = (os_str(path), os_str(name))
         {
             return (path, Some(name));
@@ -91,7 +91,7 @@ impl Source {
     }
 
     /// Returns the sources of all arrays that match, in natural order, if the name has a `*`. Otherwise, or if an array
-    /// has exactly this name, returns only this source.
+    /// has exactly this name or none matches, returns only this source.
     pub(crate) fn matching_sources(self) -> Vec<OsString> {
         let Some(pattern) = self.tensor.as_deref().filter(|name| name.contains('*')) else {
             return vec![self.text];

@@ -52,7 +52,7 @@ fn batch_shape(item: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the start indices of boxes and their items, converted to one integer type.
-fn same_index_type(
+fn unify_index_types(
     begins: &Tensor,
     items: Option<&Array>,
 ) -> Result<(Tensor, Option<Tensor>), Error> {
@@ -61,7 +61,7 @@ fn same_index_type(
         return Ok((begins.clone(), None));
     };
     let shape = items.shape();
-    let to_i64 = |narrow: Vec<i32>| narrow.into_iter().map(i64::from).collect::<Vec<_>>();
+    let to_i64 = |indices: Vec<i32>| indices.into_iter().map(i64::from).collect::<Vec<_>>();
     Ok(match (begins.dtype(), files::to_indices(items)) {
         (DType::I32, Ok(Indices::I64(items))) => {
             let begins = backend.upload((&to_i64(begins.to_vec()?), begins.shape()))?;
@@ -78,34 +78,38 @@ fn same_index_type(
     })
 }
 
-/// Makes a crop. With `only`, `input` is a single item, and `begins` is the start of its only box.
+/// Makes the job of a crop. With `is_single_item`, `input` is a single item, and `begins` is the start of its only box.
 pub(super) fn crop_job<'a>(
     input: &'a Source,
     begins: &'a Source,
-    described: &'a BoxArguments,
+    box_arguments: &'a BoxArguments,
     options: CropOptions,
-    wanted: Option<WantedConversion<'a>>,
-    only: bool,
+    wanted_conversion: Option<WantedConversion<'a>>,
+    is_single_item: bool,
 ) -> Result<Job<'a>, Failure> {
-    let [items, flips] = described.read()?;
-    let (box_indices, flipped) = (items.is_some(), flips.is_some());
+    let [items, flips] = box_arguments.read()?;
+    let (has_items, has_flips) = (items.is_some(), flips.is_some());
     let crop_options = options.clone();
     let plan = move |x: &[usize], count, dtype| {
-        let depth = tuple_length(options.sizes.len(), box_indices, flipped);
-        let boxes = Boxes::of_tuples(&[count, depth], box_indices, flipped);
-        convert_plan(Plan::crop(x, boxes, &options, dtype)?, wanted, dtype)
+        let depth = tuple_length(options.sizes.len(), has_items, has_flips);
+        let boxes = Boxes::of_tuples(&[count, depth], has_items, has_flips);
+        convert_plan(
+            Plan::crop(x, boxes, &options, dtype)?,
+            wanted_conversion,
+            dtype,
+        )
     };
-    let job = Job::new([input], move |s| match only {
+    let job = Job::new([input], move |s| match is_single_item {
         true => plan(&batch_shape(&s[0]), 1, s.dtype),
         false => plan(&s[0], s.indices.first().copied().unwrap_or(0), s.dtype),
     });
     let job = job.with_work(move |t, plan| {
-        let begins = begins_of(t.indices(), only)?;
-        let (begins, items) = &same_index_type(&begins, items.as_ref())?;
-        let x = as_batch(&t[0], only)?;
+        let begins = begins_of(t.indices(), is_single_item)?;
+        let (begins, items) = &unify_index_types(&begins, items.as_ref())?;
+        let x = as_batch(&t[0], is_single_item)?;
         let flags = flips
             .as_ref()
-            .map(|flips| as_batch(&upload_beside(flips, begins)?, only));
+            .map(|flips| as_batch(&upload_beside(flips, begins)?, is_single_item));
         let flags = flags.transpose()?;
         let (crops, report) =
             match have_right_shapes(begins, items.as_ref(), flags.as_ref(), &crop_options) {
@@ -121,18 +125,18 @@ pub(super) fn crop_job<'a>(
                     &crop_options,
                 )?,
             };
-        match only {
+        match is_single_item {
             true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
             false => Ok((crops, report)),
         }
     });
     let job = job.with_indices(begins, "boxes extend outside and are zeros there");
-    let job = job.with_items(described.box_indices.as_ref());
+    let job = job.with_items(box_arguments.box_indices.as_ref());
     let job = match job::source_name(input) {
         Some(name) => job.with_argument_name("the array", name),
         None => job,
     };
-    let job = match (box_indices, job::source_name(begins)) {
+    let job = match (has_items, job::source_name(begins)) {
         (true, Some(name)) => {
             let with_item = format!("the first, with its item, at {name}");
             job.with_argument_name("the first at indices", with_item)
@@ -143,26 +147,26 @@ pub(super) fn crop_job<'a>(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",
     );
-    Ok(convert_job(job, wanted))
+    Ok(convert_job(job, wanted_conversion))
 }
 
-/// Returns the array as a batch. With `only`, it is the only item of that batch.
-fn as_batch(x: &Tensor, only: bool) -> Result<Tensor, Error> {
-    match only {
+/// Returns the array as a batch. With `is_single_item`, the array is the only item of that batch.
+fn as_batch(x: &Tensor, is_single_item: bool) -> Result<Tensor, Error> {
+    match is_single_item {
         true => x.reshape(&batch_shape(x.shape())),
         false => Ok(x.clone()),
     }
 }
 
-/// Returns the start indices as a row for each box. With `only`, they are one row.
-fn begins_of(begins: &Tensor, only: bool) -> Result<Tensor, Error> {
-    match only {
+/// Returns the start indices as a row for each box. With `is_single_item`, they are one row.
+fn begins_of(begins: &Tensor, is_single_item: bool) -> Result<Tensor, Error> {
+    match is_single_item {
         true => begins.reshape(&[1, begins.shape().iter().product()]),
         false => Ok(begins.clone()),
     }
 }
 
-/// Replaces the library's names for the options of a crop by the command's names, in errors.
+/// In errors, replaces the library's names for the options of a crop by the command's names.
 fn with_box_words(job: Job<'_>) -> Job<'_> {
     let names = [
         ("box_indices", "--box-indices"),
@@ -199,8 +203,8 @@ pub(super) fn with_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
 }
 
 /// Returns the number of integers in a box's tuple.
-fn tuple_length(dims: usize, box_indices: bool, flips: bool) -> usize {
-    usize::from(box_indices) + dims * (1 + usize::from(flips))
+fn tuple_length(dims: usize, has_items: bool, has_flips: bool) -> usize {
+    usize::from(has_items) + dims * (1 + usize::from(has_flips))
 }
 
 /// Returns the boxes for these start indices and, if there are any, box indices and flips.
@@ -214,21 +218,21 @@ fn boxes_of<'t>(
     flips.map_or(boxes, |flips| boxes.flipped(flips))
 }
 
-/// Returns whether the arrays that describe boxes have the shapes that this crop needs, and whether flips have the type
-/// bool.
+/// Returns whether the arrays that describe boxes have the shapes that this crop needs, items have the type of
+/// `begins`, and flips are bool or uint8.
 fn have_right_shapes(
     begins: &Tensor,
     items: Option<&Tensor>,
     flips: Option<&Tensor>,
-    of: &CropOptions,
+    options: &CropOptions,
 ) -> bool {
     let &[count, dims] = begins.shape() else {
         return false;
     };
-    let is_flag = |flips: &Tensor| matches!(flips.dtype(), DType::Bool | DType::U8);
-    dims == of.sizes.len()
+    let has_flag_type = |flips: &Tensor| matches!(flips.dtype(), DType::Bool | DType::U8);
+    dims == options.sizes.len()
         && items.is_none_or(|items| items.shape() == [count] && items.dtype() == begins.dtype())
-        && flips.is_none_or(|flips| flips.shape() == [count, dims] && is_flag(flips))
+        && flips.is_none_or(|flips| flips.shape() == [count, dims] && has_flag_type(flips))
 }
 
 /// Returns the flips as numbers 0 and 1, with the type and shape of `begins`.
@@ -253,19 +257,20 @@ fn box_tuples(
     Tensor::concat(&columns.into_iter().flatten().collect::<Vec<_>>(), 1)
 }
 
-/// Writes the second of `arrays` into a copy of the first. With `only`, the arrays are a single item and its only box.
+/// Makes the job that pastes the second of `arrays` into a copy of the first. With `is_single_item`, the arrays are a
+/// single item and its only box.
 pub(super) fn paste_job<'a>(
     arrays: [&'a Source; 2],
     begins: &'a Source,
-    described: &'a BoxArguments,
+    box_arguments: &'a BoxArguments,
     options: PasteOptions,
-    only: bool,
+    is_single_item: bool,
 ) -> Result<Job<'a>, Failure> {
-    let [items, flips] = described.read()?;
-    let (box_indices, flipped) = (items.is_some(), flips.is_some());
+    let [items, flips] = box_arguments.read()?;
+    let (has_items, has_flips) = (items.is_some(), flips.is_some());
     let plan_options = options.clone();
     let job = Job::new(arrays, move |s| {
-        let (x, patches, begins) = match only {
+        let (x, patches, begins) = match is_single_item {
             true => (
                 batch_shape(&s[0]),
                 batch_shape(&s[1]),
@@ -275,29 +280,30 @@ pub(super) fn paste_job<'a>(
         };
         let boxes = match begins[..] {
             [count, dims] => {
-                let depth = tuple_length(dims, box_indices, flipped);
-                Boxes::of_tuples(&[count, depth], box_indices, flipped)
+                let depth = tuple_length(dims, has_items, has_flips);
+                Boxes::of_tuples(&[count, depth], has_items, has_flips)
             }
             _ => Boxes::new(&begins),
         };
         Plan::paste(&x, &patches, boxes, &plan_options, s.dtype)
     });
     let job = job.with_work(move |t, _| {
-        let (begins, items) = same_index_type(&begins_of(t.indices(), only)?, items.as_ref())?;
+        let (begins, items) =
+            unify_index_types(&begins_of(t.indices(), is_single_item)?, items.as_ref())?;
         let flips = flips
             .as_ref()
-            .map(|flips| as_batch(&upload_beside(flips, &begins)?, only));
+            .map(|flips| as_batch(&upload_beside(flips, &begins)?, is_single_item));
         let flips = flips.transpose()?;
         let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
-        let mut x = as_batch(&t[0], only)?;
-        let report = x.paste(&as_batch(&t[1], only)?, boxes, &options)?;
-        match only {
+        let mut x = as_batch(&t[0], is_single_item)?;
+        let report = x.paste(&as_batch(&t[1], is_single_item)?, boxes, &options)?;
+        match is_single_item {
             true => Ok((x.reshape(&x.shape()[1..])?, report)),
             false => Ok((x, report)),
         }
     });
     let job = job.with_indices(begins, "boxes extend outside and were not written there");
-    let job = job.with_items(described.box_indices.as_ref());
+    let job = job.with_items(box_arguments.box_indices.as_ref());
     let job = job.with_argument_name(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",
@@ -312,7 +318,7 @@ pub(super) fn paste_job<'a>(
             Some(name) => job.with_argument_name(library, name),
             None => job,
         });
-    Ok(match only {
+    Ok(match is_single_item {
         true => with_only_box(job.with_one_input(), arrays[0]),
         false => job,
     })

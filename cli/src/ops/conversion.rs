@@ -68,13 +68,13 @@ impl Normalization {
         }
     }
 
-    /// Returns the scales and the biases for numbers from 0 to `most`.
-    fn scales_and_biases(self, most: f64) -> [Vec<f32>; 2] {
+    /// Returns the scales and the biases for numbers from 0 to `max`.
+    fn scales_and_biases(self, max: f64) -> [Vec<f32>; 2] {
         #[expect(clippy::cast_possible_truncation, reason = "it rounds to f32")]
-        let rounded = |number: f64| number as f32;
+        let to_f32 = |number: f64| number as f32;
         let (mean, deviation) = self.mean_and_deviation();
-        let scale = deviation.map(|deviation| rounded(1.0 / (most * deviation)));
-        let bias = [0, 1, 2].map(|at| rounded(-mean[at] / deviation[at]));
+        let scale = deviation.map(|deviation| to_f32(1.0 / (max * deviation)));
+        let bias = [0, 1, 2].map(|at| to_f32(-mean[at] / deviation[at]));
         [scale.into(), bias.into()]
     }
 }
@@ -87,25 +87,25 @@ pub(crate) struct WantedConversion<'a> {
     cast: Option<Cast>,
     scaling: &'a Scaling,
     /// The number of leading dimensions that the user does not see.
-    before: isize,
+    hidden_dims: isize,
 }
 
 impl WantedConversion<'_> {
     /// Returns the conversion of an array of this type.
-    fn conversion_from(self, from: DType) -> Conversion {
+    fn conversion_from(self, source_type: DType) -> Conversion {
         let Self {
             result,
             cast,
             scaling,
-            before,
+            hidden_dims,
         } = self;
-        let or = |list: &[f32], one| match list {
+        let or_default = |list: &[f32], one| match list {
             [] => vec![one],
             list => list.to_vec(),
         };
         let [scale, bias] = match scaling.normalize {
             // Floats are taken as numbers from 0 to 1.
-            Some(normalization) => normalization.scales_and_biases(match from {
+            Some(normalization) => normalization.scales_and_biases(match source_type {
                 DType::U8 => u8::MAX.into(),
                 DType::U16 => u16::MAX.into(),
                 _ => 1.0,
@@ -116,13 +116,16 @@ impl WantedConversion<'_> {
                     Some(Cast::Nearest) | None => Conversion::to(result),
                 };
             }
-            None => [or(&scaling.scale, 1.0), or(&scaling.bias, 0.0)],
+            None => [
+                or_default(&scaling.scale, 1.0),
+                or_default(&scaling.bias, 0.0),
+            ],
         };
         let axis_argument = scaling.scale_axis.unwrap_or(-1);
         let axis = if axis_argument < 0 {
             axis_argument
         } else {
-            axis_argument.saturating_add(before)
+            axis_argument.saturating_add(hidden_dims)
         };
         Conversion::scaled(result, axis, &scale, &bias)
     }
@@ -134,27 +137,30 @@ impl As {
         self.wanted_after_hidden_dims(0)
     }
 
-    /// Does the same as [`Self::wanted_conversion`], for an array with `before` leading dimensions that the user does
-    /// not see.
-    pub(super) fn wanted_after_hidden_dims(&self, before: isize) -> Option<WantedConversion<'_>> {
-        let normalized = self.scaling.normalize.map(|_| DType::F32);
+    /// Does the same as [`Self::wanted_conversion`], for an array with `hidden_dims` leading dimensions that the user
+    /// does not see.
+    pub(super) fn wanted_after_hidden_dims(
+        &self,
+        hidden_dims: isize,
+    ) -> Option<WantedConversion<'_>> {
+        let default_type = self.scaling.normalize.map(|_| DType::F32);
         Some(WantedConversion {
-            result: self.result.or(normalized)?,
+            result: self.result.or(default_type)?,
             cast: self.cast,
             scaling: &self.scaling,
-            before,
+            hidden_dims,
         })
     }
 }
 
-/// Returns the plan. If the user asks for a conversion, the plan converts its elements from the type `from`.
+/// Returns the plan. If the user asks for a conversion, the plan converts its elements from the type `source_type`.
 pub(super) fn convert_plan(
     plan: Plan,
     wanted: Option<WantedConversion<'_>>,
-    from: DType,
+    source_type: DType,
 ) -> Result<Plan, Error> {
     match wanted {
-        Some(wanted) => plan.converted(&wanted.conversion_from(from)),
+        Some(wanted) => plan.converted(&wanted.conversion_from(source_type)),
         None => Ok(plan),
     }
 }
@@ -173,7 +179,7 @@ pub(super) fn convert_job<'a>(job: Job<'a>, wanted: Option<WantedConversion<'_>>
     job.with_conversion_to(wanted.result)
 }
 
-/// Returns the element type with this name, NumPy's or Rust's.
+/// Returns the element type with this NumPy or Rust name.
 fn dtype_with_name(name: &str) -> Result<DType, String> {
     let named_types = DType::ALL.into_iter();
     let mut named_types =

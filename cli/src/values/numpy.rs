@@ -52,8 +52,8 @@ impl PrintedElements {
                 let or_number =
                     |number: i64, text: Option<String>| text.unwrap_or(number.to_string());
                 let date = |number| format_date(number, unit);
-                let quoted = |number| date(number).map(|text| format!("'{text}'"));
-                let words = numbers().map(|number| or_number(number, quoted(number)));
+                let quoted_date = |number| date(number).map(|text| format!("'{text}'"));
+                let words = numbers().map(|number| or_number(number, quoted_date(number)));
                 Self {
                     words: pad_left(words.collect()),
                     ..same_text(
@@ -162,7 +162,7 @@ fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -
         .map(|at| {
             let texts: Vec<&str> = columns.iter().map(|(_, texts, _)| &texts[at][..]).collect();
             match texts[..] {
-                [only] => format!("({only},)"),
+                [text] => format!("({text},)"),
                 _ => format!("({})", texts.join(", ")),
             }
         })
@@ -183,7 +183,7 @@ fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -
     }
 }
 
-/// Returns the values of a field with a shape.
+/// Returns the values of a field as nested lists.
 fn format_list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
     match shape {
         [] => words.next().unwrap_or_default(),
@@ -194,7 +194,7 @@ fn format_list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> Str
     }
 }
 
-/// Splits a unit into its count and its name.
+/// Splits a unit into its count and its name. Returns `None` if the count is too large.
 fn count_and_unit(Unit(unit): &Unit) -> Option<(i128, &str)> {
     let digits = unit
         .find(|c: char| !c.is_ascii_digit())
@@ -216,7 +216,7 @@ const SECOND_FRACTIONS: [(&str, u32); 6] = [
     ("as", 18),
 ];
 
-/// Returns a date in ISO 8601, or `None` if the unit is unknown here.
+/// Returns a date in ISO 8601, or `None` if this function does not know the unit.
 fn format_date(number: i64, unit: &Unit) -> Option<String> {
     let (factor, name) = count_and_unit(unit)?;
     if number == NAT {
@@ -339,7 +339,7 @@ fn python_repr(codes: &[u32]) -> String {
         Some('\r') => "\\r".into(),
         Some('\t') => "\\t".into(),
         Some(c) if c == quote => format!("\\{c}"),
-        // The character follows an `x` here, because at the start, a combining character would be escaped.
+        // An `x` precedes the character, because at the start of a text, a combining character would be escaped.
         Some(c) if format!("x{c}").escape_debug().count() <= 2 || c == '\'' || c == '"' => {
             c.to_string()
         }

@@ -92,10 +92,10 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     };
 
     let mut summary = Summary::new(&devices);
-    let lines: usize = files.iter().map(|(_, cases)| cases.len()).sum();
-    let random = args.random.map_or(0, NonZero::get);
-    let cases = lines + random;
-    progress::run_counted(cases * devices.len(), |progress| {
+    let line_count: usize = files.iter().map(|(_, cases)| cases.len()).sum();
+    let random_count = args.random.map_or(0, NonZero::get);
+    let case_count = line_count + random_count;
+    progress::run_counted(case_count * devices.len(), |progress| {
         for (path, cases) in &files {
             for case in cases {
                 if args.first && !summary.all_passed() {
@@ -105,7 +105,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
                 progress.advance_by(devices.len());
             }
         }
-        random::run_random_cases(args, random, &devices, &mut summary, progress);
+        random::run_random_cases(args, random_count, &devices, &mut summary, progress);
     });
 
     summary.print(global.json)?;
@@ -117,7 +117,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 
 /// Runs a line of the file on every device, in every variant.
 fn check_case(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
-    // `read_cases` rejects invalid cases, so this does not happen.
+    // `read_cases` rejects invalid cases, so every case has a call.
     let Ok(call) = Call::of(case) else {
         return;
     };
@@ -136,8 +136,8 @@ fn check_case(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summa
     }
 }
 
-/// Reads the cases of a file. A line that is not a case, or that lacks a field that its operation needs, is an error. A
-/// file without cases is also an error.
+/// Reads the cases of a file. Fails if a line is not a case or lacks a field that its operation needs, or if the file
+/// has no cases.
 fn read_cases(path: &Path) -> Result<Vec<Case>, Failure> {
     let file_failure = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))

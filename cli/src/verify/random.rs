@@ -13,9 +13,9 @@ use wgslice_vectors::{
     variants,
 };
 
-/// The maximum number of failures that are reduced. Reducing one takes thousands of runs, and failures often share a
-/// cause.
-const MAX_REDUCED: usize = 5;
+/// The maximum number of failures that are reduced. Reducing a failure takes thousands of runs, and failures often
+/// share a cause.
+const MAX_REDUCED_CASES: usize = 5;
 
 /// The maximum number of candidates that are tried to reduce a failing case.
 const MAX_TRIES: usize = 4000;
@@ -30,7 +30,7 @@ pub(super) fn run_random_cases(
 ) {
     let mut reduced_count = 0;
     for number in 0..count {
-        // A test ensures that every generated case has an answer and ways to run it.
+        // A test ensures that every generated case has an answer and a variant.
         let Ok(case) = answered(case(seed, number)) else {
             continue;
         };
@@ -42,15 +42,15 @@ pub(super) fn run_random_cases(
                 return;
             }
             progress.advance_by(1);
-            let Some(problem) = describe_wrong(&case, device, &variant) else {
+            let Some(problem) = describe_fault(&case, device, &variant) else {
                 summary.passed += 1;
                 continue;
             };
             reduced_count += 1;
-            let (problem, smallest) = match reduced_count {
-                ..=MAX_REDUCED if !first => {
-                    let (smallest, problem) = reduce_case(&case, device, &variant, problem);
-                    (problem, Some(smallest.to_line()))
+            let (problem, smallest_line) = match reduced_count {
+                ..=MAX_REDUCED_CASES if !first => {
+                    let (smallest_case, problem) = reduce_case(&case, device, &variant, problem);
+                    (problem, Some(smallest_case.to_line()))
                 }
                 _ => (problem, None),
             };
@@ -63,7 +63,7 @@ pub(super) fn run_random_cases(
                     variant: variant.to_string(),
                     problem,
                 },
-                case: smallest,
+                case: smallest_line,
             });
         }
     }
@@ -71,7 +71,7 @@ pub(super) fn run_random_cases(
 
 /// Runs this variant of a case on the device, and describes the fault of the result. Returns `None` if the result is
 /// correct or if the case has no such variant.
-fn describe_wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
+fn describe_fault(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
     let has_variant = variants(case, &call).contains(variant);
     has_variant.then(|| check(case, &call, device, variant).err())?
@@ -84,11 +84,11 @@ fn reduce_case(
     variant: &Variant,
     problem: String,
 ) -> (Case, String) {
-    let smallest = reduce(case, MAX_TRIES, |case| {
+    let smallest_case = reduce(case, MAX_TRIES, |case| {
         let case = answered(case.clone());
-        case.is_ok_and(|case| describe_wrong(&case, device, variant).is_some())
+        case.is_ok_and(|case| describe_fault(&case, device, variant).is_some())
     });
-    let smallest = answered(smallest).unwrap_or_else(|_| case.clone());
-    let problem = describe_wrong(&smallest, device, variant).unwrap_or(problem);
-    (smallest, problem)
+    let smallest_case = answered(smallest_case).unwrap_or_else(|_| case.clone());
+    let problem = describe_fault(&smallest_case, device, variant).unwrap_or(problem);
+    (smallest_case, problem)
 }

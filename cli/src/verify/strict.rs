@@ -1,13 +1,13 @@
-//! Opens devices that interpret the shaders. They differ in how they tile and split work. An access outside a binding,
-//! a read of unwritten memory or a race is a fault and panics. Two more devices clamp or drop accesses outside
-//! bindings, as drivers do.
+//! Opens devices that interpret the shaders and differ in how they tile and split work. On four devices, an access
+//! outside a binding, a read of unwritten memory or a race is a fault and panics. The other two devices clamp or drop
+//! accesses outside bindings, as drivers do.
 
 use crate::{args::Global, device, failure::Failure};
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
-/// Returns the options that the devices have in common. They run invocations in the random order of this seed, which
-/// the device's name includes. Workgroups are limited to 64 invocations, because each one is interpreted.
+/// Returns the options that the devices have in common. The devices run invocations in the random order of this seed,
+/// and their names include the seed. Workgroups are limited to 64 invocations, because each invocation is interpreted.
 fn strict_options(name: &str, seed: u64) -> Options {
     let mut options = Options {
         shuffle: Some(seed),
@@ -23,7 +23,7 @@ fn open_strict(options: Options) -> Result<Gpu, Failure> {
     pollster::block_on(Gpu::from_adapter(&adapter)).map_err(Failure::device)
 }
 
-/// Opens the devices. They run invocations in the random order of `seed`. Rejects options that select other devices.
+/// Opens the devices, which run invocations in the random order of `seed`. Rejects options that select other devices.
 pub(super) fn open_devices(global: &Global, seed: u64) -> Result<Vec<Backend>, Failure> {
     let device = global.device.map(|_| "--device");
     if let Some(option) = device.or(device::adapter_option(global)) {

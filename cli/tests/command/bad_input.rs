@@ -1,4 +1,4 @@
-//! Bad input is rejected with exit code 2 and a message that names the input. No output file is left.
+//! Bad input is rejected with exit code 2 and a message that names the input. No output file remains.
 
 use crate::support::{Folder, bytes, npy, safetensors, wgslice};
 use std::fs;
@@ -6,15 +6,19 @@ use std::fs;
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
 /// Checks that a command fails with a message that contains all of `named`, and that the folder does not change.
-fn check_refused(folder: &Folder, args: &[&str], named: &[&str]) {
+fn check_refused(folder: &Folder, args: &[&str], message_parts: &[&str]) {
     let before = folder.names();
     let output = folder.path("out.npy");
-    let ran = wgslice(&[args, &["-o", &output, "--device", "cpu"]].concat());
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.starts_with("error: "), "{ran:?}");
-    assert_eq!(ran.stdout, "", "{ran:?}");
-    for name in named {
-        assert!(ran.stderr.contains(name), "{name:?} in {}", ran.stderr);
+    let outcome = wgslice(&[args, &["-o", &output, "--device", "cpu"]].concat());
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("error: "), "{outcome:?}");
+    assert_eq!(outcome.stdout, "", "{outcome:?}");
+    for part in message_parts {
+        assert!(
+            outcome.stderr.contains(part),
+            "{part:?} in {}",
+            outcome.stderr
+        );
     }
     assert_eq!(folder.names(), before);
 }
@@ -22,15 +26,15 @@ fn check_refused(folder: &Folder, args: &[&str], named: &[&str]) {
 #[test]
 fn files_that_are_not_what_they_say() {
     let folder = Folder::new();
-    let whole = npy("<i4", &[2, 3], &[0; 24]);
+    let whole_file = npy("<i4", &[2, 3], &[0; 24]);
     let photo = fs::read(PHOTO).expect("the photo");
     let model = safetensors("x", "F32", &[2], &[0; 8]);
-    let mut damaged = photo.clone();
-    damaged[photo.len() / 2] ^= 0xff;
+    let mut damaged_photo = photo.clone();
+    damaged_photo[photo.len() / 2] ^= 0xff;
     let rows: [(&str, Vec<u8>, &str); 11] = [
-        ("short.npy", whole[..whole.len() - 1].into(), ""),
-        ("header.npy", whole[..40].into(), ""),
-        ("magic.npy", [b"NUMPX", &whole[5..]].concat(), ""),
+        ("short.npy", whole_file[..whole_file.len() - 1].into(), ""),
+        ("header.npy", whole_file[..40].into(), ""),
+        ("magic.npy", [b"NUMPX", &whole_file[5..]].concat(), ""),
         ("object.npy", npy("|O", &[2], &[0; 16]), "object"),
         ("text.npy", npy("<U3", &[2], &[0; 23]), "<U3"),
         (
@@ -39,7 +43,7 @@ fn files_that_are_not_what_they_say() {
             "1099511627776",
         ),
         ("short.png", photo[..photo.len() / 2].into(), ""),
-        ("damaged.png", damaged, ""),
+        ("damaged.png", damaged_photo, ""),
         ("short.safetensors#x", model[..model.len() - 1].into(), ""),
         (
             "header.safetensors#x",
@@ -48,10 +52,14 @@ fn files_that_are_not_what_they_say() {
         ),
         ("empty.npy", Vec::new(), ""),
     ];
-    for (name, content, named) in rows {
+    for (name, content, message_part) in rows {
         let file = name.split('#').next().expect("a name");
         folder.write(file, content);
-        check_refused(&folder, &["slice", &folder.path(name), "0"], &[file, named]);
+        check_refused(
+            &folder,
+            &["slice", &folder.path(name), "0"],
+            &[file, message_part],
+        );
     }
 }
 
@@ -91,8 +99,8 @@ fn specs_that_do_not_fit() {
         ("0, 3", &["in.npy", "index 3 of dimension 1"]),
         ("99999999999999999999", &["64"]),
     ];
-    for (spec, named) in rows {
-        check_refused(&folder, &["slice", &input, spec], named);
+    for (spec, message_parts) in rows {
+        check_refused(&folder, &["slice", &input, spec], message_parts);
     }
 }
 
@@ -102,22 +110,22 @@ fn errors_quote_little() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
-    let many = |part: &str| part.repeat(100_000 / part.len());
+    let long_text = |part: &str| part.repeat(100_000 / part.len());
     let specs = [
-        many(","),
-        many("9"),
-        many("1,"),
-        many("-"),
-        many("é"),
-        many("1,") + "x",
-        "[".to_owned() + &many("0,"),
-        many("...,"),
+        long_text(","),
+        long_text("9"),
+        long_text("1,"),
+        long_text("-"),
+        long_text("é"),
+        long_text("1,") + "x",
+        "[".to_owned() + &long_text("0,"),
+        long_text("...,"),
     ];
-    let header = format!("{{\"{}\":{{\"dtype\":\"U8\"}}}}", many("x"));
+    let header = format!("{{\"{}\":{{\"dtype\":\"U8\"}}}}", long_text("x"));
     let length = u64::try_from(header.len()).expect("a length").to_le_bytes();
     folder.write("x.safetensors", [&length, header.as_bytes()].concat());
-    let model = folder.path("x.safetensors#") + &many("y");
-    let begin = many("0,") + "x";
+    let model = folder.path("x.safetensors#") + &long_text("y");
+    let begin = long_text("0,") + "x";
     let mut runs: Vec<Vec<&str>> = specs
         .iter()
         .map(|spec| vec!["slice", &input, spec])
@@ -129,14 +137,14 @@ fn errors_quote_little() {
     runs.push(vec!["slice", &specs[1], "0"]);
     runs.push(vec![&specs[2]]);
     for args in runs {
-        let ran = wgslice(&[&args[..], &["-o", &output]].concat());
-        let start: String = ran.stderr.chars().take(2000).collect();
-        assert_eq!(ran.code, Some(2), "{start}");
-        assert!(ran.stderr.starts_with("error: "), "{start}");
+        let outcome = wgslice(&[&args[..], &["-o", &output]].concat());
+        let start: String = outcome.stderr.chars().take(2000).collect();
+        assert_eq!(outcome.code, Some(2), "{start}");
+        assert!(outcome.stderr.starts_with("error: "), "{start}");
         assert!(
-            ran.stderr.len() < 1000,
+            outcome.stderr.len() < 1000,
             "{} bytes: {start}",
-            ran.stderr.len()
+            outcome.stderr.len()
         );
     }
 }
@@ -167,8 +175,12 @@ fn vectors_and_masks_that_do_not_fit() {
         (&["--begin", "0"], &["--end"]),
         (&["0", "--begin", "0", "--end", "1"], &["SPEC", "--begin"]),
     ];
-    for (options, named) in rows {
-        check_refused(&folder, &[&["slice", &input], options].concat(), named);
+    for (options, message_parts) in rows {
+        check_refused(
+            &folder,
+            &[&["slice", &input], options].concat(),
+            message_parts,
+        );
     }
 }
 
@@ -206,8 +218,8 @@ fn params_and_indices_that_do_not_fit() {
             &["--batch-dims", "-1"],
         ),
     ];
-    for (args, named) in rows {
-        check_refused(&folder, &[&["gather-nd"], args].concat(), named);
+    for (args, message_parts) in rows {
+        check_refused(&folder, &[&["gather-nd"], args].concat(), message_parts);
     }
 }
 
@@ -235,12 +247,12 @@ fn outputs_that_cannot_be_written() {
         // PNG cannot hold floats.
         ("out.png", "float32"),
     ];
-    for (output, named) in rows {
-        let ran = wgslice(&["slice", &input, ":", "-o", &folder.path(output)]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
+    for (output, message_part) in rows {
+        let outcome = wgslice(&["slice", &input, ":", "-o", &folder.path(output)]);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(
-            ran.stderr.starts_with("error: ") && ran.stderr.contains(named),
-            "{ran:?}"
+            outcome.stderr.starts_with("error: ") && outcome.stderr.contains(message_part),
+            "{outcome:?}"
         );
         assert_eq!(folder.names(), ["in.npy"]);
     }
@@ -259,12 +271,15 @@ fn an_output_that_cannot_be_written_is_refused_before_the_work() {
         // PNG cannot hold floats.
         ("out.png", "float32"),
     ];
-    for (output, named) in rows {
+    for (output, message_part) in rows {
         let output = folder.path(output);
         let options = ["--out-of-range", "error", "-o", &output, "--device", "cpu"];
-        let ran = wgslice(&[&["gather", &params, &indices], &options[..]].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(named), "{named} in {ran:?}");
+        let outcome = wgslice(&[&["gather", &params, &indices], &options[..]].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(
+            outcome.stderr.contains(message_part),
+            "{message_part} in {outcome:?}"
+        );
         assert_eq!(folder.names(), ["indices.npy", "params.npy"]);
     }
 }
@@ -285,22 +300,28 @@ fn a_word_too_many_is_explained() {
         (&["slice", &a, &b, "0"], "tip: many inputs need a folder"),
         (&["slice", &a, "0", &b], "tip: many inputs need a folder"),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(tip), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(tip),
+            "{outcome:?}"
+        );
     }
-    let ran = wgslice(&["slice", &a, "0", "what"]);
-    assert!(!ran.stderr.contains("tip"), "{ran:?}");
+    let outcome = wgslice(&["slice", &a, "0", "what"]);
+    assert!(!outcome.stderr.contains("tip"), "{outcome:?}");
     // The tip suggests only the most similar name.
-    let ran = wgslice(&["slise", &a, "0"]);
+    let outcome = wgslice(&["slise", &a, "0"]);
     let tip = "tip: did you mean `wgslice slice`?\n";
-    assert!(ran.stderr.contains(tip), "{ran:?}");
+    assert!(outcome.stderr.contains(tip), "{outcome:?}");
     // The error lists what can replace the missing argument.
-    for (args, other) in [
+    for (args, alternative) in [
         (&["verify"][..], "wgslice verify [OPTIONS] --random <N>"),
         (&["crop", &a, "--size", "1"], "--at <N,M,...> <IN>"),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(other), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(alternative),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -314,13 +335,16 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
         ["slice", &x, "1:, np.newaxis"],
         ["index", &x, "my_x2[[1, 2], np.newaxis]"],
     ] {
-        let ran = wgslice(&args).ok();
-        assert!(ran.stdout.contains("[[ 4  5  6  7]]"), "{ran:?}");
+        let outcome = wgslice(&args).ok();
+        assert!(outcome.stdout.contains("[[ 4  5  6  7]]"), "{outcome:?}");
     }
     for spec in ["2[1]", "x[1", "x(1)", "x[1][2]", "x[[1:, 2]]"] {
-        let ran = wgslice(&["slice", &x, spec]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(&format!("\n  {spec}\n")), "{ran:?}");
+        let outcome = wgslice(&["slice", &x, spec]);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(
+            outcome.stderr.contains(&format!("\n  {spec}\n")),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -336,17 +360,28 @@ fn a_list_of_positions_is_no_slice() {
             &["slice-update", &x, spec, "0"],
             &["grad", &x, spec, "--shape", "3,4"],
         ] {
-            let ran = wgslice(args);
-            assert_eq!(ran.code, Some(2), "{ran:?}");
-            assert!(ran.stderr.contains("`wgslice index` takes them"), "{ran:?}");
+            let outcome = wgslice(args);
+            assert_eq!(outcome.code, Some(2), "{outcome:?}");
+            assert!(
+                outcome.stderr.contains("`wgslice index` takes them"),
+                "{outcome:?}"
+            );
         }
     }
-    let ran = wgslice(&["index", &x, "[0, 2]"]).ok();
-    assert_eq!(ran.stdout.lines().next(), Some("[[ 0  1  2  3]"), "{ran:?}");
+    let outcome = wgslice(&["index", &x, "[0, 2]"]).ok();
+    assert_eq!(
+        outcome.stdout.lines().next(),
+        Some("[[ 0  1  2  3]"),
+        "{outcome:?}"
+    );
     // Brackets around the whole text are not a list.
     for spec in ["[1:, 2]", "x[1:, 2]", "1:, 2"] {
-        let ran = wgslice(&["slice", &x, spec]).ok();
-        assert_eq!(ran.stdout.lines().next(), Some("[ 6 10]"), "{ran:?}");
+        let outcome = wgslice(&["slice", &x, spec]).ok();
+        assert_eq!(
+            outcome.stdout.lines().next(),
+            Some("[ 6 10]"),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -356,13 +391,13 @@ fn messages_need_no_knowledge_of_rust() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[2]);
     let row = folder.write_arange("row.npy", &[1, 2]);
-    let png = folder.write("a.png", "no picture");
-    let jpeg = folder.write("x.npy", b"\x89PNG\r\n\x1a\n");
+    let fake_png = folder.write("a.png", "no picture");
+    let png_as_npy = folder.write("x.npy", b"\x89PNG\r\n\x1a\n");
     let absent = folder.path("absent/x.npy");
-    let png_bytes = folder.write("bytes", [0xff, 0xfe]);
+    let binary = folder.write("bytes", [0xff, 0xfe]);
     let store = folder.path("store.zarr");
     fs::create_dir(&store).expect("a folder");
-    for (args, says) in [
+    for (args, message) in [
         (
             &["slice", &a, "0", "--threads", "0"][..],
             "it must be at least 1",
@@ -380,8 +415,8 @@ fn messages_need_no_knowledge_of_rust() {
             &["slice", &a, "0", "-o", &absent],
             "No such file or directory",
         ),
-        (&["slice", &png, "0"], "not a PNG file"),
-        (&["slice", &jpeg, "0"], "begins as .png"),
+        (&["slice", &fake_png, "0"], "not a PNG file"),
+        (&["slice", &png_as_npy, "0"], "begins as .png"),
         (
             &["slice", &a, "0", "-o", &a, "--no-clobber"],
             "--no-clobber keeps it",
@@ -438,10 +473,13 @@ fn messages_need_no_knowledge_of_rust() {
             "\"x\" is not a number",
         ),
         (&["roll", &a, "1", "9"], "an axis is 9, but a.npy has"),
-        (&["verify", &png_bytes], "it is not text"),
+        (&["verify", &binary], "it is not text"),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
         for word in [
             "target type",
             "non-zero type",
@@ -456,15 +494,15 @@ fn messages_need_no_knowledge_of_rust() {
             "ByteSize",
             "f64",
         ] {
-            assert!(!ran.stderr.contains(word), "{word} in {ran:?}");
+            assert!(!outcome.stderr.contains(word), "{word} in {outcome:?}");
         }
     }
     assert_eq!(
         folder.names(),
         ["a.npy", "a.png", "bytes", "row.npy", "store.zarr", "x.npy"]
     );
-    let new = folder.path("new.npy");
-    wgslice(&["slice", &a, "0", "-o", &new, "--no-clobber"]).ok();
+    let new_path = folder.path("new.npy");
+    wgslice(&["slice", &a, "0", "-o", &new_path, "--no-clobber"]).ok();
 }
 
 #[test]
@@ -486,8 +524,8 @@ fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.write("out.npy", "from before");
-    let ran = wgslice(&["slice", &input, "7", "-o", &output]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let outcome = wgslice(&["slice", &input, "7", "-o", &output]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert_eq!(fs::read(output).expect("it is still there"), b"from before");
 }
 
@@ -514,7 +552,7 @@ fn messages_name_the_way_out() {
     let bmp = folder.path("o.bmp");
     let wt = format!("{model}#wt");
     let begins_as_png = folder.write("x.safetensors", b"\x89PNG\r\n\x1a\n");
-    for (args, says) in [
+    for (args, message) in [
         (
             &["stack", &a, &a, &odd][..],
             "odd.npy is 3 × 5, but a.npy is 3 × 4",
@@ -551,21 +589,25 @@ fn messages_name_the_way_out() {
             "such as 0.5 or 1/255",
         ),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
-    let ran = wgslice(&["gather", &a, "0,-1"]).ok();
+    let outcome = wgslice(&["gather", &a, "0,-1"]).ok();
     assert!(
-        ran.stderr
+        outcome
+            .stderr
             .contains("; --negative wrap counts negative ones from the end"),
-        "{ran:?}"
+        "{outcome:?}"
     );
-    let ran = wgslice(&["gather", &a, "0,7"]).ok();
-    assert!(!ran.stderr.contains("--negative"), "{ran:?}");
-    let ran = wgslice(&["slice", &a, "0", "--explain"]).ok();
+    let outcome = wgslice(&["gather", &a, "0,7"]).ok();
+    assert!(!outcome.stderr.contains("--negative"), "{outcome:?}");
+    let outcome = wgslice(&["slice", &a, "0", "--explain"]).ok();
     assert!(
-        ran.stdout.ends_with(" plus reading and writing\n"),
-        "{ran:?}"
+        outcome.stdout.ends_with(" plus reading and writing\n"),
+        "{outcome:?}"
     );
     let names = wgslice(&["info", &model]).ok().stdout;
     let order: Vec<&str> = names
@@ -582,11 +624,11 @@ fn surplus_bytes_do_not_hide_tensors() {
     let folder = Folder::new();
     let file = safetensors("x", "U8", &[2], &[1, 2]);
     let path = folder.write("x.safetensors", [&file[..], &[0; 5]].concat());
-    let listed = wgslice(&["info", &path]).ok().stdout;
+    let listing = wgslice(&["info", &path]).ok().stdout;
     assert!(
-        listed.contains("damaged: the header describes 2 bytes of data, but 7 follow")
-            && listed.contains("  x  "),
-        "{listed}"
+        listing.contains("damaged: the header describes 2 bytes of data, but 7 follow")
+            && listing.contains("  x  "),
+        "{listing}"
     );
     let json = wgslice(&["info", &path, "--json"]).ok().json();
     assert!(

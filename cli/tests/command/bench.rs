@@ -1,4 +1,4 @@
-//! `wgslice bench`: correct results are measured, wrong ones are detected, and the written files can be read.
+//! `wgslice bench`: correct results are measured, wrong results are detected, and the written files can be read.
 
 use crate::support::{CommandRun, Folder, command, devices, wgslice};
 use serde_json::{Value, json};
@@ -75,35 +75,35 @@ fn no_line_wraps_at_80_columns() {
     }
     let folder = Folder::new();
     let workloads = folder.write("workloads.json", small_workloads().to_string());
-    let (socket, done) = (folder.path("tmux"), folder.path("done"));
+    let (socket, done_file) = (folder.path("tmux"), folder.path("done"));
     let program = env!("CARGO_BIN_EXE_wgslice");
     let run = format!(
-        "'{program}' bench --workloads '{workloads}' --reps 2 --device cpu; touch '{done}'; sleep 60"
+        "'{program}' bench --workloads '{workloads}' --reps 2 --device cpu; touch '{done_file}'; sleep 60"
     );
     let size = ["-x", "80", "-y", "50"];
-    let new = ["-S", &socket, "-f", "/dev/null", "new-session", "-d"];
-    let started = tmux(&[&new[..], &size, &[&run]].concat()).expect("tmux starts");
+    let new_session = ["-S", &socket, "-f", "/dev/null", "new-session", "-d"];
+    let started = tmux(&[&new_session[..], &size, &[&run]].concat()).expect("tmux starts");
     assert!(started.status.success(), "{started:?}");
     for _ in 0..600 {
-        if fs::exists(&done).expect("the folder") {
+        if fs::exists(&done_file).expect("the folder") {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     // With -J, tmux joins lines that wrapped.
-    let capture = |joined: &[&str]| {
-        let args = [&["-S", &socket, "capture-pane", "-p"][..], joined].concat();
+    let capture = |options: &[&str]| {
+        let args = [&["-S", &socket, "capture-pane", "-p"][..], options].concat();
         String::from_utf8(tmux(&args).expect("tmux").stdout).expect("UTF-8")
     };
-    let trimmed = |text: String| -> Vec<String> {
+    let trim_lines = |text: String| -> Vec<String> {
         text.lines()
             .map(|line| line.trim_end().to_owned())
             .collect()
     };
-    let (shown, joined) = (trimmed(capture(&[])), trimmed(capture(&["-J"])));
+    let (screen_lines, joined_lines) = (trim_lines(capture(&[])), trim_lines(capture(&["-J"])));
     tmux(&["-S", &socket, "kill-server"]).expect("tmux");
-    assert!(shown[0].starts_with("CPU: "), "{shown:#?}");
-    assert_eq!(shown, joined);
+    assert!(screen_lines[0].starts_with("CPU: "), "{screen_lines:#?}");
+    assert_eq!(screen_lines, joined_lines);
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn a_wrong_checksum_is_an_error_and_exit_code_1() {
         }
         run_bench(&folder, &workloads, &["--device", device]).ok();
         workloads["workloads"][0]["checksum"] = json!(CHECKSUMS[0].1 + 1.0);
-        let ran = run_bench(&folder, &workloads, &["--device", device, "--json"]);
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        let rows = &ran.json()["devices"][0]["rows"];
+        let outcome = run_bench(&folder, &workloads, &["--device", device, "--json"]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        let rows = &outcome.json()["devices"][0]["rows"];
         let error = rows[0]["error"].as_str().expect("an error");
         assert!(
             error.contains("wrong result") && error.contains("workloads file says"),
@@ -133,9 +133,12 @@ fn a_wrong_checksum_is_an_error_and_exit_code_1() {
             (&rows[1]["wrong"], &rows[1]["error"]),
             (&json!(false), &Value::Null)
         );
-        let ran = run_bench(&folder, &workloads, &["--device", device]);
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.stdout.contains("S: error: wrong result"), "{ran:?}");
+        let outcome = run_bench(&folder, &workloads, &["--device", device]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert!(
+            outcome.stdout.contains("S: error: wrong result"),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -152,34 +155,40 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
             "workloads.json: missing field",
         ),
     ];
-    for (workloads, options, named) in rows {
+    for (workloads, options, message_part) in rows {
         let path = folder.write("workloads.json", workloads.to_string());
         let args = ["bench", "--device", "cpu", "--workloads", &path];
-        let ran = wgslice(&[&args[..], options].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(named), "{named} in {ran:?}");
+        let outcome = wgslice(&[&args[..], options].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(
+            outcome.stderr.contains(message_part),
+            "{message_part} in {outcome:?}"
+        );
     }
     // No machine has enough memory for this workload.
     let huge = json!({"workloads": [{
         "id": "C", "op": "transpose", "dtype": "u8", "shape": [1u64 << 40, 1 << 18], "axes": [1, 0]
     }]});
-    let ran = run_bench(&folder, &huge, &["--device", "cpu"]);
-    assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert!(ran.stdout.contains("C: error: no memory left"), "{ran:?}");
+    let outcome = run_bench(&folder, &huge, &["--device", "cpu"]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("C: error: no memory left"),
+        "{outcome:?}"
+    );
     let absent = folder.path("absent.json");
-    let ran = wgslice(&["bench", "--workloads", &absent]);
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("absent.json"), "{ran:?}");
+    let outcome = wgslice(&["bench", "--workloads", &absent]);
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("absent.json"), "{outcome:?}");
     let output = folder.path("no/such/folder");
-    let ran = run_bench(
+    let outcome = run_bench(
         &folder,
         &small_workloads(),
         &["--device", "cpu", "--html", &output],
     );
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(
-        ran.stdout.is_empty() && ran.stderr.contains("no/such"),
-        "{ran:?}"
+        outcome.stdout.is_empty() && outcome.stderr.contains("no/such"),
+        "{outcome:?}"
     );
     assert_eq!(folder.names(), ["workloads.json"]);
 }
@@ -196,27 +205,31 @@ fn json_and_the_page_hold_what_was_measured() {
         assert_eq!(report["auto"], Value::Null);
         let rows = report["devices"][0]["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), 7);
-        let common = ["resident", "copy", "host_to_host"];
-        let own: &[&str] = match *device {
+        let common_quantities = ["resident", "copy", "host_to_host"];
+        let own_quantities: &[&str] = match *device {
             "cpu" => &["loop"],
             _ => &["upload", "readback"],
         };
         for row in rows {
-            for quantity in common.iter().chain(own) {
+            for quantity in common_quantities.iter().chain(own_quantities) {
                 let seconds = &row["seconds"][quantity];
                 let times = seconds["times"].as_array().expect(quantity);
-                let [one, other] = [0, 1].map(|at: usize| times[at].as_f64().expect("a time"));
-                assert!(times.len() == 2 && one > 0.0 && other > 0.0, "{row}");
+                let [first_time, second_time] =
+                    [0, 1].map(|at: usize| times[at].as_f64().expect("a time"));
+                assert!(
+                    times.len() == 2 && first_time > 0.0 && second_time > 0.0,
+                    "{row}"
+                );
                 // The JSON parser can be off by one bit.
                 let median = seconds["median"].as_f64().expect("a number");
                 assert!(
-                    (median - (one + other) / 2.0).abs() < 1e-9 * median,
+                    (median - (first_time + second_time) / 2.0).abs() < 1e-9 * median,
                     "{row}"
                 );
                 assert!(report["quantities"][quantity].is_string(), "{report}");
             }
-            let is_made = *device == "cpu" && row["workload"] != "U";
-            assert_eq!(row["seconds"]["tensors"].is_object(), is_made, "{row}");
+            let has_tensors = *device == "cpu" && row["workload"] != "U";
+            assert_eq!(row["seconds"]["tensors"].is_object(), has_tensors, "{row}");
             assert!(row["percent_of_copy"].as_f64() > Some(0.0), "{row}");
             assert_eq!(
                 row["seconds"]["first"]["times"].as_array().map(Vec::len),
@@ -262,13 +275,13 @@ fn the_page_needs_no_sideways_scroll() {
         "google-chrome",
         "chromium-browser",
     ];
-    let version = |name: &&&str| {
+    let is_installed = |name: &&&str| {
         std::process::Command::new(name)
             .arg("--version")
             .output()
             .is_ok()
     };
-    let Some(browser) = names.iter().find(version) else {
+    let Some(browser) = names.iter().find(is_installed) else {
         eprintln!("skipped: there is no Chromium");
         return;
     };
@@ -307,9 +320,9 @@ fn the_page_needs_no_sideways_scroll() {
             .arg(format!("file://{path}"))
             .output()
             .expect("it starts");
-        let shown = String::from_utf8_lossy(&output.stdout);
+        let dom = String::from_utf8_lossy(&output.stdout);
         assert!(
-            shown.contains(&format!("<title>{width} of {width}</title>")),
+            dom.contains(&format!("<title>{width} of {width}</title>")),
             "{width}: {output:?}"
         );
     }
@@ -387,9 +400,12 @@ fn without_an_adapter_only_the_cpu_is_measured_and_never_unnoticed() {
         .expect("the command starts")
         .into()
     };
-    let ran = run("all", "0").ok();
-    assert!(ran.stderr.contains("only the CPU is measured"), "{ran:?}");
-    assert!(ran.stdout.contains("\n\nCPU ("), "{ran:?}");
+    let outcome = run("all", "0").ok();
+    assert!(
+        outcome.stderr.contains("only the CPU is measured"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stdout.contains("\n\nCPU ("), "{outcome:?}");
     assert_eq!(run("all", "1").code, Some(3));
     assert_eq!(run("gpu", "0").code, Some(3));
     assert!(run("auto", "0").ok().stdout.contains("\n\nCPU ("));

@@ -22,10 +22,10 @@ fn differences_are_counted_and_shown() {
     );
     let same = wgslice(&["compare", &a, &a]).ok();
     assert_eq!(same.stdout, "equal: 3 × 4 int32\n");
-    let ran = wgslice(&["compare", &a, &b]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let outcome = wgslice(&["compare", &a, &b]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert_eq!(
-        ran.stdout,
+        outcome.stdout,
         "2 of 12 elements differ\nthe first at [1, 2]: 6 and 7\nthe largest difference, 22, at [2, 3]: 11 and -11\n"
     );
     let quiet = wgslice(&["compare", &a, &b, "-q"]);
@@ -46,20 +46,20 @@ fn differences_are_counted_and_shown() {
             "largest": {"position": [2, 3], "values": [11, -11], "difference": 22.0},
         })
     );
-    // Compares a slice of both arrays, then with a tolerance.
+    // Compares a slice of both arrays, then a slice with a tolerance.
     wgslice(&["compare", &a, &b, "--slice", ":2, :2"]).ok();
-    let within = wgslice(&["compare", &a, &b, "--slice", ":2", "--tolerance", "1"]).ok();
+    let within_tolerance = wgslice(&["compare", &a, &b, "--slice", ":2", "--tolerance", "1"]).ok();
     assert_eq!(
-        within.stdout,
+        within_tolerance.stdout,
         "equal within 1: 2 × 4\nthe largest difference, 1, at [1, 2]: 6 and 7\n"
     );
-    let beyond = wgslice(&["compare", &a, &b, "--tolerance", "1"]);
-    assert_eq!(beyond.code, Some(1), "{beyond:?}");
+    let beyond_tolerance = wgslice(&["compare", &a, &b, "--tolerance", "1"]);
+    assert_eq!(beyond_tolerance.code, Some(1), "{beyond_tolerance:?}");
     assert!(
-        beyond
+        beyond_tolerance
             .stdout
             .starts_with("1 of 12 elements differ by more than 1\nthe first at [2, 3]"),
-        "{beyond:?}"
+        "{beyond_tolerance:?}"
     );
     // `diff` is an alias, because many people try this name first.
     assert_eq!(wgslice(&["diff", &a, &b, "-q"]).code, Some(1));
@@ -76,27 +76,30 @@ fn shapes_and_types_are_differences() {
         &[3],
         &[0.0f64, 1.0, 2.5].map(f64::to_le_bytes).concat(),
     );
-    let ran = wgslice(&["compare", &a, &short]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let outcome = wgslice(&["compare", &a, &short]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert!(
-        ran.stdout.contains("a.npy is 3 × 4, ") && ran.stdout.contains("short.npy is 3\n"),
-        "{ran:?}"
+        outcome.stdout.contains("a.npy is 3 × 4, ") && outcome.stdout.contains("short.npy is 3\n"),
+        "{outcome:?}"
     );
-    let ran = wgslice(&["compare", &short, &wide]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("short.npy holds int32, "), "{ran:?}");
+    let outcome = wgslice(&["compare", &short, &wide]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("short.npy holds int32, "),
+        "{outcome:?}"
+    );
     let json = wgslice(&["compare", &short, &wide, "--json"]).json();
     assert_eq!(
         (&json["equal"], &json["elements"]),
         (&json!(false), &json!(null))
     );
     wgslice(&["compare", &short, &wide, "--tolerance", "0.5"]).ok();
-    let ran = wgslice(&["compare", &short, &wide, "--tolerance", "0.25"]);
+    let outcome = wgslice(&["compare", &short, &wide, "--tolerance", "0.25"]);
     assert!(
-        ran.code == Some(1) && ran.stdout.contains("the first at [2]: 2 and 2.5"),
-        "{ran:?}"
+        outcome.code == Some(1) && outcome.stdout.contains("the first at [2]: 2 and 2.5"),
+        "{outcome:?}"
     );
-    // Arrays that cannot be compared are an error.
+    // Wrong files, slices and arguments cause an error, not a difference.
     for args in [
         &["compare", &a, &folder.path("absent.npy")][..],
         &["compare", &a, &short, "--slice", "0, 0"],
@@ -130,15 +133,15 @@ fn bits_are_compared_or_values() {
         &float_bytes(&[1.0, 0.0, nan, f32::NEG_INFINITY]),
     );
     wgslice(&["compare", &a, &a]).ok();
-    let ran = wgslice(&["compare", &a, &b]);
+    let outcome = wgslice(&["compare", &a, &b]);
     assert_eq!(
-        ran.stdout,
+        outcome.stdout,
         "1 of 4 elements differ\nthe first at [1]: 0.0 and -0.0\n"
     );
     wgslice(&["compare", &a, &b, "--tolerance", "0"]).ok();
-    let ran = wgslice(&["compare", &a, &c, "--tolerance", "9"]);
+    let outcome = wgslice(&["compare", &a, &c, "--tolerance", "9"]);
     assert_eq!(
-        ran.stdout,
+        outcome.stdout,
         "3 of 4 elements differ by more than 9\nthe first at [0]: nan and 1.0\n\
          the largest difference, inf, at [3]: inf and -inf\n"
     );
@@ -151,15 +154,21 @@ fn bits_are_compared_or_values() {
         .collect();
     wgslice(&["compare", &a, &folder.npy("big.npy", ">f4", &[4], &big)]).ok();
     // Compares types that are not numbers, and 8-bit numbers.
-    let text = |name, text: &[u8]| folder.npy(name, "|S3", &[2], text);
-    let (x, y) = (text("x.npy", b"abcdef"), text("y.npy", b"abcdeg"));
-    let ran = wgslice(&["compare", &x, &y]);
+    let write_text = |name, text: &[u8]| folder.npy(name, "|S3", &[2], text);
+    let (x, y) = (
+        write_text("x.npy", b"abcdef"),
+        write_text("y.npy", b"abcdeg"),
+    );
+    let outcome = wgslice(&["compare", &x, &y]);
     assert_eq!(
-        ran.stdout,
+        outcome.stdout,
         "1 of 2 elements differ\nthe first at [1]: b'def' and b'deg'\n"
     );
-    let eight = |name, byte| folder.write(name, safetensors("x", "F8_E4M3", &[1], &[byte]));
-    let (x, y) = (eight("x.safetensors", 0x38), eight("y.safetensors", 0x40));
+    let write_f8 = |name, byte| folder.write(name, safetensors("x", "F8_E4M3", &[1], &[byte]));
+    let (x, y) = (
+        write_f8("x.safetensors", 0x38),
+        write_f8("y.safetensors", 0x40),
+    );
     wgslice(&["compare", &x, &y, "--tolerance", "1"]).ok();
     assert_eq!(
         wgslice(&["compare", &x, &y, "--tolerance", "0.5"]).code,
@@ -177,9 +186,9 @@ fn positions_in_later_pieces() {
     ones[2_345_678] = 1;
     ones[2_999_999] = 3;
     let b = folder.npy("b.npy", "|u1", &[3, 1000, 1000], &ones);
-    let ran = wgslice(&["compare", &a, &b]);
+    let outcome = wgslice(&["compare", &a, &b]);
     assert_eq!(
-        ran.stdout,
+        outcome.stdout,
         "2 of 3000000 elements differ\nthe first at [2, 345, 678]: 0 and 1\n\
          the largest difference, 3, at [2, 999, 999]: 0 and 3\n"
     );
@@ -189,9 +198,11 @@ fn positions_in_later_pieces() {
         .collect();
     let wide = folder.npy("wide.npy", "<f8", &[3, 1000, 1000], &wide);
     wgslice(&["compare", &b, &wide, "--tolerance", "0"]).ok();
-    let ran = wgslice(&["compare", &wide, &a, "--tolerance", "2"]);
+    let outcome = wgslice(&["compare", &wide, &a, "--tolerance", "2"]);
     assert!(
-        ran.stdout.contains("the first at [2, 999, 999]: 3.0 and 0"),
-        "{ran:?}"
+        outcome
+            .stdout
+            .contains("the first at [2, 999, 999]: 3.0 and 0"),
+        "{outcome:?}"
     );
 }

@@ -42,16 +42,16 @@ fn without_a_display_stderr_is_empty() {
     }
     for args in runs {
         let mut command = command(&args);
-        for display in [
+        for variable in [
             "XDG_RUNTIME_DIR",
             "WAYLAND_DISPLAY",
             "DISPLAY",
             "NODEVICE_SELECT",
         ] {
-            command.env_remove(display);
+            command.env_remove(variable);
         }
-        let ran: CommandRun = command.output().expect("the command starts").into();
-        assert_eq!(ran.ok().stderr, "", "{args:?}");
+        let outcome: CommandRun = command.output().expect("the command starts").into();
+        assert_eq!(outcome.ok().stderr, "", "{args:?}");
     }
 }
 
@@ -91,19 +91,23 @@ fn a_named_adapter_is_used_even_if_it_is_software() {
 
 #[test]
 fn info_lists_limits_and_the_cpu() {
-    let ran = wgslice(&["info"]).ok();
-    assert!(ran.stdout.lines().any(|line| line == "CPU"), "{ran:?}");
-    assert!(ran.stdout.contains("threads"), "{ran:?}");
+    let outcome = wgslice(&["info"]).ok();
     assert!(
-        ran.stdout
+        outcome.stdout.lines().any(|line| line == "CPU"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stdout.contains("threads"), "{outcome:?}");
+    assert!(
+        outcome
+            .stdout
             .lines()
             .any(|line| line.starts_with("With --device auto: ")),
-        "{ran:?}"
+        "{outcome:?}"
     );
     let info = wgslice(&["info", "--json"]).ok().json();
     for adapter in info["adapters"].as_array().expect("adapters") {
         let name = adapter["name"].as_str().expect("a name");
-        assert!(ran.stdout.contains(name), "{name} in {ran:?}");
+        assert!(outcome.stdout.contains(name), "{name} in {outcome:?}");
         assert!(
             adapter["limits"]["max_buffer_size"].as_u64() > Some(0),
             "{adapter}"
@@ -116,17 +120,23 @@ fn info_lists_limits_and_the_cpu() {
     }
 }
 
-/// `info`, `bench` and `verify` see the same adapters.
+/// `info` and `verify` see the same adapters.
 #[cfg(feature = "gpu")]
 #[test]
 fn all_commands_see_the_same_adapters() {
     let info = wgslice(&["info", "--json", "--device", "gpu"]);
     let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
-    let fits = info["adapters"].as_array().expect("adapters").iter();
-    let fits: Vec<_> = fits.filter(|adapter| adapter["fits"] == true).collect();
+    let fitting_adapters = info["adapters"].as_array().expect("adapters").iter();
+    let fitting_adapters: Vec<_> = fitting_adapters
+        .filter(|adapter| adapter["fits"] == true)
+        .collect();
     let verify = wgslice(&["verify", "--random", "1", "--json"]).ok().json();
     let devices = verify["devices"].as_array().expect("devices");
-    assert_eq!(devices.len(), 1 + fits.len(), "{verify} for {info}");
+    assert_eq!(
+        devices.len(),
+        1 + fitting_adapters.len(),
+        "{verify} for {info}"
+    );
     let auto = wgslice(&["info", "--json"]).ok().json();
     let count = auto["adapters"].as_array().map(Vec::len);
     assert_eq!(count, info["adapters"].as_array().map(Vec::len));
@@ -139,35 +149,38 @@ fn an_adapter_that_is_not_there_is_a_device_problem() {
     let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
     let name = "no adapter has this name";
-    let ran = wgslice(&["slice", &input, "0", "-o", &output, "--adapter", name]);
-    assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert!(ran.stderr.contains(name), "{ran:?}");
+    let outcome = wgslice(&["slice", &input, "0", "-o", &output, "--adapter", name]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    assert!(outcome.stderr.contains(name), "{outcome:?}");
     assert_eq!(folder.names(), ["in.npy"]);
-    // Other graphics APIs may have adapters.
+    // Other graphics APIs might have adapters.
     let api = if cfg!(target_os = "macos") {
         "dx12"
     } else {
         "metal"
     };
-    let ran = wgslice(&["slice", &input, "0", "--backend", api]);
-    assert_eq!(ran.code, Some(3), "{ran:?}");
-    let others = match wgslice(&["info", "--device", "gpu"]).code {
+    let outcome = wgslice(&["slice", &input, "0", "--backend", api]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    let alternatives = match wgslice(&["info", "--device", "gpu"]).code {
         Some(0) => "; this machine has:\n  ",
         _ => "this machine has no adapter",
     };
-    let named = ["no adapter for Metal", "no adapter for Direct3D 12"];
+    let messages = ["no adapter for Metal", "no adapter for Direct3D 12"];
     assert!(
-        named.iter().any(|named| ran.stderr.contains(named)),
-        "{ran:?}"
+        messages
+            .iter()
+            .any(|message| outcome.stderr.contains(message)),
+        "{outcome:?}"
     );
-    assert!(ran.stderr.contains(others), "{ran:?}");
-    let ran = wgslice(&["info", "--adapter", name]);
-    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(outcome.stderr.contains(alternatives), "{outcome:?}");
+    let outcome = wgslice(&["info", "--adapter", name]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
     assert!(
-        ran.stdout
+        outcome
+            .stdout
             .lines()
             .any(|line| line == "With --device gpu: nothing"),
-        "{ran:?}"
+        "{outcome:?}"
     );
 }
 
@@ -182,10 +195,13 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--device", "all"], "--device all"),
         (&["--backend", "vulcan"], "vulkan, metal, dx12, gl"),
     ];
-    for (options, named) in rows {
-        let ran = wgslice(&[&["slice", &input, "0", "-o", &output], options].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(named), "{named} in {ran:?}");
+    for (options, message_part) in rows {
+        let outcome = wgslice(&[&["slice", &input, "0", "-o", &output], options].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(
+            outcome.stderr.contains(message_part),
+            "{message_part} in {outcome:?}"
+        );
         assert_eq!(folder.names(), ["in.npy"]);
     }
 }
@@ -219,12 +235,15 @@ fn the_bound_on_threads_is_kept() {
         "--device",
         "cpu",
     ];
-    let explained = |more: &[&str]| wgslice(&[&args[..], more].concat()).ok().stdout;
-    let one = explained(&["--threads", "1"]);
-    assert!(one.contains(" on 1 thread,"), "{one}");
-    let all = explained(&[]);
+    let explain = |more: &[&str]| wgslice(&[&args[..], more].concat()).ok().stdout;
+    let one_thread = explain(&["--threads", "1"]);
+    assert!(one_thread.contains(" on 1 thread,"), "{one_thread}");
+    let all_threads = explain(&[]);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    assert!(cores == 1 || all.contains(" threads,"), "{all}");
+    assert!(
+        cores == 1 || all_threads.contains(" threads,"),
+        "{all_threads}"
+    );
     assert_eq!(wgslice(&["bench", "--threads", "1"]).code, Some(2));
     assert_eq!(
         wgslice(&[&args[..], &["--threads", "0"]].concat()).code,

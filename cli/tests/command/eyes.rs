@@ -76,13 +76,13 @@ fn values_of_a_large_file_take_little_memory() {
     let folder = Folder::new();
     let input = folder.write_sparse("in.npy", "<f4", &[1 << 17, 1 << 10], 1 << 29);
     let script = "ulimit -v 1000000 && exec \"$0\" slice \"$1\" ':, ::-1' --device cpu --memory 8M";
-    let ran = std::process::Command::new("bash")
+    let outcome = std::process::Command::new("bash")
         .args(["-c", script, env!("CARGO_BIN_EXE_wgslice"), &input])
         .output();
-    let ran = crate::support::CommandRun::from(ran.expect("the shell starts")).ok();
+    let outcome = crate::support::CommandRun::from(outcome.expect("the shell starts")).ok();
     assert!(
-        ran.stdout.starts_with("[[0. 0. 0. ... 0. 0. 0.]\n"),
-        "{ran:?}"
+        outcome.stdout.starts_with("[[0. 0. 0. ... 0. 0. 0.]\n"),
+        "{outcome:?}"
     );
 }
 
@@ -92,13 +92,13 @@ fn info_lists_what_files_hold() {
     let model = write_tensors(&folder);
     let input = folder.write_arange("in.npy", &[3, 4]);
     let damaged = folder.write("damaged.npy", "no array");
-    let ran = wgslice(&["info", &input, &damaged, PHOTO, &model]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let outcome = wgslice(&["info", &input, &damaged, PHOTO, &model]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(
-        ran.stderr.contains("cannot read") && ran.stderr.contains("damaged.npy"),
-        "{ran:?}"
+        outcome.stderr.contains("cannot read") && outcome.stderr.contains("damaged.npy"),
+        "{outcome:?}"
     );
-    let words: Vec<Vec<&str>> = ran
+    let words: Vec<Vec<&str>> = outcome
         .stdout
         .lines()
         .map(|line| line.split_whitespace().collect())
@@ -106,7 +106,7 @@ fn info_lists_what_files_hold() {
     let cells = |at: usize| words[at][1..].join(" ");
     assert_eq!(cells(0), "3 × 4 int32 48 bytes NPY");
     assert_eq!(cells(1), "512 × 512 × 3 uint8 768 KiB PNG");
-    assert!(cells(2).starts_with("3 tensors"), "{ran:?}");
+    assert!(cells(2).starts_with("3 tensors"), "{outcome:?}");
     assert_eq!(words[3].join(" "), "a 1 float32 4 bytes");
     assert_eq!(words[4].join(" "), "b 2 × 2 uint8 4 bytes");
     assert_eq!(words[5].join(" "), "new 2 I4 1 byte");
@@ -129,7 +129,7 @@ fn info_lists_what_files_hold() {
     );
 }
 
-/// A tensor of an unknown type does not affect the others.
+/// A tensor of an unknown type does not affect the other tensors.
 #[test]
 fn an_unknown_type_does_not_hide_other_tensors() {
     let folder = Folder::new();
@@ -142,18 +142,21 @@ fn an_unknown_type_does_not_hide_other_tensors() {
         new.stderr.contains("dtype \"I4\" is not supported"),
         "{new:?}"
     );
-    let wrong = folder.write("x.safetensors", safetensors("x", "F32", &[2], &[0; 7]));
-    let listed = wgslice(&["info", &wrong]).ok();
-    assert!(listed.stdout.contains("damaged: its length"), "{listed:?}");
-    let json = wgslice(&["info", &wrong, "--json"]).ok().json();
+    let damaged = folder.write("x.safetensors", safetensors("x", "F32", &[2], &[0; 7]));
+    let listing = wgslice(&["info", &damaged]).ok();
+    assert!(
+        listing.stdout.contains("damaged: its length"),
+        "{listing:?}"
+    );
+    let json = wgslice(&["info", &damaged, "--json"]).ok().json();
     assert!(
         json["files"][0]["arrays"][0]["damaged"].is_string(),
         "{json}"
     );
-    let read = wgslice(&["slice", &wrong, "0"]);
+    let outcome = wgslice(&["slice", &damaged, "0"]);
     assert!(
-        read.code == Some(2) && read.stderr.contains("damaged"),
-        "{read:?}"
+        outcome.code == Some(2) && outcome.stderr.contains("damaged"),
+        "{outcome:?}"
     );
 }
 
@@ -161,12 +164,12 @@ fn an_unknown_type_does_not_hide_other_tensors() {
 #[test]
 fn info_knows_the_types_of_numpy() {
     let folder = Folder::new();
-    let described = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
-    let described: Value = serde_json::from_str(&described).expect("JSON");
+    let descriptions = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
+    let descriptions: Value = serde_json::from_str(&descriptions).expect("JSON");
     let archive = format!("{DATA}/types.npz");
     let json = wgslice(&["info", &archive, "--json"]).ok().json();
     let arrays = json["files"][0]["arrays"].as_array().expect("arrays");
-    assert_eq!(arrays.len(), described.as_object().expect("types").len());
+    assert_eq!(arrays.len(), descriptions.as_object().expect("types").len());
     let table = wgslice(&["info", &archive]).ok().stdout;
     // The first line has the path.
     assert!(
@@ -177,7 +180,7 @@ fn info_knows_the_types_of_numpy() {
         zip::ZipArchive::new(fs::File::open(&archive).expect("the archive")).expect("an archive");
     for array in arrays {
         let name = array["name"].as_str().expect("a name");
-        let mut expected = described[name].clone();
+        let mut expected = descriptions[name].clone();
         // NumPy prints the offsets of aligned fields, and does not count pickled bytes.
         if name == "aligned" {
             expected["dtype"] = json!("[('a', 'u1'), ('', 'V7'), ('b', '<f8')]");
@@ -189,7 +192,7 @@ fn info_knows_the_types_of_numpy() {
         for &key in keys {
             assert_eq!(array[key], expected[key], "{key} of {name}");
         }
-        // The same array in its own file.
+        // Lists the same array in its own file.
         let mut member = packed.by_name(&format!("{name}.npy")).expect("the member");
         let mut bytes = Vec::new();
         member.read_to_end(&mut bytes).expect("its bytes");

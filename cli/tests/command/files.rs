@@ -7,12 +7,16 @@ use std::{
     process::{Command, Stdio},
 };
 
-fn names_it(ran: &CommandRun, names: &[&str]) {
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+fn check_message(outcome: &CommandRun, names: &[&str]) {
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     for name in names {
-        assert!(ran.stderr.contains(name), "{name:?} in {ran:?}");
+        assert!(outcome.stderr.contains(name), "{name:?} in {outcome:?}");
     }
-    assert!(ran.stderr.len() < 1000, "{} bytes", ran.stderr.len());
+    assert!(
+        outcome.stderr.len() < 1000,
+        "{} bytes",
+        outcome.stderr.len()
+    );
 }
 
 #[test]
@@ -43,8 +47,8 @@ fn links_are_read_as_what_they_lead_to() {
     ];
     fs::remove_file(&output).expect("the output");
     let before = folder.names();
-    for (name, says) in refused {
-        names_it(&slice(name), &["cannot read", name, says]);
+    for (name, message) in refused {
+        check_message(&slice(name), &["cannot read", name, message]);
     }
     assert_eq!(folder.names(), before);
 }
@@ -57,17 +61,17 @@ fn what_this_user_may_not_write_is_kept() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[4]);
     let [locked, shared] = ["locked.npy", "shared.npy"].map(|name| folder.write(name, "before"));
-    let set = |path: &str, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
-    set(&locked, 0o444).expect("the mode");
-    set(&shared, 0o664).expect("the mode");
-    set(&folder.path("."), 0o777).expect("the mode");
-    let privileged = chown(&shared, Some(65534), Some(4321)).is_ok();
+    let set_mode = |path: &str, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    set_mode(&locked, 0o444).expect("the mode");
+    set_mode(&shared, 0o664).expect("the mode");
+    set_mode(&folder.path("."), 0o777).expect("the mode");
+    let is_privileged = chown(&shared, Some(65534), Some(4321)).is_ok();
     let run = |args: &[&str]| -> CommandRun {
-        let mut command = match privileged {
+        let mut command = match is_privileged {
             true => Command::new("setpriv"),
             false => command(&[]),
         };
-        if privileged {
+        if is_privileged {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
             command.arg(env!("CARGO_BIN_EXE_wgslice"));
         }
@@ -78,12 +82,15 @@ fn what_this_user_may_not_write_is_kept() {
         return;
     }
     let slice = |output| run(&["slice", &input, "::-1", "-o", output, "--device", "cpu"]);
-    let ran = slice(&locked);
-    names_it(&ran, &["cannot write", "locked.npy", "Permission denied"]);
+    let outcome = slice(&locked);
+    check_message(
+        &outcome,
+        &["cannot write", "locked.npy", "Permission denied"],
+    );
     assert_eq!(fs::read(&locked).expect("the file"), b"before");
     slice(&shared).ok();
     let mode = fs::metadata(&shared).expect("the file").mode() & 0o7777;
-    assert_eq!(mode, if privileged { 0o644 } else { 0o664 }, "{mode:o}");
+    assert_eq!(mode, if is_privileged { 0o644 } else { 0o664 }, "{mode:o}");
     assert_eq!(folder.names(), ["in.npy", "locked.npy", "shared.npy"]);
 }
 
@@ -106,21 +113,28 @@ fn a_full_disk_is_an_error_and_keeps_the_old_output() {
                 folder.npy("noise.npy", "|u1", &[512, 512], &noise.collect::<Vec<_>>())
             }
         };
-        let ran: CommandRun = Command::new("unshare")
+        let outcome: CommandRun = Command::new("unshare")
             .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
             .args([env!("CARGO_BIN_EXE_wgslice"), &disk, &old, format, &input])
             .output()
             .expect("unshare starts")
             .into();
-        if ran.code == Some(77) || ran.stderr.contains("unshare") {
+        if outcome.code == Some(77) || outcome.stderr.contains("unshare") {
             eprintln!(
                 "no file system of its own: a full disk is not tested: {}",
-                ran.stderr
+                outcome.stderr
             );
             return;
         }
-        names_it(&ran, &["cannot write", "out.", "No space left on device"]);
-        assert_eq!(ran.stdout.trim(), format!("out.{format}"), "{ran:?}");
+        check_message(
+            &outcome,
+            &["cannot write", "out.", "No space left on device"],
+        );
+        assert_eq!(
+            outcome.stdout.trim(),
+            format!("out.{format}"),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -172,14 +186,14 @@ fn errors_name_a_file_without_cases_or_workloads() {
         ("long", ""),
         ("deep", "recursion limit"),
     ];
-    for (file, says) in rows {
+    for (file, message) in rows {
         let path = folder.path(file);
         let verify = wgslice(&["verify", &path, "--device", "cpu"]);
-        names_it(&verify, &[file, says]);
+        check_message(&verify, &[file, message]);
         let workloads = wgslice(&["bench", "--workloads", &path, "--device", "cpu"]);
-        names_it(&workloads, &[file]);
+        check_message(&workloads, &[file]);
     }
     let html = folder.path("folder");
-    let ran = wgslice(&["bench", "--only", "W1", "--device", "cpu", "--html", &html]);
-    names_it(&ran, &["cannot write", "folder"]);
+    let outcome = wgslice(&["bench", "--only", "W1", "--device", "cpu", "--html", &html]);
+    check_message(&outcome, &["cannot write", "folder"]);
 }

@@ -1,4 +1,4 @@
-//! Tests the properties that an output inherits from its input file, and reading each format.
+//! Tests reading each format, and the properties that an output inherits from its input file.
 
 use crate::support::{Folder, bytes, npy, safetensors, wgslice};
 use serde_json::{Value, json};
@@ -10,15 +10,15 @@ use std::{
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 
-/// Returns all chunks of a PNG file, except those with pixels, with their names.
+/// Returns the names and the contents of a PNG file's chunks, except header, pixels and end.
 fn png_chunks(path: &str) -> Vec<(String, Vec<u8>)> {
     let file = fs::read(path).expect("the picture");
     let (mut rest, mut chunks) = (&file[8..], Vec::new());
-    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+    while let Some((length, following)) = rest.split_first_chunk::<4>() {
         let length = u32::from_be_bytes(*length) as usize;
-        let name = String::from_utf8(after[..4].to_vec()).expect("a name");
-        chunks.push((name, after[4..4 + length].to_vec()));
-        rest = &after[8 + length..];
+        let name = String::from_utf8(following[..4].to_vec()).expect("a name");
+        chunks.push((name, following[4..4 + length].to_vec()));
+        rest = &following[8 + length..];
     }
     chunks.retain(|(name, _)| !["IHDR", "IDAT", "IEND"].contains(&&**name));
     chunks.sort();
@@ -31,17 +31,21 @@ fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
     let input = format!("{DATA}/profile.png");
     let output = folder.path("out.png");
     wgslice(&["slice", &input, "::-1, 1:", "-o", &output]).ok();
-    let [before, after] = [&input, &output].map(|path| png_chunks(path));
-    let names: Vec<&str> = after.iter().map(|(name, _)| &**name).collect();
+    let [input_chunks, output_chunks] = [&input, &output].map(|path| png_chunks(path));
+    let names: Vec<&str> = output_chunks.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["iCCP", "pHYs", "tEXt"]);
     // The profile is compressed again, so its bytes can differ.
-    assert_eq!((&after[1], &after[2]), (&before[1], &before[2]));
+    assert_eq!(
+        (&output_chunks[1], &output_chunks[2]),
+        (&input_chunks[1], &input_chunks[2])
+    );
     let grey = folder.path("grey.png");
-    let ran = wgslice(&["slice", &input, ":, :, 0", "-o", &grey]).ok();
+    let outcome = wgslice(&["slice", &input, ":, :, 0", "-o", &grey]).ok();
     assert!(
-        ran.stderr
+        outcome
+            .stderr
             .contains("not kept from the picture: the colour profile"),
-        "{ran:?}"
+        "{outcome:?}"
     );
     let names: Vec<String> = png_chunks(&grey)
         .into_iter()
@@ -70,12 +74,12 @@ fn tensors_of_every_type_are_written() {
         ("F64", 8),
         ("C64", 8),
     ] {
-        // Bits of every kind, including NaNs.
+        // The data has every byte, so floats include NaNs.
         let data: Vec<u8> = (0..=255).cycle().take(256 * size).collect();
         let input = folder.write("in.safetensors", safetensors("a#b", dtype, &[256], &data));
         wgslice(&["slice", &input, "::-1", "-o", &output]).ok();
-        let reversed = wgslice(&["info", &output, "--json"]).ok().json();
-        let array = &reversed["files"][0]["arrays"][0];
+        let listing = wgslice(&["info", &output, "--json"]).ok().json();
+        let array = &listing["files"][0]["arrays"][0];
         assert_eq!(
             (&array["name"], &array["shape"]),
             (&json!("a#b"), &json!([256]))
@@ -108,15 +112,15 @@ fn tensors_of_every_type_are_written() {
     assert!(info.contains("  out "), "named after the file: {info}");
 }
 
-/// ml_dtypes 0.6 gave the number for each byte.
+/// ml_dtypes 0.6 computed the number for each byte.
 #[test]
 fn bits_are_printed_as_numbers() {
     let folder = Folder::new();
     let tables = fs::read(format!("{DATA}/eight_bit_floats.json")).expect("the tables");
     let tables: Value = serde_json::from_slice(&tables).expect("JSON");
-    let every: Vec<u8> = (0..=255).collect();
+    let all_bytes: Vec<u8> = (0..=255).collect();
     for (dtype, table) in tables.as_object().expect("an object") {
-        let input = folder.write("x.safetensors", safetensors("x", dtype, &[256], &every));
+        let input = folder.write("x.safetensors", safetensors("x", dtype, &[256], &all_bytes));
         let json = wgslice(&["slice", &input, "...", "--json"]).ok().json();
         assert_eq!(&json["values"], table, "{dtype}");
         assert_eq!(&json["dtype"], dtype);
@@ -145,7 +149,7 @@ fn types_of_eight_bits_are_moved_and_nothing_else() {
     assert_eq!(shown, "[  1.  -1. 448.  nan]\n");
     let other = folder.npy("x.npy", "|u1", &[1], &[1]);
     let out = folder.path("out.npy");
-    for (args, says) in [
+    for (args, message) in [
         (
             &["slice", &input, "0", "-o", &out][..],
             "has no name in .npy",
@@ -157,17 +161,20 @@ fn types_of_eight_bits_are_moved_and_nothing_else() {
         (&["slice-update", &input, "0", &other], "holds uint8, but"),
         (&["slice-update", &input, "0", "1"], "on the command line"),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
     let scatter = ["scatter-nd", "[[1],[0],[2],[3]]", &input, "--shape", "4"];
-    let ran = wgslice(&[&scatter[..], &["--combine", "update", "-q"]].concat()).ok();
-    assert_eq!(ran.stdout, "[ -1.   1. 448.  nan]\n");
-    let brains = folder.write(
+    let outcome = wgslice(&[&scatter[..], &["--combine", "update", "-q"]].concat()).ok();
+    assert_eq!(outcome.stdout, "[ -1.   1. 448.  nan]\n");
+    let bfloats = folder.write(
         "b.safetensors",
         safetensors("b", "BF16", &[2], &[0x80, 0x3f, 0, 0xc0]),
     );
-    let gathered = wgslice(&["gather", &brains, "1,0,7"]).ok().stdout;
+    let gathered = wgslice(&["gather", &bfloats, "1,0,7"]).ok().stdout;
     assert_eq!(gathered, "[-2.  1.  0.]\n");
 }
 
@@ -175,9 +182,12 @@ fn types_of_eight_bits_are_moved_and_nothing_else() {
 fn archives_of_numpy_are_read_and_written() {
     let folder = Folder::new();
     let [stored, packed] = ["stored", "packed"].map(|name| format!("{DATA}/{name}.npz"));
-    let shown = |source: &str| wgslice(&["slice", source, "::-1", "-q"]).ok().stdout;
-    assert_eq!(shown(&format!("{stored}#x")), "[[3 4 5]\n [0 1 2]]\n");
-    assert_eq!(shown(&packed), "[5 4 3 2 1 0]\n");
+    let print_reversed = |source: &str| wgslice(&["slice", source, "::-1", "-q"]).ok().stdout;
+    assert_eq!(
+        print_reversed(&format!("{stored}#x")),
+        "[[3 4 5]\n [0 1 2]]\n"
+    );
+    assert_eq!(print_reversed(&packed), "[5 4 3 2 1 0]\n");
     let info = wgslice(&["info", &stored]).ok().stdout;
     let words: Vec<&str> = info.split_whitespace().collect();
     assert!(
@@ -185,15 +195,18 @@ fn archives_of_numpy_are_read_and_written() {
         "{info}"
     );
     assert!(words.contains(&"float32"), "{info}");
-    for (source, says) in [
+    for (source, message) in [
         (stored.clone(), "which array?"),
         (
             format!("{stored}#z"),
             "no array named \"z\"; it holds \"x\", \"y\"",
         ),
     ] {
-        let ran = wgslice(&["slice", &source, "0"]);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(&["slice", &source, "0"]);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
     let output = folder.path("out.npz");
     for name in ["out", "a/b"] {
@@ -204,12 +217,12 @@ fn archives_of_numpy_are_read_and_written() {
         };
         let input = folder.write_arange("in.npy", &[2, 3]);
         wgslice(&["slice", &input, "1", "-o", &to]).ok();
-        assert_eq!(shown(&format!("{output}#{name}")), "[5 4 3]\n");
+        assert_eq!(print_reversed(&format!("{output}#{name}")), "[5 4 3]\n");
         // The member is not compressed, and its checksum is correct.
         let file = fs::read(&output).expect("the output");
         assert!(file.windows(6).any(|part| part == b"\x93NUMPY"));
     }
-    // One damaged array does not hide the other.
+    // A damaged array does not hide the other array.
     let mut damaged = fs::read(&stored).expect("the archive");
     let at = damaged
         .windows(6)
@@ -222,7 +235,7 @@ fn archives_of_numpy_are_read_and_written() {
         info.contains("damaged: ") && info.contains("float32"),
         "{info}"
     );
-    assert_eq!(shown(&format!("{damaged}#y")), "[2. 1.]\n");
+    assert_eq!(print_reversed(&format!("{damaged}#y")), "[2. 1.]\n");
 }
 
 /// Pixels are compared with a tolerance: JPEG loses information, and decoders can differ slightly.
@@ -248,10 +261,10 @@ fn photographs_are_read() {
         assert!(info.contains(&format!("8 × 24 × {channels}")), "{info}");
         let content = fs::read(&input).expect("the picture");
         let cut = folder.write("cut.jpg", &content[..content.len() / 2]);
-        let ran = wgslice(&["slice", &cut, "0"]);
+        let outcome = wgslice(&["slice", &cut, "0"]);
         assert!(
-            ran.code == Some(2) && ran.stderr.contains("cut short"),
-            "{ran:?}"
+            outcome.code == Some(2) && outcome.stderr.contains("cut short"),
+            "{outcome:?}"
         );
         // The height and the width follow the frame's marker.
         let mut claims = content.clone();
@@ -260,20 +273,23 @@ fn photographs_are_read() {
             .position(|part| part == [0xff, 0xc0])
             .expect("a frame");
         claims[frame + 5..frame + 9].fill(0xff);
-        let ran = wgslice(&["info", &folder.write("claims.jpg", claims)]);
+        let outcome = wgslice(&["info", &folder.write("claims.jpg", claims)]);
         assert!(
-            ran.stderr.contains("claims 65535 × 65535 pixels"),
-            "{ran:?}"
+            outcome.stderr.contains("claims 65535 × 65535 pixels"),
+            "{outcome:?}"
         );
-        let ran = wgslice(&["slice", &input, "...", "-o", &folder.path("x.jpg")]);
-        assert!(ran.stderr.contains("read, but not written"), "{ran:?}");
+        let outcome = wgslice(&["slice", &input, "...", "-o", &folder.path("x.jpg")]);
+        assert!(
+            outcome.stderr.contains("read, but not written"),
+            "{outcome:?}"
+        );
     }
 }
 
 #[test]
 fn errors_for_other_formats_name_a_way_out() {
     let folder = Folder::new();
-    for (name, says) in [
+    for (name, message) in [
         ("x.zarr", "wgslice-scale"),
         ("x.tif", "magick x.tif x.png"),
         ("x.h5", "h5py"),
@@ -281,8 +297,11 @@ fn errors_for_other_formats_name_a_way_out() {
         ("x.pt", "save_file"),
     ] {
         let path = folder.write(name, "nothing");
-        let ran = wgslice(&["slice", &path, "0"]);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(&["slice", &path, "0"]);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -309,7 +328,7 @@ fn an_array_is_added_to_the_archive_that_is_there() {
         fs::copy(format!("{DATA}/{name}"), &path).expect("a copy");
         let before = archive_members(&path);
         for rows in ["0", "1"] {
-            // The second time, the array replaces the first one.
+            // The second time, the new array replaces the array of the first time.
             wgslice(&["slice", &x, rows, "-o", &format!("{path}#new")]).ok();
         }
         let mut after = archive_members(&path);
@@ -325,9 +344,9 @@ fn an_array_is_added_to_the_archive_that_is_there() {
         assert_eq!(archive_members(&path).len(), 1);
     }
     let path = folder.write("no.npz", "no archive");
-    let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("not an .npz file"), "{ran:?}");
+    let outcome = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("not an .npz file"), "{outcome:?}");
     assert_eq!(fs::read(&path).expect("the file"), b"no archive");
 }
 
@@ -381,7 +400,7 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
     );
     assert_eq!(data, [0x21, 0, 0, 0, 0]);
     // A damaged file is not changed.
-    for (name, content, says) in [
+    for (name, content, message) in [
         ("short.safetensors", &file[..file.len() - 1], "is damaged"),
         (
             "no.safetensors",
@@ -390,8 +409,11 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
         ),
     ] {
         let path = folder.write(name, content);
-        let ran = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(&["slice", &x, "0", "-o", &format!("{path}#new")]);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
         assert_eq!(fs::read(&path).expect("the file"), content);
     }
     assert!(folder.names().iter().all(|name| !name.starts_with('.')));
@@ -427,16 +449,29 @@ fn members_are_found_as_by_numpy() {
         ("arr_0.npy", "[3 4]\n"),
         ("deep/er", "[5]\n"),
     ] {
-        let named = format!("{path}#{name}");
-        assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, values);
-        let info = wgslice(&["info", &named, "--json"]).ok().json();
+        let array_source = format!("{path}#{name}");
+        assert_eq!(
+            wgslice(&["slice", &array_source, ":", "-q"]).ok().stdout,
+            values
+        );
+        let info = wgslice(&["info", &array_source, "--json"]).ok().json();
         assert_eq!(info["files"][0]["arrays"].as_array().map(Vec::len), Some(1));
     }
     // A new array replaces all members with its name.
     for name in ["bare", "arr_0.npy"] {
-        let named = format!("{path}#{name}");
-        wgslice(&["slice", &format!("{path}#deep/er"), ":", "-o", &named]).ok();
-        assert_eq!(wgslice(&["slice", &named, ":", "-q"]).ok().stdout, "[5]\n");
+        let array_source = format!("{path}#{name}");
+        wgslice(&[
+            "slice",
+            &format!("{path}#deep/er"),
+            ":",
+            "-o",
+            &array_source,
+        ])
+        .ok();
+        assert_eq!(
+            wgslice(&["slice", &array_source, ":", "-q"]).ok().stdout,
+            "[5]\n"
+        );
     }
     let names: Vec<String> = archive_members(&path)
         .into_iter()
@@ -451,7 +486,7 @@ fn members_are_found_as_by_numpy() {
     );
 }
 
-/// NumPy's own reader gave the texts: `numpy.lib.format.descr_to_dtype`.
+/// NumPy's own reader, `numpy.lib.format.descr_to_dtype`, gave the expected types.
 #[test]
 fn headers_are_read_as_by_numpy() {
     let folder = Folder::new();

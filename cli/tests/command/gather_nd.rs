@@ -27,15 +27,15 @@ fn rows_are_gathered_by_every_integer_type() {
         let tuples = [index(2), index(0), index(2)].concat();
         let indices = folder.npy("indices.npy", descr, &[3, 1], &tuples);
         for device in devices() {
-            let ran = gather_nd([&params, &indices, &output], device, &[]).ok();
+            let outcome = gather_nd([&params, &indices, &output], device, &[]).ok();
             assert_eq!(
                 read_i32(&output),
                 (vec![3, 2], vec![4, 5, 0, 1, 4, 5]),
                 "{descr}"
             );
-            let says = "out.npy  3 × 2 int32, 24 bytes, ";
-            assert!(ran.stdout.contains(says), "{ran:?}");
-            assert!(!ran.stderr.contains("warning"), "{ran:?}");
+            let message = "out.npy  3 × 2 int32, 24 bytes, ";
+            assert!(outcome.stdout.contains(message), "{outcome:?}");
+            assert!(!outcome.stderr.contains("warning"), "{outcome:?}");
         }
     }
 }
@@ -64,7 +64,7 @@ fn rows_out_of_range_become_zeros_with_a_warning() {
     );
     let output = folder.path("out.npy");
     for device in devices() {
-        let ran = gather_nd([&params, &indices, &output], device, &["--json"]).ok();
+        let outcome = gather_nd([&params, &indices, &output], device, &["--json"]).ok();
         assert_eq!(
             read_i32(&output),
             (vec![2, 2], vec![3, 0, 2, 0]),
@@ -72,10 +72,13 @@ fn rows_out_of_range_become_zeros_with_a_warning() {
         );
         let warning = "warning: 2 of 4 index tuples are out of range and became zeros, \
                        the first at indices.npy[0,1] = [1, 3] of params.npy (2 × 3)";
-        assert!(ran.stderr.lines().any(|line| line == warning), "{ran:?}");
+        assert!(
+            outcome.stderr.lines().any(|line| line == warning),
+            "{outcome:?}"
+        );
         let first = json!({"row": 1, "position": [0, 1], "index": [1, 3]});
         let expected = json!({"rows": 4, "bad": 2, "first": first});
-        assert_eq!(ran.json()["out_of_range"], expected, "{device}");
+        assert_eq!(outcome.json()["out_of_range"], expected, "{device}");
     }
 }
 
@@ -111,18 +114,22 @@ fn rows_out_of_range_are_an_error_on_demand() {
     let indices = folder.npy("indices.npy", "<i4", &[1, 2], &bytes(&[0, 3]));
     let output = folder.path("out.npy");
     for device in devices() {
-        let ran = gather_nd(
+        let outcome = gather_nd(
             [&params, &indices, &output],
             device,
             &["--out-of-range", "error"],
         );
-        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(
-            ran.stderr
+            outcome
+                .stderr
                 .contains("indices.npy[0] = [0, 3] of params.npy (2 × 3)"),
-            "{ran:?}"
+            "{outcome:?}"
         );
-        assert!(ran.stderr.contains("--out-of-range ignore"), "{ran:?}");
+        assert!(
+            outcome.stderr.contains("--out-of-range ignore"),
+            "{outcome:?}"
+        );
         assert_eq!(folder.names(), ["indices.npy", "params.npy"], "{device}");
     }
 }

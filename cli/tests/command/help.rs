@@ -4,9 +4,9 @@ use crate::support::wgslice;
 
 #[test]
 fn every_command_has_examples() {
-    let all = wgslice(&["--help"]).ok().stdout;
+    let full_help = wgslice(&["--help"]).ok().stdout;
     // Long lines are wrapped, so all whitespace is normalized.
-    let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
+    let full_help = full_help.split_whitespace().collect::<Vec<_>>().join(" ");
     for command in [
         "slice",
         "convert",
@@ -45,7 +45,7 @@ fn every_command_has_examples() {
     ] {
         let help = wgslice(&[command, "--help"]).ok().stdout;
         let about = help.lines().next().expect("a line");
-        assert!(all.contains(about), "{command}: {about}");
+        assert!(full_help.contains(about), "{command}: {about}");
         let examples = help.split("Examples:").nth(1).expect(command);
         let count = examples.matches(&format!("wgslice {command}")).count();
         assert!((1..=6).contains(&count), "{command}: {count} examples");
@@ -63,8 +63,8 @@ fn every_command_has_examples() {
 fn shells_and_man_know_the_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = wgslice(&["completions", shell]).ok().stdout;
-        for known in ["scatter-elements", "no-clobber"] {
-            assert!(script.contains(known), "{known} for {shell}");
+        for word in ["scatter-elements", "no-clobber"] {
+            assert!(script.contains(word), "{word} for {shell}");
         }
     }
     assert!(wgslice(&["man"]).ok().stdout.contains(".TH wgslice 1"));
@@ -107,8 +107,11 @@ fn topics_are_explained() {
     let help = wgslice(&["help"]).ok().stdout;
     assert_eq!(wgslice(&["--help"]).ok().stdout, help);
     // Without a subcommand, the command prints its help as an error.
-    let none = wgslice(&[]);
-    assert!(none.code == Some(2) && none.stderr == help, "{none:?}");
+    let outcome = wgslice(&[]);
+    assert!(
+        outcome.code == Some(2) && outcome.stderr == help,
+        "{outcome:?}"
+    );
 }
 
 #[test]

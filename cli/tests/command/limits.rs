@@ -1,4 +1,4 @@
-//! Exceeding a limit of the system is an error of the command.
+//! If the command exceeds a limit of the system, it fails with an error.
 
 use crate::support::{CommandRun, Folder, command};
 use std::{
@@ -13,8 +13,8 @@ const WGSLICE: &str = env!("CARGO_BIN_EXE_wgslice");
 /// Runs the command in a shell that sets a limit.
 fn run_limited(limit: &str, command: &str) -> CommandRun {
     let script = format!("{limit} && exec {WGSLICE} {command}");
-    let ran = Command::new("bash").args(["-c", &script]).output();
-    ran.expect("the shell starts").into()
+    let outcome = Command::new("bash").args(["-c", &script]).output();
+    outcome.expect("the shell starts").into()
 }
 
 /// By default, the system ends a program whose file exceeds the limit, and leaves the file.
@@ -27,10 +27,10 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
         let output = folder.path(output);
         let command = format!("slice {input} ::-1 -o {output} --device cpu");
         // `ulimit -f` counts units of 1024 bytes.
-        let ran = run_limited("ulimit -f 100", &command);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        for said in ["cannot write", &output, "File too large"] {
-            assert!(ran.stderr.contains(said), "{ran:?}");
+        let outcome = run_limited("ulimit -f 100", &command);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        for message_part in ["cannot write", &output, "File too large"] {
+            assert!(outcome.stderr.contains(message_part), "{outcome:?}");
         }
         assert_eq!(folder.names(), ["in.npy"]);
     }
@@ -40,8 +40,8 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
 #[test]
 fn an_input_that_becomes_shorter_is_an_error() {
     let bytes: usize = 8 << 30;
-    let mut cut_while_mapped = false;
-    for patience in [1, 5, 20, 50, 100, 200] {
+    let mut was_cut_while_mapped = false;
+    for delay_ms in [1, 5, 20, 50, 100, 200] {
         let folder = Folder::new();
         // The slice touches every page of the file, and its result is small enough for one piece.
         let input = folder.write_sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
@@ -57,15 +57,15 @@ fn an_input_that_becomes_shorter_is_an_error() {
             );
             thread::sleep(Duration::from_millis(1));
         }
-        thread::sleep(Duration::from_millis(patience));
+        thread::sleep(Duration::from_millis(delay_ms));
         let file = File::options().write(true).open(&input).expect("the input");
         file.set_len(5000).expect("a shorter input");
-        let ran: CommandRun = running.wait_with_output().expect("it ends").into();
-        assert_eq!(ran.code, Some(2), "after {patience} ms: {ran:?}");
-        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
-        assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
-        assert_eq!(folder.names(), ["in.npy"], "after {patience} ms");
-        cut_while_mapped |= ran.stderr.contains("became shorter while it was read");
+        let outcome: CommandRun = running.wait_with_output().expect("it ends").into();
+        assert_eq!(outcome.code, Some(2), "after {delay_ms} ms: {outcome:?}");
+        assert!(outcome.stderr.starts_with("error: "), "{outcome:?}");
+        assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:?}");
+        assert_eq!(folder.names(), ["in.npy"], "after {delay_ms} ms");
+        was_cut_while_mapped |= outcome.stderr.contains("became shorter while it was read");
     }
-    assert!(cut_while_mapped);
+    assert!(was_cut_while_mapped);
 }

@@ -17,8 +17,8 @@ fn a_slice_holds_neither_its_input_nor_its_result() {
     // The input has 256 MiB, of which the slice selects 108 MiB.
     let shape = [64, 256, 256, 16];
     let folder = Folder::new();
-    let plain = folder.write_sparse("in.npy", "<f4", &shape, 256 * MIB);
-    let big = folder.write_sparse("big.npy", ">f4", &shape, 256 * MIB);
+    let row_major = folder.write_sparse("in.npy", "<f4", &shape, 256 * MIB);
+    let big_endian = folder.write_sparse("big.npy", ">f4", &shape, 256 * MIB);
     let fortran = folder.write_sparse("fortran.npy", "<f4", &shape, 256 * MIB);
     let mut file = fs::OpenOptions::new()
         .read(true)
@@ -34,7 +34,7 @@ fn a_slice_holds_neither_its_input_nor_its_result() {
     file.seek(SeekFrom::Start(at as u64)).expect("its place");
     file.write_all(b"True ,").expect("another order");
     drop(file);
-    let inputs = [&plain, &big, &fortran];
+    let inputs = [&row_major, &big_endian, &fortran];
     for (&device, input) in devices()
         .iter()
         .flat_map(|device| inputs.map(|input| (device, input)))
@@ -55,9 +55,9 @@ fn a_slice_holds_neither_its_input_nor_its_result() {
             thread::sleep(Duration::from_millis(1));
         }
         assert!(running.wait().expect("it ends").success(), "{device}");
-        let most = if device == "cpu" { 64 } else { 192 } * MIB;
+        let max_memory = if device == "cpu" { 64 } else { 192 } * MIB;
         assert!(
-            (MIB..most).contains(&peak),
+            (MIB..max_memory).contains(&peak),
             "{input} {device}: {peak} bytes"
         );
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Runs a command on every device and passes its output to `check`.
-fn on_every_device(
+fn check_on_devices(
     folder: &Folder,
     args: &[&str],
     check: impl Fn(CommandRun, (Vec<usize>, Vec<i32>)),
@@ -13,8 +13,8 @@ fn on_every_device(
     let output = folder.path("out.npy");
     for device in devices() {
         let options = ["-o", &output, "--device", device, "--json"];
-        let ran = wgslice(&[args, &options].concat()).ok();
-        check(ran, read_i32(&output));
+        let outcome = wgslice(&[args, &options].concat()).ok();
+        check(outcome, read_i32(&output));
     }
 }
 
@@ -24,12 +24,12 @@ fn gather_takes_an_axis_and_batch_dims() {
     let params = folder.write_arange("params.npy", &[3, 4]);
     let columns = folder.npy("columns.npy", "<i4", &[2], &bytes(&[2, 0]));
     let picked = folder.npy("picked.npy", "<i4", &[3], &bytes(&[0, -1, 2]));
-    on_every_device(
+    check_on_devices(
         &folder,
         &["gather", &params, &columns, "--axis", "-1"],
         |_, out| assert_eq!(out, (vec![3, 2], vec![2, 0, 6, 4, 10, 8])),
     );
-    on_every_device(
+    check_on_devices(
         &folder,
         &[
             "gather",
@@ -40,19 +40,19 @@ fn gather_takes_an_axis_and_batch_dims() {
             "--negative",
             "wrap",
         ],
-        |ran, out| {
+        |outcome, out| {
             assert_eq!(out, (vec![3], vec![0, 7, 10]));
-            assert_eq!(ran.json()["out_of_range"]["bad"], 0);
+            assert_eq!(outcome.json()["out_of_range"]["bad"], 0);
         },
     );
-    on_every_device(
+    check_on_devices(
         &folder,
         &["gather", &params, &picked, "--batch-dims", "1"],
-        |ran, out| {
+        |outcome, out| {
             assert_eq!(out, (vec![3], vec![0, 0, 10]));
             assert!(
-                ran.stderr.contains("1 of 3 indices are out of range"),
-                "{ran:?}"
+                outcome.stderr.contains("1 of 3 indices are out of range"),
+                "{outcome:?}"
             );
         },
     );
@@ -63,7 +63,7 @@ fn gather_elements_takes_an_axis() {
     let folder = Folder::new();
     let params = folder.write_arange("params.npy", &[2, 3]);
     let places = folder.npy("places.npy", "<i4", &[2, 2], &bytes(&[2, 0, -1, 1]));
-    on_every_device(
+    check_on_devices(
         &folder,
         &[
             "gather-elements",
@@ -74,9 +74,9 @@ fn gather_elements_takes_an_axis() {
             "--negative",
             "wrap",
         ],
-        |ran, out| {
+        |outcome, out| {
             assert_eq!(out, (vec![2, 2], vec![2, 0, 5, 4]));
-            assert_eq!(ran.json()["out_of_range"]["bad"], 0);
+            assert_eq!(outcome.json()["out_of_range"]["bad"], 0);
         },
     );
 }
@@ -98,26 +98,29 @@ fn crop_takes_boxes_of_items() {
         "--size",
         "2",
     ];
-    on_every_device(
+    check_on_devices(
         &folder,
         &[&crop[..], &["--flips", &flips]].concat(),
-        |ran, out| {
+        |outcome, out| {
             assert_eq!(out, (vec![3, 2], vec![4, 5, 2, 1, 7, 0]));
             let warning = "1 of 3 boxes extend outside and are zeros there";
-            assert!(ran.stderr.contains(warning), "{ran:?}");
-            assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!([1, 3]));
+            assert!(outcome.stderr.contains(warning), "{outcome:?}");
+            assert_eq!(
+                outcome.json()["out_of_range"]["first"]["index"],
+                json!([1, 3])
+            );
         },
     );
     let options = ["--strides", "-1", "--out-of-range", "clamp"];
-    on_every_device(&folder, &[&crop[..], &options].concat(), |_, out| {
+    check_on_devices(&folder, &[&crop[..], &options].concat(), |_, out| {
         assert_eq!(out, (vec![3, 2], vec![5, 4, 1, 0, 7, 6]));
     });
     let output = folder.path("none.npy");
-    let ran = wgslice(&[&crop[..], &["--out-of-range", "error", "-o", &output]].concat());
+    let outcome = wgslice(&[&crop[..], &["--out-of-range", "error", "-o", &output]].concat());
     let error = "1 of 3 boxes extend beyond lines.npy (2 × 4), the first, with its item, at begins.npy[2] = [1, 3]";
     assert!(
-        ran.stderr.contains(error) && !Path::new(&output).exists(),
-        "{ran:?}"
+        outcome.stderr.contains(error) && !Path::new(&output).exists(),
+        "{outcome:?}"
     );
 }
 
@@ -136,8 +139,8 @@ fn indices_beyond_i64_obey_the_policy() {
         ("zero", "[6 0]\n"),
         ("clamp", "[6 7]\n"),
     ] {
-        let ran = wgslice(&["gather", &x, &indices, "--out-of-range", policy]).ok();
-        assert_eq!(ran.stdout, values, "{ran:?}");
+        let outcome = wgslice(&["gather", &x, &indices, "--out-of-range", policy]).ok();
+        assert_eq!(outcome.stdout, values, "{outcome:?}");
     }
     assert_eq!(
         wgslice(&["gather", &x, &indices, "--out-of-range", "error"]).code,
@@ -158,7 +161,7 @@ fn scales_are_quotients() {
     assert_eq!(values("3/2"), "[  0.   76.5 382.5]\n");
 }
 
-/// Floats in [0, 1] make a black picture, and numbers beyond the type a white one.
+/// Floats in [0, 1] make a black picture, and numbers beyond the type make a white picture.
 #[test]
 fn a_conversion_that_loses_all_differences_warns() {
     let folder = Folder::new();
@@ -172,7 +175,7 @@ fn a_conversion_that_loses_all_differences_warns() {
     let mask = floats("mask.npy", &[0.0, 1.0, 1.0]);
     let full = floats("full.npy", &[0.0, 255.0, 255.0]);
     let deep = folder.npy("deep.npy", "<u2", &[3], &[0, 0x10, 0, 0x20, 0xff, 0xff]);
-    for (input, dtype, says) in [
+    for (input, dtype, message) in [
         (
             &unit,
             "uint8",
@@ -196,8 +199,8 @@ fn a_conversion_that_loses_all_differences_warns() {
             &["slice", input, "..."],
             &["gather", input, "0,1,2"],
         ] {
-            let ran = wgslice(&[args, &["--as", dtype]].concat()).ok();
-            assert!(ran.stderr.contains(says), "{ran:?}");
+            let outcome = wgslice(&[args, &["--as", dtype]].concat()).ok();
+            assert!(outcome.stderr.contains(message), "{outcome:?}");
             let quiet = wgslice(&[args, &["--as", dtype, "-q"]].concat()).ok();
             assert_eq!(quiet.stderr, "");
         }
@@ -208,19 +211,19 @@ fn a_conversion_that_loses_all_differences_warns() {
         (&unit, "float16"),
         (&deep, "uint16"),
     ] {
-        let ran = wgslice(&["convert", input, "--as", dtype]).ok();
-        assert!(!ran.stderr.contains("warning"), "{ran:?}");
+        let outcome = wgslice(&["convert", input, "--as", dtype]).ok();
+        assert!(!outcome.stderr.contains("warning"), "{outcome:?}");
     }
 }
 
-/// A conversion scales each number by its position in the input, even if a gather or a crop moves it.
+/// A conversion scales each number by the scale of its position in the input, even if a gather or a crop moves it.
 #[test]
 fn slices_gathers_and_crops_convert() {
     let folder = Folder::new();
     let input = folder.npy("x.npy", "|u1", &[2, 2, 2], &[1, 2, 3, 4, 5, 6, 7, 200]);
     let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, -1]));
     let flips = folder.npy("flips.npy", "|u1", &[3, 1], &[0, 0, 2]);
-    // The second item of the last axis is doubled, and 100 is added to the first.
+    // Numbers at position 1 of the last axis are doubled, and 100 is added to numbers at position 0.
     let scaled = [
         "--as",
         "int16",
@@ -242,8 +245,8 @@ fn slices_gathers_and_crops_convert() {
         (&["gather", &input, "1,7"], &[105, 12, 107, 400, 0, 0, 0, 0]),
         (&["gather-nd", &input, "[[1, 1]]"], &[107, 400]),
         (&["gather-elements", &input, "[[[1, 0]]]"], &[105, 4]),
-        // A box that extends beyond its item has zeros there, and 100 is not added to them. An item's index that does
-        // not fit 32 bits is out of range.
+        // A box has zeros where it extends beyond its item, and 100 is not added to them. An item's index that does not
+        // fit 32 bits is out of range.
         (
             &[&["crop", &input, &begins, "--size", "1"], &boxes[..]].concat(),
             &[101, 4, 107, 400, 0, 0],
@@ -256,8 +259,8 @@ fn slices_gathers_and_crops_convert() {
         let output = folder.path("out.npy");
         for device in devices() {
             let args = [args, &scaled, &["-o", &output, "--device", device]].concat();
-            let ran = wgslice(&args).ok();
-            assert!(ran.stdout.contains("int16"), "{ran:?}");
+            let outcome = wgslice(&args).ok();
+            assert!(outcome.stdout.contains("int16"), "{outcome:?}");
             let file = std::fs::read(&output).expect("the output");
             let (_, elements) = file.split_at(file.len() - 2 * expected.len());
             let found = elements
@@ -274,7 +277,7 @@ fn slices_gathers_and_crops_convert() {
     wgslice(&["slice", &input, &flips, "0", "--as", "uint8", "--to", &many]).ok();
     assert_eq!(std::fs::read_dir(many).expect("a folder").count(), 2);
     let scale = ["slice", &input, "0", "--scale", "2"];
-    for (args, says) in [
+    for (args, message) in [
         (&scale[..], "--as"),
         (
             &["slice", &begins, "0", "--as", "complex64"],
@@ -304,8 +307,11 @@ fn slices_gathers_and_crops_convert() {
         ),
         (&["slice", &input, "0", "--transpose", "0,-9"], "[0, -9]"),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -332,17 +338,17 @@ fn paste_writes_boxes_into_items() {
         "--flips",
         &flips,
     ];
-    on_every_device(&folder, &paste, |ran, out| {
+    check_on_devices(&folder, &paste, |outcome, out| {
         assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 10, 20, 6, 50]));
         let warning = "1 of 3 boxes extend outside and were not written there";
-        assert!(ran.stderr.contains(warning), "{ran:?}");
+        assert!(outcome.stderr.contains(warning), "{outcome:?}");
     });
     let circular = [&paste[..], &["--circular"]].concat();
-    on_every_device(&folder, &circular, |_, out| {
+    check_on_devices(&folder, &circular, |_, out| {
         assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 60, 20, 6, 50]));
     });
     let shifted = [&paste[..], &["--out-of-range", "clamp"]].concat();
-    on_every_device(&folder, &shifted, |_, out| {
+    check_on_devices(&folder, &shifted, |_, out| {
         assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 10, 20, 50, 60]));
     });
 }
@@ -357,7 +363,7 @@ fn scatter_elements_takes_an_axis_and_combines() {
         ("add", [20, 1, 12, 3, 74, 5]),
         ("update", [20, 1, 10, 3, 40, 5]),
     ] {
-        on_every_device(
+        check_on_devices(
             &folder,
             &[
                 "scatter-elements",
@@ -391,23 +397,23 @@ fn scatter_nd_adds_into_zeros_and_updates_arrays() {
         (&["--into", &array, "--combine", "min"], [0, 1, 2, 3, 4]),
         (&["--into", &array, "--combine", "max"], [0, 7, 2, 3, 100]),
     ] {
-        on_every_device(&folder, &[&scatter, options].concat(), |_, out| {
+        check_on_devices(&folder, &[&scatter, options].concat(), |_, out| {
             assert_eq!(out, (vec![5], expected.to_vec()), "{options:?}");
         });
     }
-    on_every_device(
+    check_on_devices(
         &folder,
         &[&scatter[..], &["--shape", "3"]].concat(),
-        |ran, out| {
+        |outcome, out| {
             assert_eq!(out, (vec![3], vec![0, 12, 0]));
-            assert!(ran.stderr.contains("and were dropped"), "{ran:?}");
-            assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!([4]));
+            assert!(outcome.stderr.contains("and were dropped"), "{outcome:?}");
+            assert_eq!(outcome.json()["out_of_range"]["first"]["index"], json!([4]));
         },
     );
     let output = folder.path("none.npy");
     let options = ["--shape", "3", "--out-of-range", "error", "-o", &output];
-    let ran = wgslice(&[&scatter[..], &options].concat());
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let outcome = wgslice(&[&scatter[..], &options].concat());
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(!Path::new(&output).exists());
 }
 
@@ -416,18 +422,18 @@ fn slices_are_updated_and_gradients_spread() {
     let folder = Folder::new();
     let array = folder.write_arange("array.npy", &[2, 3]);
     let value = folder.npy("value.npy", "<i4", &[2], &bytes(&[10, 20]));
-    on_every_device(
+    check_on_devices(
         &folder,
         &["slice-update", &array, ":, ::-2", &value],
         |_, out| assert_eq!(out, (vec![2, 3], vec![20, 1, 10, 20, 4, 10])),
     );
-    on_every_device(
+    check_on_devices(
         &folder,
         &["grad", &value, "::-2", "--shape", "4"],
         |_, out| assert_eq!(out, (vec![4], vec![0, 20, 0, 10])),
     );
     let small = folder.npy("small.npy", "|u1", &[2], &[1, 2]);
-    let ran = wgslice(&[
+    let outcome = wgslice(&[
         "slice-update",
         &array,
         ":, :2",
@@ -435,8 +441,8 @@ fn slices_are_updated_and_gradients_spread() {
         "-o",
         &folder.path("x.npy"),
     ]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("holds uint8, but"), "{ran:?}");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("holds uint8, but"), "{outcome:?}");
 }
 
 #[test]
@@ -494,7 +500,7 @@ fn arrays_are_put_together() {
         (&["tile", &b, "1,3"], vec![2, 3], vec![0, 0, 0, 1, 1, 1]),
         (&["repeat", &b, "2"], vec![4, 1], vec![0, 0, 1, 1]),
     ] {
-        on_every_device(&folder, args, |_, out| {
+        check_on_devices(&folder, args, |_, out| {
             assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
         });
         let explained = wgslice(&[args, &["--explain", "-v"]].concat()).ok().stdout;
@@ -523,9 +529,9 @@ fn arrays_are_put_together() {
         ),
         (&["concat"], "required arguments were not provided"),
     ] {
-        let ran = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
+        let outcome = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(message), "{outcome:?}");
     }
 }
 
@@ -550,21 +556,24 @@ fn axes_are_put_in_another_order() {
             vec![0, 1, 2, 3, 4, 5],
         ),
     ] {
-        on_every_device(&folder, args, |_, out| {
+        check_on_devices(&folder, args, |_, out| {
             assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
         });
     }
     for axes in ["0,1", "0,0,1", "0,1,3", "-4,0,1"] {
-        let ran = wgslice(&["transpose", &x, axes]);
+        let outcome = wgslice(&["transpose", &x, axes]);
         assert!(
-            ran.code == Some(2) && ran.stderr.contains("x.npy (1 × 2 × 3)"),
-            "{ran:?}"
+            outcome.code == Some(2) && outcome.stderr.contains("x.npy (1 × 2 × 3)"),
+            "{outcome:?}"
         );
     }
-    let ran = wgslice(&["pad", &x, "0,0,0", "--value", "1", "--mode", "edge"]);
-    assert!(ran.stderr.contains("cannot be used with"), "{ran:?}");
-    let ran = wgslice(&["pad", &x, "0,0,1", "--value", "1,2"]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let outcome = wgslice(&["pad", &x, "0,0,0", "--value", "1", "--mode", "edge"]);
+    assert!(
+        outcome.stderr.contains("cannot be used with"),
+        "{outcome:?}"
+    );
+    let outcome = wgslice(&["pad", &x, "0,0,1", "--value", "1,2"]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
 }
 
 #[test]
@@ -589,7 +598,7 @@ fn windows_slide_along_an_axis() {
             vec![0, 2, 1, 3, 2, 4, 3, 5],
         ),
     ] {
-        on_every_device(&folder, args, |_, out| {
+        check_on_devices(&folder, args, |_, out| {
             assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
         });
     }
@@ -606,9 +615,9 @@ fn windows_slide_along_an_axis() {
         (&["windows", &x, "-1"], "-1 is below zero"),
         (&["windows", &x, "2", "--axis", "1"], "x.npy (7)"),
     ] {
-        let ran = wgslice(args);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
+        let outcome = wgslice(args);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(message), "{outcome:?}");
     }
 }
 
@@ -631,24 +640,25 @@ fn plans_are_explained_and_nothing_is_done() {
             ),
         ] {
             let args = [args, &["--explain", "--device", device]].concat();
-            let ran = wgslice(&[&args[..], &["-v"]].concat()).ok();
-            assert!(ran.stdout.contains(form), "{ran:?}");
-            assert!(ran.stdout.contains("  bytes  ") && ran.stdout.contains("  on     "));
+            let outcome = wgslice(&[&args[..], &["-v"]].concat()).ok();
+            assert!(outcome.stdout.contains(form), "{outcome:?}");
+            assert!(outcome.stdout.contains("  bytes  ") && outcome.stdout.contains("  on     "));
             let short = wgslice(&args).ok().stdout;
             assert_eq!(short.lines().count(), 2, "{short}");
             let json = wgslice(&[&args[..], &["--json"]].concat()).ok().json();
             let time = json["estimated_seconds"].as_f64();
             assert!(time > Some(0.0) || !cfg!(feature = "gpu"), "{json}");
             assert!(
-                ran.stdout
+                outcome
+                    .stdout
                     .contains(json["plans"][0].as_str().expect("a plan"))
             );
         }
     }
     assert_eq!(folder.names(), names);
-    let ran = wgslice(&["slice", &array, ":20:2", "--explain", "--device", "cpu"]).ok();
+    let outcome = wgslice(&["slice", &array, ":20:2", "--explain", "--device", "cpu"]).ok();
     let line = "10 × 30 int32: reads 1.17 KiB of 4.69 KiB, writes 1.17 KiB\n";
-    assert!(ran.stdout.starts_with(line), "{ran:?}");
+    assert!(outcome.stdout.starts_with(line), "{outcome:?}");
 }
 
 #[test]
@@ -679,7 +689,7 @@ fn masks_select() {
             vec![0, 0, 2, 3, 0, 5],
         ),
     ] {
-        on_every_device(&folder, args, |_, out| {
+        check_on_devices(&folder, args, |_, out| {
             assert_eq!(out, (shape.clone(), values.clone()), "{args:?}");
         });
         let explained = wgslice(&[args, &["--explain", "-v"]].concat()).ok().stdout;
@@ -711,8 +721,8 @@ fn masks_select() {
         (&["where", &rows, &x, &x], "cannot be broadcast"),
         (&["nonzero", &x], "but a mask is bool or uint8"),
     ] {
-        let ran = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(message), "{ran:?}");
+        let outcome = wgslice(&[args, &["-o", &folder.path("none.npy")]].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(message), "{outcome:?}");
     }
 }

@@ -20,10 +20,10 @@ fn run_piped(args: &[&str], input: &[u8]) -> Output {
     let mut running = command.spawn().expect("the command starts");
     let mut stdin = running.stdin.take().expect("its input");
     let input = input.to_vec();
-    let writing = std::thread::spawn(move || stdin.write_all(&input));
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
     let output = running.wait_with_output().expect("it ends");
     // This fails if the command has stopped reading.
-    let _ = writing.join().expect("no panic");
+    let _ = writer.join().expect("no panic");
     output
 }
 
@@ -60,9 +60,12 @@ fn files_go_through_pipes() {
     let run: serde_json::Value = serde_json::from_slice(&npy.stderr).expect("JSON");
     assert_eq!(run["output"], json!({"path": "-", "shape": [514, 514, 3]}));
 
-    for (input, says) in [(&b"text"[..], "no known format"), (b"", "no known format")] {
-        let ran = CommandRun::from(run_piped(&["slice", "-", "0"], input));
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+    for (input, message) in [(&b"text"[..], "no known format"), (b"", "no known format")] {
+        let outcome = CommandRun::from(run_piped(&["slice", "-", "0"], input));
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
     let cut = CommandRun::from(run_piped(&["slice", "-", "0"], &array[..array.len() - 1]));
     assert!(cut.stderr.contains("cut short"), "{cut:?}");
@@ -78,8 +81,8 @@ fn a_result_that_nobody_reads_is_no_success() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = command.spawn().expect("the command starts");
     drop(running.stdout.take());
-    let ran: CommandRun = running.wait_with_output().expect("it ends").into();
-    assert_eq!((ran.code, &*ran.stderr), (Some(141), ""));
+    let outcome: CommandRun = running.wait_with_output().expect("it ends").into();
+    assert_eq!((outcome.code, &*outcome.stderr), (Some(141), ""));
 }
 
 /// `script` runs the command in a terminal.
@@ -97,8 +100,8 @@ fn no_array_goes_to_a_terminal() {
         eprintln!("no `script`: nothing is tested");
         return;
     };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("standard output is a terminal"), "{said}");
+    let screen = String::from_utf8_lossy(&output.stdout);
+    assert!(screen.contains("standard output is a terminal"), "{screen}");
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -112,8 +115,11 @@ fn many_files_go_to_a_folder() {
     let out = folder.path("deep/out");
     for device in devices() {
         let args = [&["slice"], &inputs[..], &["-1, ::-1", "--to", &out]].concat();
-        let ran = wgslice(&[&args[..], &["--device", device]].concat()).ok();
-        assert!(ran.stdout.contains("out  10 files, 120 bytes, "), "{ran:?}");
+        let outcome = wgslice(&[&args[..], &["--device", device]].concat()).ok();
+        assert!(
+            outcome.stdout.contains("out  10 files, 120 bytes, "),
+            "{outcome:?}"
+        );
         for rows in 2..12 {
             let last = (rows - 1) * 3;
             let expected = (vec![3], vec![last + 2, last + 1, last]);
@@ -128,15 +134,15 @@ fn many_files_go_to_a_folder() {
         &inputs[..],
         &["--shrink-axis-mask", "1", "--device=cpu"],
     ];
-    let ran = wgslice(&line.concat()).ok();
-    assert_eq!(ran.stdout.matches("(CPU)").count(), 10, "{ran:?}");
+    let outcome = wgslice(&line.concat()).ok();
+    assert_eq!(outcome.stdout.matches("(CPU)").count(), 10, "{outcome:?}");
     assert_eq!(read_i32(&format!("{out}/2.npy")).1, [3, 4, 5]);
     let photos = ["a.png", "b.png"].map(|name| folder.write(name, fs::read(PHOTO).expect("it")));
     let [a, b] = &photos;
     let args = ["crop", a, b, "--at", "5,6", "--size", "7,8", "--to", &out];
     let args = [&args[..], &["--format", "npy", "--json"]].concat();
-    let ran = wgslice(&args).ok();
-    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    let outcome = wgslice(&args).ok();
+    assert_eq!(outcome.stdout.lines().count(), 2, "{outcome:?}");
     let info = wgslice(&["info", &format!("{out}/b.npy")]).ok().stdout;
     assert!(info.contains("7 × 8 × 3"), "{info}");
     let update = [
@@ -173,10 +179,10 @@ fn the_last_of_many_files_is_an_input() {
         ]
         .concat(),
     ] {
-        let ran = wgslice(args).ok();
+        let outcome = wgslice(args).ok();
         assert!(
-            !ran.stderr.contains("SPEC") && !ran.stderr.contains("AXIS"),
-            "{ran:?}"
+            !outcome.stderr.contains("SPEC") && !outcome.stderr.contains("AXIS"),
+            "{outcome:?}"
         );
     }
     let mut names: Vec<_> = fs::read_dir(&out)
@@ -200,16 +206,16 @@ fn one_of_many_files_that_fails_does_not_end_the_others() {
     let [a, b] = ["a.npy", "b.npy"].map(|name| folder.write_arange(name, &[2, 3]));
     let damaged = folder.write("damaged.npy", "no array");
     let out = folder.path("out");
-    let ran = wgslice(&["slice", &a, &damaged, &b, "1", "--to", &out]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert_eq!(ran.stderr.matches("error: ").count(), 1, "{ran:?}");
-    assert!(ran.stderr.contains("damaged.npy"), "{ran:?}");
+    let outcome = wgslice(&["slice", &a, &damaged, &b, "1", "--to", &out]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert_eq!(outcome.stderr.matches("error: ").count(), 1, "{outcome:?}");
+    assert!(outcome.stderr.contains("damaged.npy"), "{outcome:?}");
     for name in ["a.npy", "b.npy"] {
         assert_eq!(read_i32(&format!("{out}/{name}")).1, [3, 4, 5]);
     }
     fs::create_dir(folder.path("other")).expect("a folder");
     let same = folder.write_arange("other/a.npy", &[2, 3]);
-    for (args, says) in [
+    for (args, message) in [
         (&["slice", &a, &same, "0", "--to", &out][..], "two inputs"),
         (&["slice", &a, &b, "0"], "unexpected argument"),
         (&["slice", "-", "0", "--to", &out], "--to names the result"),
@@ -222,8 +228,11 @@ fn one_of_many_files_that_fails_does_not_end_the_others() {
             "is a file, but --to names a folder",
         ),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -275,28 +284,31 @@ fn small_arrays_are_written_on_the_command_line() {
         (&["slice", "[[1,2],[3,4]]", ":, 0"], "[1 3]\n"),
     ] {
         for device in devices() {
-            let ran = wgslice(&[args, &["-q", "--device", device]].concat());
-            assert_eq!(ran.stdout, expected, "{args:?}: {ran:?}");
+            let outcome = wgslice(&[args, &["-q", "--device", device]].concat());
+            assert_eq!(outcome.stdout, expected, "{args:?}: {outcome:?}");
         }
     }
     // A file with this name takes precedence over a literal.
-    let ran = command(&["gather", "in.npy", "0", "-q"])
+    let outcome = command(&["gather", "in.npy", "0", "-q"])
         .current_dir(folder.path("."))
         .output();
-    assert_eq!(CommandRun::from(ran.expect("it")).ok().stdout, "[0 1 2]\n");
+    assert_eq!(
+        CommandRun::from(outcome.expect("it")).ok().stdout,
+        "[0 1 2]\n"
+    );
     fs::rename(
         folder.npy("0.npy", "<i4", &[1], &bytes(&[1])),
         folder.path("0"),
     )
     .expect("it");
-    let ran = command(&["gather", "in.npy", "0", "-q"])
+    let outcome = command(&["gather", "in.npy", "0", "-q"])
         .current_dir(folder.path("."))
         .output();
     assert_eq!(
-        CommandRun::from(ran.expect("it")).ok().stdout,
+        CommandRun::from(outcome.expect("it")).ok().stdout,
         "[[3 4 5]]\n"
     );
-    for (args, says) in [
+    for (args, message) in [
         (
             &["slice-update", &input, "0", "1.5"][..],
             "not an array of int32",
@@ -308,8 +320,11 @@ fn small_arrays_are_written_on_the_command_line() {
             "cannot be used with",
         ),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -332,8 +347,8 @@ fn paths_may_have_any_bytes() {
     fs::rename(path(b"\xfe.npy"), folder.path("out.npy")).expect("the output");
     assert_eq!(read_i32(&folder.path("out.npy")).1, [2, 1]);
     let mut info = command(&["info"]);
-    let ran = CommandRun::from(info.arg(path(b"\xff.npy")).output().expect("it")).ok();
-    assert!(ran.stdout.contains("\u{fffd}.npy"), "{ran:?}");
+    let outcome = CommandRun::from(info.arg(path(b"\xff.npy")).output().expect("it")).ok();
+    assert!(outcome.stdout.contains("\u{fffd}.npy"), "{outcome:?}");
 }
 
 /// With `--to`, a name with a star stands for every array that matches, and each gets its own file. When arrays are
@@ -347,8 +362,8 @@ fn names_with_a_star_are_many_inputs() {
         wgslice(&["slice", &x, "...", "-o", &format!("{model}#{name}")]).ok();
     }
     let out = folder.path("out");
-    let chosen = format!("{model}#h.*/w");
-    wgslice(&["slice", &chosen, "...", "--format", "npy", "--to", &out]).ok();
+    let pattern = format!("{model}#h.*/w");
+    wgslice(&["slice", &pattern, "...", "--format", "npy", "--to", &out]).ok();
     let mut names = fs::read_dir(&out)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -356,19 +371,19 @@ fn names_with_a_star_are_many_inputs() {
     names.sort();
     assert_eq!(names, ["model-h.10-w.npy", "model-h.2-w.npy"]);
 
-    let both = folder.path("both.npy");
-    wgslice(&["concat", &chosen, "-o", &both]).ok();
-    assert_eq!(read_i32(&both), (vec![2], vec![2, 10]));
+    let output = folder.path("both.npy");
+    wgslice(&["concat", &pattern, "-o", &output]).ok();
+    assert_eq!(read_i32(&output), (vec![2], vec![2, 10]));
     // The name of this array contains a star.
-    wgslice(&["concat", &format!("{model}#star*"), "-o", &both]).ok();
-    assert_eq!(read_i32(&both), (vec![1], vec![4]));
+    wgslice(&["concat", &format!("{model}#star*"), "-o", &output]).ok();
+    assert_eq!(read_i32(&output), (vec![1], vec![4]));
     // Without `--to`, `slice` takes a single array, so a star stands for itself. With `--to`, some array must match.
     for args in [
-        &["slice", &chosen, "..."][..],
+        &["slice", &pattern, "..."][..],
         &["slice", &format!("{model}#x.*"), "...", "--to", &out],
     ] {
-        let ran = wgslice(args);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains("no array named"), "{ran:?}");
+        let outcome = wgslice(args);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains("no array named"), "{outcome:?}");
     }
 }

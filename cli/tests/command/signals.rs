@@ -1,5 +1,5 @@
-//! Whenever a signal arrives, either the whole old output or the whole new one is left, and no other file. The exit
-//! code is the one that shells use for the signal.
+//! Whenever a signal arrives, the output file has the whole old content or the whole new content, and no temporary file
+//! remains. The exit code is the code that shells use for the signal.
 
 use crate::support::{Folder, bytes, command, read_i32};
 use std::{
@@ -13,15 +13,15 @@ const SIGNALS: [i32; 4] = [1, 2, 3, 15];
 
 fn send_signal(running: &Child, signal: i32) {
     let signal = format!("-{signal}");
-    let killed = Command::new("kill")
+    let status = Command::new("kill")
         .args([&signal, &running.id().to_string()])
         .stderr(Stdio::null())
         .status();
-    killed.expect("kill runs");
+    status.expect("kill runs");
 }
 
 /// Marsaglia's xorshift generator.
-fn next(state: &mut u64) -> u64 {
+fn next_random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -42,55 +42,55 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
         command.spawn().expect("the command starts")
     };
     // Takes the fastest of several runs, because other work can slow some of them down.
-    let usual = (0..5).map(|_| {
+    let usual_time = (0..5).map(|_| {
         let begin = Instant::now();
         assert!(slice().wait().expect("it ends").success());
         begin.elapsed()
     });
-    let usual = usual.min().expect("several runs");
+    let usual_time = usual_time.min().expect("several runs");
     let new = read_i32(&output);
     let mut random = 0x9e37_79b9_7f4a_7c15;
-    let (mut interrupted, mut kept, mut replaced) = (0, 0, 0);
+    let (mut interrupted_count, mut kept_count, mut replaced_count) = (0, 0, 0);
     for run in 0..runs {
         folder.npy("out.npy", "<i4", &[3], &bytes(&old));
         let signal = SIGNALS[run % SIGNALS.len()];
         let mut running = slice();
-        thread::sleep(usual.mul_f64((next(&mut random) % 1200) as f64 / 1000.0));
+        thread::sleep(usual_time.mul_f64((next_random(&mut random) % 1200) as f64 / 1000.0));
         send_signal(&running, signal);
         let status = running.wait().expect("it ends");
-        let found = read_i32(&output);
-        let is_old = found == (vec![3], old.to_vec());
-        assert!(is_old || found == new, "run {run}: {status}");
+        let result = read_i32(&output);
+        let is_old = result == (vec![3], old.to_vec());
+        assert!(is_old || result == new, "run {run}: {status}");
         assert_eq!(folder.names(), ["in.npy", "out.npy"], "run {run}: {status}");
-        kept += usize::from(is_old);
-        replaced += usize::from(!is_old);
+        kept_count += usize::from(is_old);
+        replaced_count += usize::from(!is_old);
         if status.code() == Some(0) {
             assert!(!is_old, "run {run}");
             continue;
         }
-        // Before the command watches for signals, a signal ends it like any other program.
+        // Before the command watches for signals, a signal ends it as it ends any other program.
         use std::os::unix::process::ExitStatusExt;
         assert!(
             status.code() == Some(128 + signal) || status.signal() == Some(signal) && is_old,
             "run {run}, signal {signal}: {status}"
         );
-        interrupted += usize::from(status.code() == Some(128 + signal));
+        interrupted_count += usize::from(status.code() == Some(128 + signal));
     }
     assert!(
-        interrupted > 0 && kept > 0 && replaced > 0,
-        "{interrupted} interrupted, {kept} kept and {replaced} replaced of {runs}"
+        interrupted_count > 0 && kept_count > 0 && replaced_count > 0,
+        "{interrupted_count} interrupted, {kept_count} kept and {replaced_count} replaced of {runs}"
     );
 }
 
-/// SIGKILL, which no program can catch, leaves nothing behind if the file system has unnamed files.
+/// SIGKILL, which no program can catch, leaves no file behind if the file system has unnamed files.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_command_leaves_nothing() {
     use std::os::unix::fs::OpenOptionsExt;
     let folder = Folder::new();
-    let mut nameless = std::fs::OpenOptions::new();
-    nameless.write(true).custom_flags(libc::O_TMPFILE);
-    if let Err(error) = nameless.open(folder.path("")) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).custom_flags(libc::O_TMPFILE);
+    if let Err(error) = options.open(folder.path("")) {
         eprintln!("not tested: files without names: {error}");
         return;
     }
@@ -104,12 +104,12 @@ fn a_killed_command_leaves_nothing() {
     };
     let begin = Instant::now();
     assert!(slice().wait().expect("it ends").success());
-    let (usual, new) = (begin.elapsed(), read_i32(&output));
-    let mut killed = 0;
+    let (usual_time, new) = (begin.elapsed(), read_i32(&output));
+    let mut killed_count = 0;
     for run in 0..20 {
         std::fs::remove_file(&output).ok();
         let mut running = slice();
-        thread::sleep(usual.mul_f64(f64::from(run) / 20.0));
+        thread::sleep(usual_time.mul_f64(f64::from(run) / 20.0));
         send_signal(&running, 9);
         let status = running.wait().expect("it ends");
         match folder.names().len() {
@@ -117,9 +117,9 @@ fn a_killed_command_leaves_nothing() {
             _ => assert_eq!(read_i32(&output), new, "run {run}: {status}"),
         }
         assert!(folder.names().len() <= 2, "run {run}: {:?}", folder.names());
-        killed += usize::from(!status.success());
+        killed_count += usize::from(!status.success());
     }
-    assert!(killed > 0, "no run was killed before its end");
+    assert!(killed_count > 0, "no run was killed before its end");
 }
 
 /// `nohup` makes a command ignore HUP, and a script makes its background jobs ignore INT and QUIT.

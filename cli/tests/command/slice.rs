@@ -100,9 +100,9 @@ fn a_photo_stays_a_photo() {
         wgslice(&["slice", PHOTO, spec, "-o", &png, "--device", device]).ok();
         assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
         wgslice(&["slice", &png, "...", "-o", &from_png]).ok();
-        let ran = wgslice(&["slice", PHOTO, spec, "-o", &npy, "--device", device]).ok();
-        let says = "straight.npy  128 × 150 × 3 uint8, 56.2 KiB, ";
-        assert!(ran.stdout.contains(says), "{ran:?}");
+        let outcome = wgslice(&["slice", PHOTO, spec, "-o", &npy, "--device", device]).ok();
+        let message = "straight.npy  128 × 150 × 3 uint8, 56.2 KiB, ";
+        assert!(outcome.stdout.contains(message), "{outcome:?}");
         assert!(
             fs::read(&from_png).unwrap() == fs::read(&npy).unwrap(),
             "{device}"
@@ -153,8 +153,8 @@ fn one_line_of_79_columns_names_the_output() {
     for name in ["out.npy", &("x".repeat(200) + ".npy"), "a\nb\u{1b}[31m.npy"] {
         let output = folder.path(name);
         let args = ["slice", &input, "::-1", "-o", &output];
-        let ran = wgslice(&args).ok();
-        let line = ran.stdout.strip_suffix('\n').expect("a line");
+        let outcome = wgslice(&args).ok();
+        let line = outcome.stdout.strip_suffix('\n').expect("a line");
         assert!(line.chars().count() <= 79, "{line}");
         assert!(!line.contains(char::is_control), "{line:?}");
         let (path, rest) = line.split_once("  ").expect("a path");
@@ -171,7 +171,7 @@ fn more_or_less_is_said_on_demand() {
     let output = folder.path("out.npy");
     let run = |more: &[&str]| wgslice(&[&["slice", &input, "::-1", "-o", &output], more].concat());
     let verbose = run(&["-v", "--device", "cpu"]).ok().stdout;
-    for said in [
+    for part in [
         "(CPU)\n",
         "on CPU: the CPU was asked for",
         "in.npy (2 × 3)",
@@ -182,7 +182,7 @@ fn more_or_less_is_said_on_demand() {
         ", write ",
         "in 1 piece\n",
     ] {
-        assert!(verbose.contains(said), "{said} in {verbose}");
+        assert!(verbose.contains(part), "{part} in {verbose}");
     }
     let quiet = run(&["-q"]).ok();
     assert_eq!((&*quiet.stdout, &*quiet.stderr), ("", ""));
@@ -192,8 +192,8 @@ fn more_or_less_is_said_on_demand() {
     assert_eq!(run(&["-q", "-v"]).code, Some(2));
     let failed = wgslice(&["slice", &input, "7", "-o", &output, "-q"]);
     assert!(failed.stderr.starts_with("error: "), "{failed:?}");
-    let beyond = folder.npy("beyond.npy", "<i4", &[1], &9i32.to_le_bytes());
-    let gather = ["gather", &input, &beyond, "-o", &output];
+    let out_of_range = folder.npy("beyond.npy", "<i4", &[1], &9i32.to_le_bytes());
+    let gather = ["gather", &input, &out_of_range, "-o", &output];
     assert!(wgslice(&gather).ok().stderr.starts_with("warning: "));
     assert_eq!(wgslice(&[&gather[..], &["-q"]].concat()).ok().stderr, "");
 }

@@ -7,10 +7,10 @@ use std::{
     process::{Child, Stdio},
 };
 
-fn into_full(args: &[&str]) -> CommandRun {
-    let full = File::options().write(true).open("/dev/full");
+fn run_with_full_stdout(args: &[&str]) -> CommandRun {
+    let full_device = File::options().write(true).open("/dev/full");
     let mut command = command(args);
-    command.stdout(full.expect("/dev/full"));
+    command.stdout(full_device.expect("/dev/full"));
     command.output().expect("the command starts").into()
 }
 
@@ -35,10 +35,10 @@ fn a_stdout_that_cannot_be_written_is_an_error() {
         &["--version"],
     ];
     for args in runs {
-        let ran = into_full(args);
-        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        let outcome = run_with_full_stdout(args);
+        assert_eq!(outcome.code, Some(2), "{args:?}: {outcome:?}");
         assert_eq!(
-            ran.stderr, "error: cannot write to standard output: No space left on device\n",
+            outcome.stderr, "error: cannot write to standard output: No space left on device\n",
             "{args:?}"
         );
     }
@@ -49,9 +49,9 @@ fn a_stdout_that_cannot_be_written_is_an_error() {
 /// If the command fails and its output cannot be written, the exit code is the code of the command's own error.
 #[test]
 fn an_error_of_the_device_says_more_than_one_of_stdout() {
-    let ran = into_full(&["info", "--adapter", "none of this name"]);
-    assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert_eq!(ran.stderr.matches("error: ").count(), 2, "{ran:?}");
+    let outcome = run_with_full_stdout(&["info", "--adapter", "none of this name"]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    assert_eq!(outcome.stderr.matches("error: ").count(), 2, "{outcome:?}");
 }
 
 #[test]
@@ -60,6 +60,6 @@ fn a_reader_that_wants_no_more_is_no_error() {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running: Child = command.spawn().expect("the command starts");
     drop(running.stdout.take());
-    let ran: CommandRun = running.wait_with_output().expect("it ends").into();
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let outcome: CommandRun = running.wait_with_output().expect("it ends").into();
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
 }

@@ -16,9 +16,9 @@ fn pieces_make_the_same_file() {
                 let more = ["--device", device, "--memory", memory];
                 let run = wgslice(&[args.as_slice(), &more].concat()).ok().json();
                 let pieces = run["pieces"].as_u64().expect("a number");
-                let one = pieces == 1;
-                assert!(one || memory != "1G", "{spec} {device}: {run}");
-                assert!(!one || memory != "1M", "{spec} {device}: {run}");
+                let is_one_piece = pieces == 1;
+                assert!(is_one_piece || memory != "1G", "{spec} {device}: {run}");
+                assert!(!is_one_piece || memory != "1M", "{spec} {device}: {run}");
                 assert_eq!(run["fallback"], serde_json::Value::Null);
                 files.push(fs::read(&output).expect("the output"));
             }
@@ -27,8 +27,8 @@ fn pieces_make_the_same_file() {
     }
 }
 
-/// Writes arrays of 0, 1, 2, … in Fortran order, and in the other byte order.
-fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
+/// Writes an array of 0, 1, 2, … to three files: big-endian, in Fortran order, and both.
+fn write_in_other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
     let count: usize = shape.iter().product();
     let values: Vec<i32> = (0..).take(count).collect();
     let position = |mut flat: usize| {
@@ -41,16 +41,16 @@ fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
             .fold(0, |flat, (at, size)| flat * size + at)
     };
     let fortran: Vec<i32> = (0..count).map(|flat| values[position(flat)]).collect();
-    let big = |values: &[i32]| {
+    let big_endian_bytes = |values: &[i32]| {
         values
             .iter()
             .flat_map(|value| value.to_be_bytes())
             .collect::<Vec<_>>()
     };
-    let mut paths = vec![folder.npy("big.npy", ">i4", shape, &big(&values))];
+    let mut paths = vec![folder.npy("big.npy", ">i4", shape, &big_endian_bytes(&values))];
     for (name, descr, data) in [
         ("f.npy", "<i4", bytes(&fortran)),
-        ("g.npy", ">i4", big(&fortran)),
+        ("g.npy", ">i4", big_endian_bytes(&fortran)),
     ] {
         let file = npy(descr, shape, &data);
         let at = file
@@ -62,7 +62,8 @@ fn other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
     paths
 }
 
-/// A slice of a file in another order has the same values, in pieces and in every format.
+/// A slice of a file in Fortran order or a big-endian file has the same values, in pieces and as `.npy` or
+/// `.safetensors`.
 #[test]
 fn files_in_other_orders_are_sliced_in_pieces() {
     let folder = Folder::new();
@@ -70,7 +71,7 @@ fn files_in_other_orders_are_sliced_in_pieces() {
     let plain = folder.write_arange("in.npy", &shape);
     let (expected, out) = (folder.path("expected.npy"), folder.path("out.npy"));
     let tensor = folder.path("out.safetensors");
-    for input in other_orders(&folder, &shape) {
+    for input in write_in_other_orders(&folder, &shape) {
         for spec in [
             "::-1, 3:, ::2",
             "1::2",
@@ -88,29 +89,30 @@ fn files_in_other_orders_are_sliced_in_pieces() {
                 .iter()
                 .flat_map(|&device| ["1M", "1G"].map(|memory| (device, memory)))
             {
-                let how = ["--device", device, "--memory", memory];
-                let shown = wgslice(&[&["slice", &input, spec, "-q"], &how[..]].concat())
+                let options = ["--device", device, "--memory", memory];
+                let shown = wgslice(&[&["slice", &input, spec, "-q"], &options[..]].concat())
                     .ok()
                     .stdout;
                 assert_eq!(shown, values, "{input} {spec} {device}");
                 for output in [&out, &tensor] {
-                    wgslice(&[&["slice", &input, spec, "-o", output], &how[..]].concat()).ok();
+                    wgslice(&[&["slice", &input, spec, "-o", output], &options[..]].concat()).ok();
                     wgslice(&["compare", output, &expected]).ok();
                 }
             }
         }
-        // Other operations also accept the file.
+        // `gather` also accepts the file.
         wgslice(&["gather", &input, "3,1", "--axis", "1", "-o", &out]).ok();
         wgslice(&["gather", &plain, "3,1", "--axis", "1", "-o", &expected]).ok();
         wgslice(&["compare", &out, &expected]).ok();
     }
 }
 
-/// The result of slicing a file in Fortran order keeps this order, so that it can be written piece by piece.
+/// The result of slicing a file in Fortran order keeps this order if its format can, so that it can be written piece by
+/// piece.
 #[test]
 fn fortran_order_is_kept_where_it_can_be() {
     let folder = Folder::new();
-    let inputs = other_orders(&folder, &[20, 30]);
+    let inputs = write_in_other_orders(&folder, &[20, 30]);
     let order = |args: &[&str]| {
         wgslice(&[args, &["-q"]].concat()).ok();
         let json = wgslice(&["info", args[args.len() - 1], "--json"])
@@ -143,8 +145,8 @@ fn the_line_says_how_many_pieces() {
     let input = folder.write_arange("in.npy", &[1000, 1000]);
     let output = folder.path("out.npy");
     let args = ["slice", &input, "::-1", "-o", &output, "--device", "cpu"];
-    let ran = wgslice(&[args.as_slice(), &["--memory", "1M", "-v"]].concat()).ok();
-    assert!(ran.stdout.trim_end().ends_with("pieces"), "{ran:?}");
+    let outcome = wgslice(&[args.as_slice(), &["--memory", "1M", "-v"]].concat()).ok();
+    assert!(outcome.stdout.trim_end().ends_with("pieces"), "{outcome:?}");
     assert!(!wgslice(&args).ok().stdout.contains("piece"));
 }
 
@@ -154,9 +156,9 @@ fn too_little_memory_is_refused() {
     let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
     for memory in ["1000", "0", "lots"] {
-        let ran = wgslice(&["slice", &input, "0", "-o", &output, "--memory", memory]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains("--memory"), "{ran:?}");
+        let outcome = wgslice(&["slice", &input, "0", "-o", &output, "--memory", memory]);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains("--memory"), "{outcome:?}");
     }
 }
 
@@ -186,10 +188,10 @@ fn an_interrupted_slice_leaves_nothing() {
                 );
                 thread::sleep(Duration::from_millis(5));
             }
-            let killed = std::process::Command::new("kill")
+            let status = std::process::Command::new("kill")
                 .args([signal, &running.id().to_string()])
                 .status();
-            assert!(killed.expect("kill runs").success());
+            assert!(status.expect("kill runs").success());
             let status = running.wait().expect("it ends");
             assert_eq!(status.code(), Some(code), "{device} {signal}: {status}");
             assert_eq!(folder.names(), ["in.npy"], "{device} {signal}");

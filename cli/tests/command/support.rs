@@ -21,13 +21,13 @@ pub(crate) struct CommandRun {
 
 impl From<Output> for CommandRun {
     fn from(output: Output) -> Self {
-        let ran = Self {
+        let outcome = Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
             stderr: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
         };
-        assert!(!ran.stderr.contains("panicked"), "{ran:?}");
-        ran
+        assert!(!outcome.stderr.contains("panicked"), "{outcome:?}");
+        outcome
     }
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn devices() -> &'static [&'static str] {
         if info.code == Some(0) {
             return true;
         }
-        let demanded = env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
-        assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {}", info.stderr);
+        let is_required = env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+        assert!(!is_required, "WGSLICE_REQUIRE_GPU=1, but: {}", info.stderr);
         // Bypasses the test runner, which would capture the message.
         let _ = writeln!(std::io::stderr(), "no adapter: the GPU is not tested");
         false
@@ -78,8 +78,8 @@ pub(crate) fn devices() -> &'static [&'static str] {
 /// tests in the background makes them ignore INT and QUIT.
 #[cfg(unix)]
 pub(crate) fn is_ignored(signal: i32) -> bool {
-    // Only Linux reports which signals are ignored. Elsewhere none counts as ignored, because the tests do not run in
-    // the background there.
+    // Only Linux reports which signals are ignored. On other systems no signal counts as ignored, because the tests do
+    // not run in the background.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -110,7 +110,7 @@ impl Folder {
         path
     }
 
-    /// Writes an array as .npy of version 1, and returns the path.
+    /// Writes an array as .npy of version 1 and returns the path.
     pub(crate) fn npy(&self, name: &str, descr: &str, shape: &[usize], bytes: &[u8]) -> String {
         self.write(name, npy(descr, shape, bytes))
     }
@@ -131,7 +131,7 @@ impl Folder {
         path
     }
 
-    /// Writes an array of 0, 1, 2, … as int32, and returns the path.
+    /// Writes an array of 0, 1, 2, … as int32 and returns the path.
     pub(crate) fn write_arange(&self, name: &str, shape: &[usize]) -> String {
         let count: usize = shape.iter().product();
         let values: Vec<i32> = (0..).take(count).collect();
@@ -140,15 +140,16 @@ impl Folder {
 
     /// Returns whether this command has an incomplete output in the folder. On Linux such a file has no name.
     pub(crate) fn is_written_by(&self, running: &Child) -> bool {
-        let opened = fs::read_dir(format!("/proc/{}/fd", running.id()));
-        let nameless = |entry: std::io::Result<fs::DirEntry>| {
+        let open_files = fs::read_dir(format!("/proc/{}/fd", running.id()));
+        let is_nameless_output = |entry: std::io::Result<fs::DirEntry>| {
             let target = entry.and_then(|entry| fs::read_link(entry.path()));
             target.is_ok_and(|path| {
                 path.starts_with(&self.0) && path.to_string_lossy().ends_with(" (deleted)")
             })
         };
-        let temporary = |name: &String| name.starts_with(".wgslice-");
-        opened.is_ok_and(|mut opened| opened.any(nameless)) || self.names().iter().any(temporary)
+        let is_temporary = |name: &String| name.starts_with(".wgslice-");
+        open_files.is_ok_and(|mut open_files| open_files.any(is_nameless_output))
+            || self.names().iter().any(is_temporary)
     }
 
     /// Returns the names in the folder, sorted.

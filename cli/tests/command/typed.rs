@@ -7,15 +7,23 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-/// Checks that a command fails, and that its message has all of `named` and none of `without`.
-fn check_refused(args: &[&str], named: &[&str], without: &[&str]) {
-    let ran = wgslice(args);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    for name in named {
-        assert!(ran.stderr.contains(name), "{name:?} in {}", ran.stderr);
+/// Checks that a command fails, and that its message has all of `message_parts` and none of `absent_parts`.
+fn check_refused(args: &[&str], message_parts: &[&str], absent_parts: &[&str]) {
+    let outcome = wgslice(args);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    for part in message_parts {
+        assert!(
+            outcome.stderr.contains(part),
+            "{part:?} in {}",
+            outcome.stderr
+        );
     }
-    for name in without {
-        assert!(!ran.stderr.contains(name), "{name:?} in {}", ran.stderr);
+    for part in absent_parts {
+        assert!(
+            !outcome.stderr.contains(part),
+            "{part:?} in {}",
+            outcome.stderr
+        );
     }
 }
 
@@ -54,7 +62,7 @@ fn a_format_changes_without_a_type_or_a_slice() {
     );
 }
 
-/// In a folder, a result that the input's format cannot hold gets another format.
+/// In an output folder, a result that the input's format cannot hold gets another format.
 #[test]
 fn results_in_a_folder_have_a_format_that_holds_them() {
     let folder = Folder::new();
@@ -73,7 +81,7 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
             .concat(),
         )
     };
-    let ran = run(&[
+    let outcome = run(&[
         "--as",
         "float32",
         "--scale",
@@ -83,11 +91,12 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
     ])
     .ok();
     assert!(
-        ran.stderr
+        outcome
+            .stderr
             .contains("note: the format of the input does not hold"),
-        "{ran:?}"
+        "{outcome:?}"
     );
-    assert_eq!(ran.stderr.matches("note").count(), 1, "{ran:?}");
+    assert_eq!(outcome.stderr.matches("note").count(), 1, "{outcome:?}");
     let info = wgslice(&["info", &format!("{to}/a.npy")]).ok().stdout;
     assert!(info.contains("3 × 4 × 5  float32"), "{info}");
     assert_eq!(
@@ -106,18 +115,18 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
     run(&["--as", "bfloat16"]).ok();
     assert!(fs::exists(format!("{to}/a.safetensors")).expect("a folder"));
     // A format that the user asks for is kept.
-    let kept = run(&["--as", "float32", "--format", "png"]);
+    let png_outcome = run(&["--as", "float32", "--format", "png"]);
     assert!(
-        kept.code == Some(2) && kept.stderr.contains("--format npy"),
-        "{kept:?}"
+        png_outcome.code == Some(2) && png_outcome.stderr.contains("--format npy"),
+        "{png_outcome:?}"
     );
     // A result must not replace another result.
     let npy = folder.path("a.npy");
     wgslice(&["slice", &inputs[0], "...", "-o", &npy]).ok();
-    let same = wgslice(&["convert", &npy, &inputs[0], "--as", "float32", "--to", &to]);
+    let clash = wgslice(&["convert", &npy, &inputs[0], "--as", "float32", "--to", &to]);
     assert!(
-        same.code == Some(2) && same.stderr.contains("two inputs would both become"),
-        "{same:?}"
+        clash.code == Some(2) && clash.stderr.contains("two inputs would both become"),
+        "{clash:?}"
     );
 }
 
@@ -132,17 +141,17 @@ fn arrays_are_joined_and_converted() {
             "stack", &a, &b, "--as", "float32", "--scale", "2", "--device", device,
         ];
         wgslice(&[&args[..], &["-o", &output]].concat()).ok();
-        let made = read_floats(&output, 120);
-        assert_eq!((made[1], made[61]), (2.0, 92.0), "{device}");
-        // Each array has its own type.
+        let floats = read_floats(&output, 120);
+        assert_eq!((floats[1], floats[61]), (2.0, 92.0), "{device}");
+        // The arrays have different types.
         let halves = folder.path("halves.npy");
         wgslice(&["convert", &b, "--as", "float16", "-o", &halves]).ok();
         wgslice(&[
             "concat", &a, &halves, "--as", "float32", "--device", device, "-o", &output,
         ])
         .ok();
-        let made = read_floats(&output, 120);
-        assert_eq!((made[1], made[61]), (1.0, 46.0), "{device}");
+        let floats = read_floats(&output, 120);
+        assert_eq!((floats[1], floats[61]), (1.0, 46.0), "{device}");
     }
     check_refused(
         &["stack", &a, &folder.write_arange("in.npy", &[4, 5, 3])],
@@ -151,7 +160,7 @@ fn arrays_are_joined_and_converted() {
     );
 }
 
-/// Converts float64 and int64, which are NumPy's default types, and then 0 and 1 from each of 12 types to each.
+/// Converts float64 and int64, which are NumPy's default types, and then 0 and 1 from each of 12 types to each of them.
 #[test]
 fn all_numbers_are_converted() {
     let folder = Folder::new();
@@ -233,14 +242,14 @@ fn all_numbers_are_converted() {
             assert_eq!(values, [Some(1.0), Some(0.0)], "{from} to {to}");
         }
     }
-    // A GPU that cannot guarantee the bits fails with an error that names it, and `auto` uses the CPU.
+    // A GPU that cannot guarantee the bits fails with an error that names the type. Above, `auto` used the CPU.
     for device in devices() {
-        let ran = wgslice(&["convert", &doubles, "--as", "float32", "--device", device]);
+        let outcome = wgslice(&["convert", &doubles, "--as", "float32", "--device", device]);
         match *device {
-            "cpu" => assert_eq!(ran.code, Some(0), "{ran:?}"),
+            "cpu" => assert_eq!(outcome.code, Some(0), "{outcome:?}"),
             _ => assert!(
-                ran.code == Some(3) && ran.stderr.contains("float64"),
-                "{ran:?}"
+                outcome.code == Some(3) && outcome.stderr.contains("float64"),
+                "{outcome:?}"
             ),
         }
     }
@@ -261,14 +270,14 @@ fn pictures_are_normalized() {
     let input = write_picture(&folder, "a.png");
     let output = folder.path("out.npy");
     wgslice(&["convert", &input, "--normalize", "imagenet", "-o", &output]).ok();
-    let made = read_floats(&output, 60);
+    let floats = read_floats(&output, 60);
     let (mean, deviation) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
-    for (at, made) in (0u8..).zip(made) {
+    for (at, float) in (0u8..).zip(floats) {
         let channel = usize::from(at % 3);
         let expected = (f64::from(at) / 255.0 - mean[channel]) / deviation[channel];
         assert!(
-            (f64::from(made) - expected).abs() < 1e-6,
-            "{at}: {made} and {expected}"
+            (f64::from(float) - expected).abs() < 1e-6,
+            "{at}: {float} and {expected}"
         );
     }
     let numbers = folder.write_arange("in.npy", &[2, 3]);
@@ -286,24 +295,24 @@ fn a_patch_is_pasted_at_a_place() {
     let patch = folder.npy("patch.npy", "<i4", &[1, 2], &bytes(&[70, 80]));
     let output = folder.path("out.npy");
     for device in devices() {
-        let at = |at: &str, more: &[&str]| {
+        let paste_at = |at: &str, more: &[&str]| {
             let args = ["paste", &input, &patch, "--at", at, "--device", device];
             wgslice(&[&args[..], &["-o", &output], more].concat())
         };
-        let ran = at("1,2", &[]).ok();
-        assert_eq!(ran.stderr, "");
+        let outcome = paste_at("1,2", &[]).ok();
+        assert_eq!(outcome.stderr, "");
         let expected = vec![0, 1, 2, 3, 4, 5, 70, 80, 8, 9, 10, 11];
         assert_eq!(read_i32(&output), (vec![3, 4], expected), "{device}");
-        let ran = at("2,3", &[]).ok();
+        let outcome = paste_at("2,3", &[]).ok();
         assert!(
-            ran.stderr.contains("the box extends outside and is not written there, which begins at [2, 3] of in.npy (3 × 4)"),
-            "{ran:?}"
+            outcome.stderr.contains("the box extends outside and is not written there, which begins at [2, 3] of in.npy (3 × 4)"),
+            "{outcome:?}"
         );
         assert_eq!(read_i32(&output).1[11], 70, "{device}");
-        at("2,3", &["--out-of-range", "clamp"]).ok();
+        paste_at("2,3", &["--out-of-range", "clamp"]).ok();
         assert_eq!(read_i32(&output).1[10..], [70, 80], "{device}");
-        let ran = at("1", &[]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let outcome = paste_at("1", &[]);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
     }
 }
 
@@ -317,8 +326,8 @@ fn arrays_are_split() {
         .iter()
         .enumerate()
     {
-        let made = read_i32(&folder.path(&format!("part-{at}.npy")));
-        assert_eq!(made, (vec![2, 2], expected.to_vec()));
+        let part_array = read_i32(&folder.path(&format!("part-{at}.npy")));
+        assert_eq!(part_array, (vec![2, 2], expected.to_vec()));
     }
     let archive = folder.path("parts.npz#p");
     wgslice(&["split", &input, "1,5", "--axis", "1", "-o", &archive]).ok();
@@ -472,8 +481,8 @@ fn large_unsigned_indices_are_out_of_range() {
         assert_eq!(zero.json()["values"], json!([1, 0, 2, 0]), "{device}");
         let first = &zero.json()["out_of_range"]["first"];
         assert_eq!(first["index"], json!([u64::MAX]), "{device}");
-        let says = "i.npy[1] = [18446744073709551615] of in.npy (3)";
-        assert!(zero.stderr.contains(says), "{zero:?}");
+        let message = "i.npy[1] = [18446744073709551615] of in.npy (3)";
+        assert!(zero.stderr.contains(message), "{zero:?}");
         assert_eq!(
             run("clamp").ok().json()["values"],
             json!([1, 2, 2, 2]),
@@ -481,7 +490,7 @@ fn large_unsigned_indices_are_out_of_range() {
         );
         let error = run("error");
         assert!(
-            error.code == Some(2) && error.stderr.contains(says),
+            error.code == Some(2) && error.stderr.contains(message),
             "{error:?}"
         );
     }
@@ -579,13 +588,16 @@ fn large_unsigned_indices_are_shown_as_they_are() {
         ),
     ];
     for (args, place, index) in cases {
-        let says = format!("{place} = {index:?}");
-        let ran = wgslice(&[args, &["--json"]].concat()).ok();
-        assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!(index));
-        assert!(ran.stderr.contains(&says), "{says}: {ran:?}");
-        let ran = wgslice(&[args, &["--out-of-range", "error"]].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(&says), "{says}: {ran:?}");
+        let message = format!("{place} = {index:?}");
+        let outcome = wgslice(&[args, &["--json"]].concat()).ok();
+        assert_eq!(
+            outcome.json()["out_of_range"]["first"]["index"],
+            json!(index)
+        );
+        assert!(outcome.stderr.contains(&message), "{message}: {outcome:?}");
+        let outcome = wgslice(&[args, &["--out-of-range", "error"]].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(&message), "{message}: {outcome:?}");
     }
 }
 
@@ -626,8 +638,8 @@ fn archives_are_shown_by_field_and_by_compression() {
         .expect("the list");
     packed[list + 10] = 12;
     let path = folder.write("bzip2.npz", packed);
-    let says = ["array \"x\" is packed by Bzip2", "numpy.savez"];
-    check_refused(&["slice", &path, "0"], &says, &["damaged"]);
+    let message = ["array \"x\" is packed by Bzip2", "numpy.savez"];
+    check_refused(&["slice", &path, "0"], &message, &["damaged"]);
     let info = wgslice(&["info", &path, "--json"]).ok().json();
     let array = &info["files"][0]["arrays"][0];
     assert!(
@@ -723,8 +735,8 @@ fn tips_fit() {
             .collect();
         check_refused(args, &[tip], &others);
     }
-    let meant = format!("did you mean `wgslice slice {a} '::2, 1:'`?");
-    check_refused(&[&a, "::2, 1:"], &[&meant], &[]);
+    let suggestion = format!("did you mean `wgslice slice {a} '::2, 1:'`?");
+    check_refused(&[&a, "::2, 1:"], &[&suggestion], &[]);
     check_refused(
         &["stack", &a, &a, "--flips", "1"],
         &["unexpected argument '--flips'"],
@@ -747,12 +759,12 @@ fn pictures_fit_documentation() {
     let info = wgslice(&["info", &output]).ok().stdout;
     assert!(info.contains("2 × 3 × 1"), "{info}");
     let files = wgslice(&["help", "files"]).ok().stdout;
-    for said in [
+    for text in [
         "height × width × 1",
         ".npy, .npz, .png, .jpg and .safetensors",
         "CMYK",
     ] {
-        assert!(files.contains(said), "{said} in {files}");
+        assert!(files.contains(text), "{text} in {files}");
     }
     assert!(
         wgslice(&["info", PHOTO])

@@ -10,7 +10,7 @@ const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 struct Array {
     name: String,
     /// NumPy's description of the array.
-    described: Value,
+    description: Value,
     /// The path of an `.npy` file with the array.
     path: String,
     shape: Vec<usize>,
@@ -20,37 +20,37 @@ struct Array {
 
 /// Returns all arrays of fixed-size elements.
 fn all_arrays(folder: &Folder) -> Vec<Array> {
-    let described = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
-    let described: Value = serde_json::from_str(&described).expect("JSON");
+    let descriptions = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
+    let descriptions: Value = serde_json::from_str(&descriptions).expect("JSON");
     let archive = fs::File::open(format!("{DATA}/types.npz")).expect("the archive");
     let mut archive = zip::ZipArchive::new(archive).expect("an archive");
-    let described = described.as_object().expect("types");
-    let fixed = described
+    let descriptions = descriptions.as_object().expect("types");
+    let fixed_size = descriptions
         .iter()
         .filter(|(name, _)| !name.contains("objects"));
-    fixed
-        .map(|(name, described)| {
+    fixed_size
+        .map(|(name, description)| {
             let mut file = Vec::new();
             let mut member = archive.by_name(&format!("{name}.npy")).expect("a member");
             member.read_to_end(&mut file).expect("its bytes");
             let number =
                 |value: &Value| usize::try_from(value.as_u64().expect("a number")).expect("a size");
-            let shape: Vec<usize> = described["shape"]
+            let shape: Vec<usize> = description["shape"]
                 .as_array()
                 .expect("a shape")
                 .iter()
                 .map(number)
                 .collect();
-            let bytes = number(&described["bytes"]);
+            let bytes = number(&description["bytes"]);
             let size = bytes / shape.iter().product::<usize>();
             let mut elements: Vec<Vec<u8>> = file[file.len() - bytes..]
                 .chunks(size)
                 .map(<[u8]>::to_vec)
                 .collect();
-            if described["byte_order"] == "big" {
+            if description["byte_order"] == "big" {
                 elements.iter_mut().for_each(|element| element.reverse());
             }
-            if described["order"] == "Fortran" {
+            if description["order"] == "Fortran" {
                 let at = |row: usize, column: usize| elements[column * shape[0] + row].clone();
                 let rows =
                     (0..shape[0]).flat_map(|row| (0..shape[1]).map(move |column| (row, column)));
@@ -58,7 +58,7 @@ fn all_arrays(folder: &Folder) -> Vec<Array> {
             }
             Array {
                 name: name.clone(),
-                described: described.clone(),
+                description: description.clone(),
                 path: folder.write(&format!("{name}.npy"), &file),
                 shape,
                 elements,
@@ -67,7 +67,8 @@ fn all_arrays(folder: &Folder) -> Vec<Array> {
         .collect()
 }
 
-/// Returns the data of an .npy file. Converts an array of two dimensions from Fortran order to row-major order.
+/// Returns the content of an .npy file. The data of an array of two dimensions is converted from Fortran order to
+/// row-major order.
 fn row_major(path: &str) -> Vec<u8> {
     let mut file = fs::read(path).expect("the output");
     let header = usize::from(u16::from_le_bytes([file[8], file[9]])) + 10;
@@ -97,15 +98,15 @@ fn elements_of_every_type_are_moved() {
     for array in all_arrays(&folder) {
         let Array {
             name,
-            described,
+            description,
             path,
             shape,
             elements,
         } = &array;
-        let inner: usize = shape[1..].iter().product();
-        let rows: Vec<Vec<u8>> = elements.chunks(inner).map(<[Vec<u8>]>::concat).collect();
+        let row_len: usize = shape[1..].iter().product();
+        let rows: Vec<Vec<u8>> = elements.chunks(row_len).map(<[Vec<u8>]>::concat).collect();
         let zeros = vec![0; rows[0].len()];
-        let again = |args: &[&str], rows: &[&Vec<u8>]| {
+        let check = |args: &[&str], rows: &[&Vec<u8>]| {
             for device in devices() {
                 let options = ["-o", &out, "--device", device, "-q"];
                 wgslice(&[args, &options].concat()).ok();
@@ -117,39 +118,42 @@ fn elements_of_every_type_are_moved() {
                     "{name}: {args:?}"
                 );
                 let json = wgslice(&["info", &out, "--json"]).ok().json();
-                let made = &json["files"][0]["arrays"][0];
-                assert_eq!(made["shape"][0], rows.len(), "{name}: {args:?}");
-                assert_eq!(made["bytes"], expected.len(), "{name}: {args:?}");
+                let listed_array = &json["files"][0]["arrays"][0];
+                assert_eq!(listed_array["shape"][0], rows.len(), "{name}: {args:?}");
+                assert_eq!(listed_array["bytes"], expected.len(), "{name}: {args:?}");
                 if name != "aligned" {
-                    assert_eq!(made["dtype"], described["dtype"], "{name}: {args:?}");
+                    assert_eq!(
+                        listed_array["dtype"], description["dtype"],
+                        "{name}: {args:?}"
+                    );
                 }
             }
         };
         let reversed: Vec<&Vec<u8>> = rows.iter().rev().collect();
-        again(&["slice", path, "::-1"], &reversed);
-        again(&["slice", path, "::-1, ..."], &reversed);
-        again(&["slice", path, "::-1", "--memory", "1M"], &reversed);
-        again(
+        check(&["slice", path, "::-1"], &reversed);
+        check(&["slice", path, "::-1, ..."], &reversed);
+        check(&["slice", path, "::-1", "--memory", "1M"], &reversed);
+        check(
             &["index", path, "[1, 0, -1]"],
             &[&rows[1], &rows[0], &rows[rows.len() - 1]],
         );
-        again(&["gather", path, "1,99,0"], &[&rows[1], &zeros, &rows[0]]);
+        check(&["gather", path, "1,99,0"], &[&rows[1], &zeros, &rows[0]]);
         let all: Vec<&Vec<u8>> = rows.iter().chain(&rows).collect();
-        again(&["concat", path, path], &all);
+        check(&["concat", path, path], &all);
         let updated: Vec<&Vec<u8>> = [&rows[1]].into_iter().chain(&rows[1..]).collect();
         let row = folder.path("row.npy");
         wgslice(&["slice", path, "1", "-o", &row]).ok();
-        again(&["slice-update", path, "0", &row], &updated);
-        let mut around = vec![&zeros];
-        around.extend(&rows);
-        around.push(&zeros);
+        check(&["slice-update", path, "0", &row], &updated);
+        let mut padded_rows = vec![&zeros];
+        padded_rows.extend(&rows);
+        padded_rows.push(&zeros);
         let paddings = ["1", "0"]
             .into_iter()
             .chain(["0"])
             .take(shape.len())
             .collect::<Vec<_>>()
             .join(",");
-        again(&["pad", path, &paddings], &around);
+        check(&["pad", path, &paddings], &padded_rows);
         if let [_, columns] = shape[..] {
             let transposed: Vec<Vec<u8>> = (0..columns)
                 .map(|column| {
@@ -162,16 +166,16 @@ fn elements_of_every_type_are_moved() {
                         .collect()
                 })
                 .collect();
-            again(&["transpose", path], &transposed.iter().collect::<Vec<_>>());
-            again(
+            check(&["transpose", path], &transposed.iter().collect::<Vec<_>>());
+            check(
                 &["slice", path, "...", "--transpose", "1,0"],
                 &transposed.iter().collect::<Vec<_>>(),
             );
         }
-        // Does the same through an archive.
-        let named = folder.path("out.npz#x");
-        wgslice(&["slice", path, "::-1", "-o", &named]).ok();
-        again(&["slice", &named, "..."], &reversed);
+        // Reads the reversed array from an archive.
+        let array_source = folder.path("out.npz#x");
+        wgslice(&["slice", path, "::-1", "-o", &array_source]).ok();
+        check(&["slice", &array_source, "..."], &reversed);
     }
 }
 
@@ -181,7 +185,7 @@ fn values_of_every_type_are_shown_as_by_numpy() {
     let folder = Folder::new();
     for Array {
         name,
-        described,
+        description,
         path,
         shape,
         elements,
@@ -203,7 +207,7 @@ fn values_of_every_type_are_shown_as_by_numpy() {
             let shown = wgslice(&["slice", &path, spec, "-q"]).ok().stdout;
             assert_eq!(
                 Some(shown.trim_end_matches('\n')),
-                described[key].as_str(),
+                description[key].as_str(),
                 "{name}"
             );
         }
@@ -255,7 +259,7 @@ fn fields_are_arrays() {
         (&json!([2, 3]), &json!("uint8"))
     );
     let number = folder.write_arange("x.npy", &[2]);
-    for (args, says) in [
+    for (args, message) in [
         (
             &["slice", &format!("{fields}#d"), ":"][..],
             "no field named \"d\"; it holds \"a\", \"b\", \"c\"",
@@ -269,8 +273,11 @@ fn fields_are_arrays() {
             "a field cannot be written",
         ),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
 }
 
@@ -286,7 +293,7 @@ fn types_of_numpy_are_moved_and_nothing_else() {
     );
     let x = folder.write_arange("x.npy", &[2, 3]);
     let ordered = folder.npy("ordered.npy", "<M8[D]", &[3], &[0; 24]);
-    for (args, says) in [
+    for (args, message) in [
         (
             &["slice", &dates, "...", "--as", "float32"][..],
             "datetime64[D] is moved, but not converted",
@@ -340,12 +347,15 @@ fn types_of_numpy_are_moved_and_nothing_else() {
         (&["slice", &fields, "0, 0"], "#fields (2)"),
         (&["slice", &fields, "..., 0, 0"], "#fields (2)"),
     ] {
-        let ran = wgslice(args);
-        assert!(ran.code == Some(2) && ran.stderr.contains(says), "{ran:?}");
+        let outcome = wgslice(args);
+        assert!(
+            outcome.code == Some(2) && outcome.stderr.contains(message),
+            "{outcome:?}"
+        );
     }
 }
 
-/// Elements of any size are processed in pieces, and empty strings work.
+/// Elements of any size are moved, even elements of zero bytes.
 #[test]
 fn elements_of_odd_sizes() {
     let folder = Folder::new();

@@ -6,12 +6,12 @@ use std::fs;
 
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/seed1.jsonl");
 
-/// Returns the first case of the vectors that satisfies `wanted`.
-fn find_case(wanted: impl Fn(&Value) -> bool) -> Value {
+/// Returns the first case of the vectors that satisfies `is_wanted`.
+fn find_case(is_wanted: impl Fn(&Value) -> bool) -> Value {
     let text = fs::read_to_string(VECTORS).expect("the vectors");
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a case"))
-        .find(wanted)
+        .find(is_wanted)
         .expect("such a case")
 }
 
@@ -21,33 +21,33 @@ fn run_verify(folder: &Folder, cases: &[Value], options: &[&str]) -> CommandRun 
     wgslice(&[&["verify", &path], options].concat())
 }
 
-fn last_line(ran: &CommandRun) -> &str {
-    ran.stdout.lines().last().expect("a summary")
+fn last_line(outcome: &CommandRun) -> &str {
+    outcome.stdout.lines().last().expect("a summary")
 }
 
 /// This test uses only the CPU. `tests/run` runs the vectors on every device.
 #[test]
-fn all_vectors_pass_and_cases_made_by_chance_with_them() {
-    let ran = wgslice(&["verify", "--random", "20", VECTORS, "--device", "cpu"]).ok();
-    assert_eq!(last_line(&ran), "2020 passed, 0 failed");
+fn all_vectors_and_random_cases_pass() {
+    let outcome = wgslice(&["verify", "--random", "20", VECTORS, "--device", "cpu"]).ok();
+    assert_eq!(last_line(&outcome), "2020 passed, 0 failed");
 }
 
 #[test]
-fn cases_made_by_chance_pass_on_every_device() {
+fn random_cases_pass_on_every_device() {
     for device in devices() {
-        let ran = wgslice(&[
+        let outcome = wgslice(&[
             "verify", "--random", "150", "--seed", "3", "--device", device,
         ])
         .ok();
-        assert_eq!(last_line(&ran), "150 passed, 0 failed", "{device}");
+        assert_eq!(last_line(&outcome), "150 passed, 0 failed", "{device}");
     }
 }
 
 #[test]
 fn no_cases_at_all_are_refused() {
-    let ran = wgslice(&["verify", "--random", "0", "--device", "cpu"]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("--random"), "{ran:?}");
+    let outcome = wgslice(&["verify", "--random", "0", "--device", "cpu"]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("--random"), "{outcome:?}");
 }
 
 #[cfg(feature = "strict")]
@@ -55,10 +55,11 @@ fn no_cases_at_all_are_refused() {
 fn strict_takes_no_choice_of_a_device() {
     let rows = [["--device", "cpu"], ["--adapter", "x"], ["--backend", "gl"]];
     for options in rows {
-        let ran = wgslice(&[&["verify", "--random", "1", "--strict"], &options[..]].concat());
-        assert_eq!(ran.code, Some(2), "{ran:?}");
-        let named = ran.stderr.contains(options[0]) && ran.stderr.contains("--strict");
-        assert!(named, "{ran:?}");
+        let outcome = wgslice(&[&["verify", "--random", "1", "--strict"], &options[..]].concat());
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
+        let names_both_options =
+            outcome.stderr.contains(options[0]) && outcome.stderr.contains("--strict");
+        assert!(names_both_options, "{outcome:?}");
     }
 }
 
@@ -71,15 +72,15 @@ fn an_altered_value_is_seen() {
     let right = case["expected"]["data"][3].as_i64().expect("a value");
     case["expected"]["data"][3] = json!(right + 1);
     for device in devices() {
-        let ran = run_verify(&folder, &[json!(case)], &["--device", device]);
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert_eq!(last_line(&ran), "0 passed, 1 failed");
+        let outcome = run_verify(&folder, &[json!(case)], &["--device", device]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert_eq!(last_line(&outcome), "0 passed, 1 failed");
         let place = format!("{}:1: strided_slice on ", folder.path("cases.jsonl"));
-        let what = format!("element [1, 1]: expected {}, got {right}", right + 1);
-        let line = ran.stdout.lines().find(|line| line.starts_with(&place));
+        let problem = format!("element [1, 1]: expected {}, got {right}", right + 1);
+        let line = outcome.stdout.lines().find(|line| line.starts_with(&place));
         assert!(
-            line.is_some_and(|line| line.ends_with(&what)),
-            "{what} in {ran:?}"
+            line.is_some_and(|line| line.ends_with(&problem)),
+            "{problem} in {outcome:?}"
         );
     }
 }
@@ -92,9 +93,9 @@ fn it_can_stop_at_the_first_failure() {
     bad["expected"]["data"][1] = json!(12345);
     let cases = [&good, &bad, &bad, &good].map(|case| json!(case));
     let last = |options: &[&str]| {
-        let ran = run_verify(&folder, &cases, &[&["--device", "cpu"], options].concat());
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        last_line(&ran).to_owned()
+        let outcome = run_verify(&folder, &cases, &[&["--device", "cpu"], options].concat());
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        last_line(&outcome).to_owned()
     };
     assert_eq!(last(&["--random", "5"]), "7 passed, 2 failed");
     assert_eq!(last(&["--random", "5", "--first"]), "1 passed, 1 failed");
@@ -143,15 +144,15 @@ fn altered_shapes_kinds_and_fillings_are_seen() {
         "expected the error out_of_range",
     ];
     for device in devices() {
-        let ran = run_verify(&folder, &cases, &["--device", device]);
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert_eq!(last_line(&ran), "0 passed, 5 failed", "{ran:?}");
+        let outcome = run_verify(&folder, &cases, &["--device", device]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        assert_eq!(last_line(&outcome), "0 passed, 5 failed", "{outcome:?}");
         for (line, problem) in (1..).zip(problems) {
             let place = format!("cases.jsonl:{line}: ");
-            let found = ran.stdout.lines().find(|line| line.contains(&place));
+            let found = outcome.stdout.lines().find(|line| line.contains(&place));
             assert!(
                 found.is_some_and(|line| line.contains(problem)),
-                "{problem} in {ran:?}"
+                "{problem} in {outcome:?}"
             );
         }
     }
@@ -163,10 +164,10 @@ fn only_the_first_failures_are_spelled_out() {
     let mut case = find_case(|case| case["error_kind"] == "stride_zero");
     case["error_kind"] = json!("spec_vectors");
     let cases = vec![case; 23];
-    let ran = run_verify(&folder, &cases, &["--device", "cpu"]);
-    assert_eq!(ran.code, Some(1));
-    assert_eq!(ran.stdout.matches("expected the error").count(), 20);
-    assert!(ran.stdout.contains("and 3 more"), "{ran:?}");
+    let outcome = run_verify(&folder, &cases, &["--device", "cpu"]);
+    assert_eq!(outcome.code, Some(1));
+    assert_eq!(outcome.stdout.matches("expected the error").count(), 20);
+    assert!(outcome.stdout.contains("and 3 more"), "{outcome:?}");
     let json = run_verify(&folder, &cases, &["--device", "cpu", "--json"]);
     assert_eq!(json.code, Some(1));
     assert_eq!(json.json()["failures"].as_array().map(Vec::len), Some(23));
@@ -178,9 +179,9 @@ fn json_has_the_counts_and_the_failures() {
     let good = find_case(|case| case["op"] == "gather_nd" && case["expected"].is_object());
     let mut bad = find_case(|case| case["error_kind"] == "index_depth");
     bad["error_kind"] = json!("batch_shape");
-    let ran = run_verify(&folder, &[good, bad], &["--device", "cpu", "--json"]);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    let summary = ran.json();
+    let outcome = run_verify(&folder, &[good, bad], &["--device", "cpu", "--json"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let summary = outcome.json();
     assert_eq!([&summary["passed"], &summary["failed"]], [1, 1]);
     assert_eq!(summary["devices"], json!(["CPU"]));
     let failure = &summary["failures"][0];
@@ -210,13 +211,13 @@ fn files_that_are_no_vectors_are_refused() {
         ),
         (String::new(), "no case"),
     ];
-    for (text, named) in rows {
+    for (text, message_part) in rows {
         let path = folder.write("cases.jsonl", text);
-        let ran = wgslice(&["verify", &path, "--device", "cpu"]);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let outcome = wgslice(&["verify", &path, "--device", "cpu"]);
+        assert_eq!(outcome.code, Some(2), "{outcome:?}");
         assert!(
-            ran.stderr.contains("cases.jsonl") && ran.stderr.contains(named),
-            "{ran:?}"
+            outcome.stderr.contains("cases.jsonl") && outcome.stderr.contains(message_part),
+            "{outcome:?}"
         );
     }
     assert_eq!(
@@ -238,10 +239,16 @@ fn without_an_adapter_only_the_cpu_is_verified_and_never_unnoticed() {
             .expect("the command starts")
             .into()
     };
-    let ran = run("0").ok();
-    assert_eq!(last_line(&ran), "1 passed, 0 failed");
-    assert!(ran.stderr.contains("only the CPU is verified"), "{ran:?}");
-    let ran = run("1");
-    assert_eq!(ran.code, Some(3), "{ran:?}");
-    assert!(ran.stderr.contains("WGSLICE_REQUIRE_GPU=1"), "{ran:?}");
+    let outcome = run("0").ok();
+    assert_eq!(last_line(&outcome), "1 passed, 0 failed");
+    assert!(
+        outcome.stderr.contains("only the CPU is verified"),
+        "{outcome:?}"
+    );
+    let outcome = run("1");
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("WGSLICE_REQUIRE_GPU=1"),
+        "{outcome:?}"
+    );
 }

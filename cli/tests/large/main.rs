@@ -13,7 +13,7 @@ use std::{
 };
 
 /// The limit on the command's memory, in bytes. The system enforces this limit on the command's own data. The test
-/// checks that the peak of resident memory, which includes pages of files, is below it too.
+/// checks that the peak of resident memory, which includes pages of files, is also below it.
 const MEMORY_LIMIT: u64 = 2_000_000_000;
 
 const ROWS: usize = 5000;
@@ -25,7 +25,7 @@ struct HugeFile {
 }
 
 impl HugeFile {
-    /// Returns the rows and columns of the nonzero values. In this order, the values are 1, 2, 3 and so on.
+    /// Returns the rows and columns of the nonzero values. In this order, the values are 1, 2, 3, …
     fn marked_positions() -> impl Iterator<Item = (usize, usize)> {
         (0..ROWS)
             .step_by(97)
@@ -42,11 +42,11 @@ impl HugeFile {
         let padded = format!("{header:<117}\n");
         let begin = [b"\x93NUMPY\x01\x00\x76\x00", padded.as_bytes()].concat();
         file.write_all_at(&begin, 0).expect("a header");
-        let data = begin.len() as u64;
-        file.set_len(data + (ROWS * COLUMNS * 4) as u64)
+        let data_start = begin.len() as u64;
+        file.set_len(data_start + (ROWS * COLUMNS * 4) as u64)
             .expect("a sparse file");
         for (number, (row, column)) in (1u16..).zip(Self::marked_positions()) {
-            let at = data + ((row * COLUMNS + column) * 4) as u64;
+            let at = data_start + ((row * COLUMNS + column) * 4) as u64;
             file.write_all_at(&f32::from(number).to_le_bytes(), at)
                 .expect("a value");
         }
@@ -112,31 +112,34 @@ fn peak_memory(running: &mut Child) -> u64 {
 fn nonzero_values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     let file = File::open(path).expect("the output");
     let len = file.metadata().expect("its length").len();
-    let data = 128;
-    let mut found = Vec::new();
+    let data_start = 128;
+    let mut values = Vec::new();
     let mut buffer = vec![0; 1 << 24];
-    let mut at = data;
+    let mut at = data_start;
     while at < len {
         let bytes = usize::try_from((len - at).min(1 << 24)).expect("a length");
         file.read_exact_at(&mut buffer[..bytes], at)
             .expect("values");
-        let first = usize::try_from(at - data).expect("an offset") / 4;
+        let first = usize::try_from(at - data_start).expect("an offset") / 4;
         for (number, value) in buffer[..bytes].as_chunks().0.iter().enumerate() {
             let value = f32::from_le_bytes(*value);
             if value != 0.0 {
-                found.push((first + number, value));
+                values.push((first + number, value));
             }
         }
         at += bytes as u64;
     }
-    (found, usize::try_from(len - data).expect("a length") / 4)
+    (
+        values,
+        usize::try_from(len - data_start).expect("a length") / 4,
+    )
 }
 
 /// For every workload of the built-in set, the costs that the benchmark measures choose the faster of the CPU and a
 /// hardware GPU, or a device that is hardly slower. Other work disturbs times, so `cargo test` leaves this test out.
 #[test]
 fn auto_is_never_much_slower_than_the_better_choice() {
-    const ALLOWED: f64 = 1.3;
+    const MAX_QUOTIENT: f64 = 1.3;
     let bench = Command::new(env!("CARGO_BIN_EXE_wgslice"))
         .args(["bench", "--reps", "5", "--json"])
         .stderr(Stdio::inherit())
@@ -154,7 +157,7 @@ fn auto_is_never_much_slower_than_the_better_choice() {
     // The built-in set has 16 workloads.
     assert_eq!(auto["of"], 16, "{auto}");
     let worst = auto["worst"].as_f64().expect("a number");
-    assert!((1.0..=ALLOWED).contains(&worst), "{auto}");
+    assert!((1.0..=MAX_QUOTIENT).contains(&worst), "{auto}");
 }
 
 #[test]
@@ -165,8 +168,11 @@ fn twenty_gigabytes_in_two() {
     {
         Ok(info) if info.status.success() => &["cpu", "gpu"],
         _ => {
-            let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but there is no adapter");
+            let is_required = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(
+                !is_required,
+                "WGSLICE_REQUIRE_GPU=1, but there is no adapter"
+            );
             &["cpu"]
         }
     };
@@ -182,7 +188,7 @@ fn twenty_gigabytes_in_two() {
             ROWS,
             COLUMNS / 50,
         ),
-        // This slice selects long rows and skips most of the others.
+        // This slice selects nearly all of every 97th row.
         (
             "::97, 1:",
             |row| row.is_multiple_of(97).then_some(row / 97),

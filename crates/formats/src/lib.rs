@@ -105,7 +105,7 @@ impl Shader {
     /// Fails with the reason if naga cannot write the shader in this format.
     pub fn write(&self, format: Format, constants: &[(&str, f64)]) -> Result<Vec<u8>, String> {
         let entry = (ShaderStage::Compute, ENTRY_POINT);
-        let constants = by_name(constants);
+        let constants = constants_by_name(constants);
         let (module, info) = process_overrides(&self.module, &self.info, Some(entry), &constants)
             .map_err(|error| error.to_string())?;
         write::write_format(format, &module, &info)
@@ -130,14 +130,14 @@ impl Shader {
         constants: &[(&str, f64)],
         fixed: &[(&str, u32)],
     ) -> Result<String, String> {
-        let constants = by_name(constants);
+        let constants = constants_by_name(constants);
         let (module, info) = process_overrides(&self.module, &self.info, None, &constants)
             .map_err(|error| error.to_string())?;
         FormulaMachine::new(&module, &info, fixed).formula(function)
     }
 }
 
-fn by_name(constants: &[(&str, f64)]) -> PipelineConstants {
+fn constants_by_name(constants: &[(&str, f64)]) -> PipelineConstants {
     let constants = constants.iter();
     constants
         .map(|&(name, value)| (name.to_owned(), value))
@@ -180,7 +180,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     /// If two buffers of a valid shader shared a slot, the settings in `write.rs` would be wrong.
     #[test]
     fn every_buffer_has_a_place_of_its_own() {
-        let places = |format, words: &[&str]| {
+        let assert_unique_words = |format, words: &[&str]| {
             let text = String::from_utf8(text(format, 1.0)).unwrap();
             for word in words {
                 assert_eq!(text.matches(word).count(), 1, "{format:?} {word}: {text}");
@@ -191,8 +191,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             "binding = 1) buffer",
             "binding = 0) uniform",
         ];
-        places(Format::GlslEs31, &glsl);
-        places(
+        assert_unique_words(Format::GlslEs31, &glsl);
+        assert_unique_words(
             Format::Hlsl60,
             &[
                 "register(t0)",
@@ -201,7 +201,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
                 "register(b1, space1)",
             ],
         );
-        places(
+        assert_unique_words(
             Format::Msl23,
             &[
                 "[[buffer(0)]]",
@@ -213,7 +213,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         );
     }
 
-    /// In a formula, overrides and fixed inputs are replaced by their values.
+    /// In a formula, overrides and known inputs are replaced by their values.
     #[test]
     fn a_formula_has_inputs_and_an_output() {
         let shader = "\

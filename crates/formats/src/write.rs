@@ -32,9 +32,9 @@ fn write_spirv(
     module: &Module,
     info: &ModuleInfo,
     lang_version: (u8, u8),
-    buffer: BoundsCheckPolicy,
+    buffer_policy: BoundsCheckPolicy,
 ) -> Result<Vec<u8>, String> {
-    let is_new = lang_version >= (1, 6);
+    let is_spirv_1_6 = lang_version >= (1, 6);
     let options = spv::Options {
         lang_version,
         flags: spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::FORCE_POINT_SIZE,
@@ -42,10 +42,10 @@ fn write_spirv(
         capabilities: Some([spv::Capability::Shader].into_iter().collect()),
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,
-            buffer,
+            buffer: buffer_policy,
             ..BoundsCheckPolicies::default()
         },
-        zero_initialize_workgroup_memory: match is_new {
+        zero_initialize_workgroup_memory: match is_spirv_1_6 {
             true => spv::ZeroInitializeWorkgroupMemoryMode::Native,
             false => spv::ZeroInitializeWorkgroupMemoryMode::Polyfill,
         },
@@ -104,9 +104,9 @@ fn write_hlsl(
     info: &ModuleInfo,
     shader_model: hlsl::ShaderModel,
 ) -> Result<Vec<u8>, String> {
-    let immediates = has_immediates(module);
+    let uses_immediates = has_immediates(module);
     let mut next_targets = [hlsl::BindTarget::default(); 3];
-    if immediates {
+    if uses_immediates {
         next_targets[0] = hlsl::BindTarget {
             space: 1,
             register: 1,
@@ -130,7 +130,7 @@ fn write_hlsl(
             .map(next_binding)
             .collect(),
         fake_missing_bindings: false,
-        immediates_target: immediates.then(hlsl::BindTarget::default),
+        immediates_target: uses_immediates.then(hlsl::BindTarget::default),
         ..hlsl::Options::default()
     };
     let pipeline = hlsl::PipelineOptions {
@@ -185,9 +185,9 @@ fn write_msl(
         vertex_pulling_transform: true,
         ..msl::PipelineOptions::default()
     };
-    let written = msl::write_string(module, info, &options, &pipeline);
-    let (text, translation) = written.map_err(|error| error.to_string())?;
-    // If naga cannot assign a buffer a slot, `write_string` succeeds, and the error appears here.
+    let output = msl::write_string(module, info, &options, &pipeline);
+    let (text, translation) = output.map_err(|error| error.to_string())?;
+    // If naga cannot assign a slot to a buffer, `write_string` succeeds, and `entry_point_names` has the error.
     match translation.entry_point_names.as_slice() {
         [Ok(_)] => Ok(text.into_bytes()),
         [Err(error)] => Err(error.to_string()),

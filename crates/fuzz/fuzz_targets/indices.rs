@@ -1,4 +1,4 @@
-//! Index expressions whose arrays have any positions return an error, or plans that run with no position out of range.
+//! Index expressions whose arrays have any positions return an error, or plans that find no position out of range.
 
 #![no_main]
 

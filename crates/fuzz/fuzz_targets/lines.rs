@@ -11,16 +11,16 @@ use wgslice_vectors::{Call, Case, check_all, parse};
 fn is_small(case: &Case) -> bool {
     let elements = case.tensors.values().map(|tensor| tensor.data.len());
     // Numbers in the arguments determine the sizes of results.
-    elements.sum::<usize>() < 1000 && numbers(&serde_json::json!(case.args)) < 20_000
+    elements.sum::<usize>() < 1000 && product_of_numbers(&serde_json::json!(case.args)) < 20_000
 }
 
 /// Returns the product of the magnitudes of all numbers in an argument. Zero counts as 1, and a number that is not an
 /// i64 as `u64::MAX`.
-fn numbers(value: &serde_json::Value) -> u64 {
+fn product_of_numbers(value: &serde_json::Value) -> u64 {
     use serde_json::Value::{Array, Number, Object};
     let saturating_product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
         values.fold(1_u64, |product, value| {
-            product.saturating_mul(numbers(value))
+            product.saturating_mul(product_of_numbers(value))
         })
     };
     match value {
@@ -35,13 +35,13 @@ fuzz_target!(|text: &str| {
     for (at, case) in parse(text).enumerate() {
         let Ok(case) = case else { continue };
         let line = case.to_line();
-        let again = parse(&line).next().expect("a line").expect("the same case");
-        assert_eq!(again.to_line(), line);
+        let reparsed_case = parse(&line).next().expect("a line").expect("the same case");
+        assert_eq!(reparsed_case.to_line(), line);
         if let Ok(call) = Call::of(&case)
             && is_small(&case)
             && at < 4
         {
-            // The expected result can be wrong, but nothing may panic.
+            // The expected result can be wrong, but the call must not panic.
             let _ = check_all(&case, &call, &Backend::cpu());
         }
     }

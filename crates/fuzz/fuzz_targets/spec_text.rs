@@ -11,16 +11,16 @@ use wgslice::{
 
 fuzz_target!(|text: &str| {
     match text.parse::<SliceSpec>() {
-        Ok(spec) => slice(&spec),
-        Err(error) => refused(text, error),
+        Ok(spec) => check_slice(&spec),
+        Err(error) => check_error(text, error),
     }
     match text.parse::<IndexSpec>() {
-        Ok(spec) => index(spec),
-        Err(error) => refused(text, error),
+        Ok(spec) => check_index(spec),
+        Err(error) => check_error(text, error),
     }
 });
 
-fn slice(spec: &SliceSpec) {
+fn check_slice(spec: &SliceSpec) {
     let printed = spec.to_string();
     assert_eq!(
         printed.parse::<SliceSpec>().as_ref(),
@@ -42,12 +42,12 @@ fn slice(spec: &SliceSpec) {
     }
 }
 
-fn index(spec: IndexSpec) {
+fn check_index(spec: IndexSpec) {
     let printed = spec.to_string();
-    let again = printed.parse::<IndexSpec>();
+    let reparsed = printed.parse::<IndexSpec>();
     // Printing a list without entries loses its inner dimensions, so the parsed expression can differ.
     assert!(
-        again.as_ref() == Ok(&spec) || printed.contains("[]"),
+        reparsed.as_ref() == Ok(&spec) || printed.contains("[]"),
         "{printed:?}"
     );
     let outer = spec.clone().outer();
@@ -61,7 +61,7 @@ fn index(spec: IndexSpec) {
     }
 }
 
-fn refused(text: &str, error: Error) {
+fn check_error(text: &str, error: Error) {
     let Error::Parse(error) = error else {
         panic!("{error}")
     };

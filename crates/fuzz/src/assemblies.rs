@@ -7,8 +7,8 @@ use crate::{
 use arbitrary::{Result, Unstructured};
 use wgslice::{Error, Plan, Values, ValuesMut, View, options::Pad};
 
-/// Plans an array that is assembled from other arrays. If they are small, runs the plan and checks that its steps write
-/// every byte of the result.
+/// Plans an array that is assembled from other arrays. If all these arrays are small, runs the plan and checks that its
+/// steps write every byte of the result.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let Some(plan) = checked(draw_assembly(u)?) else {
         return Ok(());

@@ -14,7 +14,7 @@ use wgslice_vectors::{
 const MAX_ELEMENTS: usize = 512;
 /// The maximum number of elements of a tensor whose shape was changed. The limit is small because three such tensors
 /// can be broadcast together to 32³ elements.
-const MAX_IN_CHANGED: usize = 32;
+const MAX_CHANGED_ELEMENTS: usize = 32;
 
 /// Draws a case from bytes and checks it. Rejects bytes that do not make a case.
 pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
@@ -147,7 +147,7 @@ fn draw_gather(
     shape: &[usize],
     mut args: Map<String, Value>,
 ) -> Result<Case> {
-    let mut from = shape.to_vec();
+    let mut params_shape = shape.to_vec();
     if u.ratio(1, 4)? {
         let steps = draw::steps(u, shape, MAX_ELEMENTS)?;
         let whole_view = wgslice::View::new(shape);
@@ -156,19 +156,19 @@ fn draw_gather(
             Err(_) => None,
         });
         if let Some(Ok(view)) = view {
-            from = view.shape().to_vec();
+            params_shape = view.shape().to_vec();
         }
         args.insert("view".into(), encoded_steps(&steps));
     }
     let params = draw::tensor(shape);
     if kind == 4 {
-        return draw_crop(u, &from, params, args);
+        return draw_crop(u, &params_shape, params, args);
     }
     let indices = match kind {
-        3 => draw_near_shape(u, &from)?,
+        3 => draw_near_shape(u, &params_shape)?,
         _ => {
-            let shared_dims = u.int_in_range(0..=from.len())?;
-            let mut shape = from[..shared_dims].to_vec();
+            let shared_dims = u.int_in_range(0..=params_shape.len())?;
+            let mut shape = params_shape[..shared_dims].to_vec();
             shape.extend(draw::shape(u, 2, 8)?);
             shape
         }
@@ -196,14 +196,14 @@ fn draw_gather(
 
 fn draw_crop(
     u: &mut Unstructured<'_>,
-    from: &[usize],
+    params_shape: &[usize],
     params: Tensor,
     mut args: Map<String, Value>,
 ) -> Result<Case> {
     args.remove("negative");
     let mut sizes = draw::shape(u, 3, 64)?;
     if u.ratio(7, 8)? {
-        sizes.truncate(from.len().saturating_sub(1));
+        sizes.truncate(params_shape.len().saturating_sub(1));
     }
     let strides = match u.ratio(1, 2)? {
         true => vec![1; sizes.len()],
@@ -212,16 +212,16 @@ fn draw_crop(
             .map(|_| draw::integer(u))
             .collect::<Result<_>>()?,
     };
-    let (items, flips): (bool, bool) = (u.arbitrary()?, u.arbitrary()?);
-    for (name, there) in [("box_indices", items), ("flips", flips)] {
-        if there {
+    let (has_box_indices, has_flips): (bool, bool) = (u.arbitrary()?, u.arbitrary()?);
+    for (name, is_given) in [("box_indices", has_box_indices), ("flips", has_flips)] {
+        if is_given {
             args.insert(name.into(), "yes".into());
         }
     }
-    let first_flip = usize::from(items) + sizes.len();
-    let columns = first_flip + if flips { sizes.len() } else { 0 };
-    let count = match from.first() {
-        Some(&first) if !items && u.ratio(7, 8)? => first,
+    let first_flip = usize::from(has_box_indices) + sizes.len();
+    let columns = first_flip + if has_flips { sizes.len() } else { 0 };
+    let count = match params_shape.first() {
+        Some(&first) if !has_box_indices && u.ratio(7, 8)? => first,
         _ => u.int_in_range(0..=4)?,
     };
     let mut indices = draw::indices(u, &[count, columns])?;
@@ -230,7 +230,7 @@ fn draw_crop(
             .iter_mut()
             .for_each(|flip| *flip &= 1);
     }
-    let inner_sizes = from.get(1 + sizes.len()..).unwrap_or_default();
+    let inner_sizes = params_shape.get(1 + sizes.len()..).unwrap_or_default();
     let boxes = [&[count], &sizes[..], inner_sizes].concat();
     args.insert("sizes".into(), sizes.into());
     args.insert("strides".into(), strides.into());
@@ -286,7 +286,7 @@ fn draw_scatter(
         updates = draw_near_shape(u, &updates)?;
     }
     let mut updates = draw::tensor(&bounded_shape(updates, 8 * MAX_ELEMENTS));
-    // The values are small, so that sums of many of them fit the smallest element type.
+    // The values are small, so that sums of many values fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];
     Ok(match kind {
@@ -313,7 +313,7 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
         if u.ratio(1, 4)? {
             let tensor_index = u.choose_index(case.tensors.len())?;
             if let Some(tensor) = case.tensors.values_mut().nth(tensor_index) {
-                let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MAX_IN_CHANGED);
+                let shape = bounded_shape(draw_near_shape(u, &tensor.shape)?, MAX_CHANGED_ELEMENTS);
                 // The new values repeat the old ones, so that masks stay masks and most indices stay in range.
                 let old_values = if tensor.data.is_empty() {
                     &[0][..]
@@ -376,12 +376,12 @@ fn draw_near_shape(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usiz
     Ok(similar_shape)
 }
 
-/// Returns the shape with 1 instead of each size that would raise the number of elements above `most`. A size of 0
-/// counts as 1.
-fn bounded_shape(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
+/// Returns the shape with 1 instead of each size that would raise the number of elements above `max_elements`. A size
+/// of 0 counts as 1.
+fn bounded_shape(mut shape: Vec<usize>, max_elements: usize) -> Vec<usize> {
     let mut elements = 1;
     for size in &mut shape {
-        if elements * *size > most {
+        if elements * *size > max_elements {
             *size = 1;
         }
         elements *= (*size).max(1);

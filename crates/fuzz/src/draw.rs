@@ -47,14 +47,18 @@ pub fn sizes(u: &mut Unstructured<'_>) -> Result<Vec<usize>> {
     (0..rank).map(|_| size(u)).collect()
 }
 
-/// Draws a shape of up to `rank` dimensions, with at most `most` elements.
-pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<usize>> {
-    let rank = u.int_in_range(0..=rank)?;
+/// Draws a shape of up to `max_rank` dimensions, with at most `max_elements` elements.
+pub fn shape(u: &mut Unstructured<'_>, max_rank: usize, max_elements: usize) -> Result<Vec<usize>> {
+    let rank = u.int_in_range(0..=max_rank)?;
     let mut elements = 1;
     let mut shape = Vec::new();
     for _ in 0..rank {
         let size = u.int_in_range(0..=9)?;
-        let size = if elements * size > most { 1 } else { size };
+        let size = if elements * size > max_elements {
+            1
+        } else {
+            size
+        };
         elements *= size.max(1);
         shape.push(size);
     }
@@ -121,9 +125,9 @@ pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> 
     Ok(permutation)
 }
 
-/// Draws up to five steps of a view on an array of this shape. The result of each step has at most `most` elements if
-/// the array has at most `most` elements.
-pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
+/// Draws up to five steps of a view on an array of this shape. The result of each step has at most
+/// `max_elements` elements if the array has at most `max_elements` elements.
+pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], max_elements: usize) -> Result<Vec<Step>> {
     // The view only tracks the shape after each step, so that most of the following steps fit it.
     let mut view = wgslice::View::new(shape).ok();
     let mut steps = Vec::new();
@@ -140,7 +144,11 @@ pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<V
                     }
                 }
                 let elements = wide_shape.iter().map(|&n| n.max(1)).product::<usize>();
-                Step::Broadcast(if elements > most { at } else { wide_shape })
+                Step::Broadcast(if elements > max_elements {
+                    at
+                } else {
+                    wide_shape
+                })
             }
             _ => Step::Slice(slice(u, at.len())?),
         };

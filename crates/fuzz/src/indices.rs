@@ -1,4 +1,4 @@
-//! Draws index expressions with arrays, on arrays of any shape, to read or to write.
+//! Draws index expressions that contain arrays, and reads and writes arrays of any shape through them.
 
 use crate::{
     draw::{self, integer, sizes, slice},
@@ -13,7 +13,7 @@ use wgslice::{
 
 /// The maximum number of elements of an array in an expression. The limit is small because three such arrays can be
 /// broadcast together to 12³ elements.
-const MAX_IN_ARRAY: usize = 12;
+const MAX_ARRAY_ELEMENTS: usize = 12;
 
 /// Makes the plan of an index expression, and runs it if its arrays are small. Making the plan checks all positions, so
 /// a run must not find a position out of range.
@@ -65,14 +65,14 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
     for _ in 0..u.int_in_range(1..=3)? {
         let insert_at = u.int_in_range(0..=items.len())?;
         let shape = match u.ratio(1, 2)? {
-            true => draw::shape(u, 2, MAX_IN_ARRAY)?,
+            true => draw::shape(u, 2, MAX_ARRAY_ELEMENTS)?,
             false => shape.iter().copied().take(u.int_in_range(1..=2)?).collect(),
         };
         let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         let Some(count) = count.filter(|&count| count <= 512) else {
             continue;
         };
-        let item = match count > MAX_IN_ARRAY || u.ratio(1, 3)? {
+        let item = match count > MAX_ARRAY_ELEMENTS || u.ratio(1, 3)? {
             true => IndexItem::Mask {
                 values: (0..count).map(|_| u.ratio(1, 8)).collect::<Result<_>>()?,
                 shape,

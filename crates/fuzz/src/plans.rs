@@ -66,7 +66,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         true => Values::from(&mask),
         false => Values::from(&values),
     };
-    // Most indices are out of range. By the drawn policy, the plan then fails, leaves zeros or clamps the indices.
+    // Most indices are out of range. Depending on the drawn policy, the plan fails, leaves zeros or clamps the indices.
     match run(&plan, &source, Some(indices), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -105,26 +105,26 @@ pub fn check_plan(plan: &Plan) {
     assert!(!Backend::cpu().explain(plan).is_empty());
 }
 
-/// Redirects the plan to write into a view of a larger array. The shape of the view can differ from the shape of the
-/// plan's result.
+/// Returns the plan after redirecting it to write into a view of an array, which is usually larger than the plan's
+/// result. The shape of the view can differ from the shape of the result.
 fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
-    let mut larger = plan.shape().to_vec();
-    let spec = slice(u, larger.len())?;
+    let mut dest_shape = plan.shape().to_vec();
+    let spec = slice(u, dest_shape.len())?;
     if u.ratio(3, 4)? {
-        larger
+        dest_shape
             .iter_mut()
             .for_each(|size| *size = size.saturating_add(2));
     }
-    let source_view = match SliceSpec::try_from(&spec) {
-        Ok(spec) if u.ratio(1, 4)? => View::new(&larger).and_then(|view| view.slice(&spec)),
+    let dest_view = match SliceSpec::try_from(&spec) {
+        Ok(spec) if u.ratio(1, 4)? => View::new(&dest_shape).and_then(|view| view.slice(&spec)),
         _ => {
-            let unit_steps = vec![1; larger.len()];
+            let begins = vec![1; dest_shape.len()];
             let sizes: Vec<_> = plan.shape().iter().map(|&n| n as i64).collect();
-            let spec = SliceSpec::block(&larger, &unit_steps, &sizes);
-            View::new(&larger).and_then(|view| view.slice(&spec?))
+            let spec = SliceSpec::block(&dest_shape, &begins, &sizes);
+            View::new(&dest_shape).and_then(|view| view.slice(&spec?))
         }
     };
-    Ok(source_view.and_then(|source_view| plan.written_to(&source_view)))
+    Ok(dest_view.and_then(|dest_view| plan.written_to(&dest_view)))
 }
 
 /// Draws a list of dimensions of an array of this rank. Most lists ascend without duplicates. Some are reversed, or end
@@ -145,8 +145,8 @@ fn draw_dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     Ok(dims)
 }
 
-/// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. In most cases the dimension
-/// numbers name each dimension of the operand once, as XLA demands.
+/// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. In most cases the
+/// dimension numbers name each dimension of the operand once, as XLA demands.
 fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<DrawnPlan> {
     let rank = shape.len();
     let mut indices = draw_similar_sizes(u, shape)?;
@@ -156,9 +156,9 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
     if u.ratio(7, 8)? {
         batching.retain(|d| !dropped.contains(d) && !map.contains(d));
     }
-    let mut indices_shape = draw_dims(u, leading_dims)?;
+    let mut indices_batching = draw_dims(u, leading_dims)?;
     if u.ratio(7, 8)? {
-        indices_shape = (0..batching.len()).collect();
+        indices_batching = (0..batching.len()).collect();
         for (&d, size) in batching.iter().zip(&mut indices) {
             *size = shape.get(d).copied().unwrap_or(*size);
         }
@@ -169,13 +169,13 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
     let kept_dims = (0..rank).filter(|d| !dropped.contains(d) && !batching.contains(d));
     let kept_dims: Vec<_> = kept_dims.collect();
     let first_dim = u.int_in_range(0..=leading_dims)?;
-    let windows: Vec<_> = match u.ratio(7, 8)? {
+    let window_dims: Vec<_> = match u.ratio(7, 8)? {
         true => (first_dim..first_dim + kept_dims.len()).collect(),
         false => draw_dims(u, leading_dims + rank)?,
     };
-    let mut window = vec![1; rank];
+    let mut window_sizes = vec![1; rank];
     for &d in &kept_dims {
-        window[d] = match u.ratio(1, 2)? {
+        window_sizes[d] = match u.ratio(1, 2)? {
             true => shape[d],
             false => size(u)?.min(shape[d]),
         };
@@ -184,26 +184,26 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
     let plan = match u.arbitrary()? {
         true => {
             let dims = GatherDims {
-                offset_dims: windows,
+                offset_dims: window_dims,
                 collapsed_slice_dims: dropped,
                 operand_batching_dims: batching,
-                start_indices_batching_dims: indices_shape,
+                start_indices_batching_dims: indices_batching,
                 start_index_map: map,
                 index_vector_dim: leading_dims,
-                slice_sizes: window,
+                slice_sizes: window_sizes,
             };
             let x = view(u, shape)?;
             x.and_then(|x| Plan::xla_gather(x, &indices, &dims, out_of_range, dtype))
         }
         false => {
             let mut updates: Vec<_> = indices[..leading_dims].to_vec();
-            let kept_dims = kept_dims.iter().map(|&d| window[d]);
-            updates.splice(first_dim..first_dim, kept_dims);
+            let kept_sizes = kept_dims.iter().map(|&d| window_sizes[d]);
+            updates.splice(first_dim..first_dim, kept_sizes);
             let dims = ScatterDims {
-                update_window_dims: windows,
+                update_window_dims: window_dims,
                 inserted_window_dims: dropped,
                 input_batching_dims: batching,
-                scatter_indices_batching_dims: indices_shape,
+                scatter_indices_batching_dims: indices_batching,
                 scatter_dims_to_operand_dims: map,
                 index_vector_dim: leading_dims,
             };
@@ -241,16 +241,16 @@ pub fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
 }
 
 fn draw_policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
-    let ends = [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp];
-    let signs = [NegativeIndex::Wrap, NegativeIndex::Invalid];
-    Ok((*u.choose(&ends)?, *u.choose(&signs)?))
+    let range_policies = [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp];
+    let negative_policies = [NegativeIndex::Wrap, NegativeIndex::Invalid];
+    Ok((*u.choose(&range_policies)?, *u.choose(&negative_policies)?))
 }
 
 pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
     Ok(integer(u)? as isize)
 }
 
-/// Draws any sizes. The first sizes can equal the array's.
+/// Draws a list of any sizes, which can begin with the first sizes of `shape`.
 fn draw_similar_sizes(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared_dims = u.int_in_range(0..=shape.len())?;
     let mut lengths = shape[..shared_dims].to_vec();

@@ -5,13 +5,13 @@ use crate::{
     cases,
 };
 
-/// The bytes that each lane must load at the same time, by case: all its loads from the source. If each lane loaded one
-/// value at a time, a small tensor would have too few waves to use the memory's full bandwidth.
+/// The bytes that each lane must load at the same time, by case: all loads of the lane from the source. If each lane
+/// loaded one value at a time, a small tensor would have too few waves to use the memory's full bandwidth.
 ///
 /// W2 reverses rows word by word, because no kernel reverses vectors. Each lane then has 16 bytes in flight, and the
 /// 2,048 lanes of a multiprocessor have 32 KiB. This is enough for the full bandwidth if the tensor is large enough to
 /// fill all multiprocessors.
-const IN_FLIGHT: [(&str, usize); 8] = [
+const REQUIRED_BYTES_IN_FLIGHT: [(&str, usize); 8] = [
     ("W1", 64),
     ("W2", 16),
     ("W3", 16),
@@ -37,14 +37,14 @@ pub(crate) fn find_problems(family: Family, report: &Report) -> Vec<String> {
             )
         })
     };
-    let spilled = report
+    let spill_problems = report
         .compiled
         .iter()
         .filter(is_of_library)
         .filter_map(spill_problem);
-    let failed = report.failed.iter().cloned();
+    let failures = report.failed.iter().cloned();
     let with_family = |problem| format!("{}: {problem}", family.name);
-    failed.chain(spilled).map(with_family).collect()
+    failures.chain(spill_problems).map(with_family).collect()
 }
 
 /// Returns a problem if a report has no kernels, because the other checks would then find nothing.
@@ -58,22 +58,23 @@ pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String
     })
 }
 
-/// Returns the problems of cases in `IN_FLIGHT` that have no kernel, or a kernel with too few bytes in flight.
+/// Returns the problems of cases in `REQUIRED_BYTES_IN_FLIGHT` that have no kernel, or a kernel with too few bytes in
+/// flight.
 pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
-    let problem = |(case, asked): (&str, usize)| {
+    let problem = |(case, required_bytes): (&str, usize)| {
         let kernels = report.compiled.iter().filter(|kernel| kernel.case == case);
         let fewest_loads = kernels.min_by_key(|kernel| kernel.path.in_flight);
         match fewest_loads {
             None => Some(format!("{case} has no kernel")),
-            Some(kernel) if kernel.path.in_flight < asked => Some(format!(
-                "{case}, {}: {} bytes in flight per lane, but {asked} are required",
+            Some(kernel) if kernel.path.in_flight < required_bytes => Some(format!(
+                "{case}, {}: {} bytes in flight per lane, but {required_bytes} are required",
                 kernel.label, kernel.path.in_flight
             )),
             Some(_) => None,
         }
     };
     let with_family = |problem| format!("{}: {problem}", family.name);
-    IN_FLIGHT
+    REQUIRED_BYTES_IN_FLIGHT
         .into_iter()
         .filter_map(problem)
         .map(with_family)
@@ -141,7 +142,8 @@ mod tests {
 
     #[test]
     fn every_case_must_have_its_loads_in_flight() {
-        let enough_loads = IN_FLIGHT.map(|(case, bytes)| test_kernel(case, bytes, 0, 0));
+        let enough_loads =
+            REQUIRED_BYTES_IN_FLIGHT.map(|(case, bytes)| test_kernel(case, bytes, 0, 0));
         let problems_of = |kernels: &[Compiled]| {
             let report = Report {
                 compiled: kernels.to_vec(),

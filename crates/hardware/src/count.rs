@@ -51,8 +51,9 @@ pub(crate) struct BufferTraffic {
 }
 
 impl KernelCounts {
-    /// Counts each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
-    /// counted in its first dispatch, but its number of invocations includes all dispatches.
+    /// Counts the accesses and operations of the kernels of a case, in the order of the kernels' first dispatches. A
+    /// kernel that runs several times is counted in its first dispatch, but its number of invocations includes all
+    /// dispatches.
     pub(crate) fn count_kernels(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
         // All workgroups of a scatter are run, because each of its steps depends on the steps before.
         let most_workgroups = match case.work {
@@ -115,8 +116,8 @@ fn invocation_count(dispatch: &DispatchCounts) -> f64 {
 }
 
 impl BufferTraffic {
-    /// Adds the counts of `invocations` invocations. The dispatch has `all` invocations.
-    fn add(&mut self, counts: &BindingCounts, invocations: f64, all: f64) {
+    /// Adds the counts of `invocations` invocations. The dispatch has `all_invocations` invocations.
+    fn add(&mut self, counts: &BindingCounts, invocations: f64, all_invocations: f64) {
         for (to, count) in [
             (&mut self.accesses, counts.accesses),
             (&mut self.bytes, counts.bytes),
@@ -130,7 +131,7 @@ impl BufferTraffic {
         // A binding might not start at a sector boundary.
         let buffer_sectors = counts.size.div_ceil(SECTOR) + 1;
         let sectors_each = counts.distinct_sectors as f64 / invocations;
-        self.distinct_sectors += sectors_each.min(buffer_sectors as f64 / all);
+        self.distinct_sectors += sectors_each.min(buffer_sectors as f64 / all_invocations);
     }
 
     /// Returns the number of different sectors, divided by the number of sectors that instructions request. The optimum

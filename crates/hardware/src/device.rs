@@ -40,8 +40,7 @@ impl Device {
         }
     }
 
-    /// Returns the device after a change of its [`Gpu`]: small data then runs the pipelines that are compiled for large
-    /// data.
+    /// Returns the device after changing its [`Gpu`], so that plans on small data run the pipelines for large data.
     pub(crate) fn without_shared_pipelines(mut self) -> Self {
         self.gpu = self.gpu.without_shared_pipelines();
         self

@@ -83,13 +83,13 @@ pub(crate) struct EstimatedTimes {
 
 /// Returns the number of vector instructions that a lane executes: the larger of the number on the counted path and an
 /// estimate from the operations that the interpreter ran. Each covers what the other misses. The path does not show how
-/// many rounds loops run, nor what lanes execute outside the path, such as the ends of rows. The operations show
-/// neither what the compiler adds nor which lanes wait for others. The number is too large if the compiler has unrolled
-/// a rare part with many stores, because the path goes through this part. The rule is the same for all kernels and
-/// underestimates none.
+/// many iterations loops run, nor what lanes execute outside the path, such as the ends of rows. The operations show
+/// neither what the compiler adds nor which lanes wait for other lanes. The number is too large if the compiler has
+/// unrolled a rare part with many stores, because the path goes through this part. The rule is the same for all kernels
+/// and underestimates none.
 pub(crate) fn vector_instructions(path: &CountedPath, counts: &KernelCounts) -> f64 {
-    let by_operations = operation_count(counts) * INSTRUCTIONS_PER_OPERATION;
-    by_operations.max(path.vector as f64)
+    let operation_estimate = operation_count(counts) * INSTRUCTIONS_PER_OPERATION;
+    operation_estimate.max(path.vector as f64)
 }
 
 /// Returns whether the number of vector instructions is an estimate from operations. The table marks such a number with
@@ -128,7 +128,7 @@ impl EstimatedTimes {
         counts: &KernelCounts,
     ) -> Self {
         let memory = memory_bytes(counts);
-        let over_memory = |gpu: &GpuFigures, instructions: f64| {
+        let ratio_to_memory = |gpu: &GpuFigures, instructions: f64| {
             let clocks = gpu.subgroup * memory / gpu.bytes_per_clock();
             instructions / gpu.units / clocks
         };
@@ -136,20 +136,20 @@ impl EstimatedTimes {
         let vector = vector_instructions(rdna2, counts);
         let slow_instructions =
             vector * rdna2.multiplications as f64 / (rdna2.vector.max(1)) as f64;
-        let one_by_one = (rdna2.scalar + rdna2.branches) as f64 + accesses(rdna2);
-        let sum = |of: fn(&crate::count::BufferTraffic) -> f64| {
-            counts.buffer_traffic().iter().map(of).sum::<f64>()
+        let one_clock_instructions = (rdna2.scalar + rdna2.branches) as f64 + accesses(rdna2);
+        let sum = |figure: fn(&crate::count::BufferTraffic) -> f64| {
+            counts.buffer_traffic().iter().map(figure).sum::<f64>()
         };
         let lines = sum(|side| side.lines.max(side.bytes / LINE_BYTES));
         let by_workgroup = SECTOR_BYTES * sum(|side| side.by_workgroup);
         let h100_clocks = memory / H100.bytes_per_clock();
         Self {
-            navi21: over_memory(
+            navi21: ratio_to_memory(
                 &NAVI21,
                 2.0 * (vector - slow_instructions) + 8.0 * slow_instructions,
             ),
-            mi300x: over_memory(&MI300X, vector_instructions(gcn5, counts) + accesses(gcn5)),
-            h100: over_memory(&H100, 2.0 * vector + one_by_one),
+            mi300x: ratio_to_memory(&MI300X, vector_instructions(gcn5, counts) + accesses(gcn5)),
+            h100: ratio_to_memory(&H100, 2.0 * vector + one_clock_instructions),
             h100_loads: lines / H100_LOAD_UNITS / h100_clocks,
             h100_l2: by_workgroup / H100_L2_BYTES_PER_CLOCK / h100_clocks,
         }
@@ -165,7 +165,8 @@ impl EstimatedTimes {
     }
 
     /// Returns the time in microseconds in which each GPU, in the order of [`GPUS`], runs all invocations of a kernel
-    /// with these counts. It is 0 for a kernel with negligible memory accesses, such as one that returns immediately.
+    /// with these counts. It is 0 for a kernel with negligible memory accesses, such as a kernel that returns
+    /// immediately.
     pub(crate) fn microseconds(&self, counts: &KernelCounts) -> [f64; 3] {
         let megabytes = megabytes(counts);
         let gpus = [NAVI21, MI300X, H100].map(|gpu| gpu.bandwidth);
@@ -260,10 +261,14 @@ mod tests {
         assert_near(navi21, 32e12 / 512e9);
         assert_near(mi300x, 32e12 / 5.3e12);
         assert_near(h100, 32e12 / 3.35e12);
-        let twice = EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &counts);
-        assert_near(twice.microseconds(&counts)[0], navi21 * twice.navi21);
+        let slow_times =
+            EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &counts);
+        assert_near(
+            slow_times.microseconds(&counts)[0],
+            navi21 * slow_times.navi21,
+        );
         let idle_counts = KernelCounts::default();
-        assert_eq!(twice.microseconds(&idle_counts), [0.0; 3]);
+        assert_eq!(slow_times.microseconds(&idle_counts), [0.0; 3]);
     }
 
     #[test]
@@ -292,21 +297,21 @@ mod tests {
 
     #[test]
     fn instructions_are_the_larger_of_the_path_and_of_an_estimate_from_operations() {
-        let by_operations = 64.0 * 0.7;
+        let operation_estimate = 64.0 * 0.7;
         let short_path = test_path(20, 5);
         assert_near(
             vector_instructions(&short_path, &ideal_copy()),
-            by_operations,
+            operation_estimate,
         );
         assert!(is_about(&short_path, &ideal_copy()));
         // The share of multiplications comes from the counted path.
         let times = EstimatedTimes::estimate_times(&short_path, &test_path(30, 4), &ideal_copy());
         assert_near(
             times.navi21,
-            by_operations * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
+            operation_estimate * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
         );
-        let long = test_path(200, 5);
-        assert_eq!(vector_instructions(&long, &ideal_copy()), 200.0);
-        assert!(!is_about(&long, &ideal_copy()));
+        let long_path = test_path(200, 5);
+        assert_eq!(vector_instructions(&long_path, &ideal_copy()), 200.0);
+        assert!(!is_about(&long_path, &ideal_copy()));
     }
 }

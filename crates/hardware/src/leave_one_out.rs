@@ -34,17 +34,17 @@ type RunsByCase = BTreeMap<String, CaseRun>;
 
 /// Writes the table to a file.
 pub(crate) fn write_table(file: &str) -> Result<(), String> {
-    let with_all = runs_here("kernels", &[])?;
+    let runs_with_all = runs_here("kernels", &[])?;
     let mut rows = String::new();
     let mut times = RunsByCase::new();
-    for kernel in copy_kernels(&with_all) {
+    for kernel in copy_kernels(&runs_with_all) {
         let table_line =
             |cells: &str| format!("| {kernel} | {} | {cells} |\n", line_count(&kernel));
-        let Some((changed, runs_without)) = runs_without(&kernel, &with_all) else {
+        let Some((changed_cases, new_runs)) = runs_without(&kernel, &runs_with_all) else {
             rows += &table_line("all | no other kernel can run its cases | – | – | –");
             continue;
         };
-        let missing_cases: Vec<String> = changed
+        let missing_cases: Vec<String> = changed_cases
             .iter()
             .filter(|case| !times.contains_key(*case))
             .cloned()
@@ -52,9 +52,9 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
         if !missing_cases.is_empty() {
             times.extend(runs_here("times", &missing_cases)?);
         }
-        for case in &changed {
-            if let (Some(before), Some(after)) = (times.get(case), runs_without.get(case)) {
-                rows += &table_line(&table_row(case, before, after));
+        for case in &changed_cases {
+            if let (Some(run_with), Some(run_without)) = (times.get(case), new_runs.get(case)) {
+                rows += &table_line(&table_row(case, run_with, run_without));
             }
         }
     }
@@ -67,14 +67,14 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
 
 /// Returns the cases that run differently without a kernel, in their order, and how these cases then run. If they
 /// cannot run without this kernel, prints the error and returns `None`.
-fn runs_without(kernel: &str, with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
+fn runs_without(kernel: &str, runs_with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
     let run = || {
         let without_kernel = runs_refusing(kernel, "kernels", &[])?;
         let mut changed_cases: Vec<String> = cases::library_cases()
             .into_iter()
             .map(|case| case.name)
             .collect();
-        changed_cases.retain(|case| without_kernel.get(case) != with_all.get(case));
+        changed_cases.retain(|case| without_kernel.get(case) != runs_with_all.get(case));
         let runs = match changed_cases[..] {
             [] => RunsByCase::new(),
             _ => runs_refusing(kernel, "times", &changed_cases)?,
@@ -89,20 +89,20 @@ fn runs_without(kernel: &str, with_all: &RunsByCase) -> Option<(Vec<String>, Run
     outcome.map_err(print_problem).ok()
 }
 
-/// Formats the cells for a case: its name, its kernels with and without the omitted one, and the ratios of times.
-fn table_row(case: &str, before: &CaseRun, after: &CaseRun) -> String {
-    let ratios = match (before.times, after.times) {
-        (Some(before), Some(after)) => {
-            [0, 1, 2].map(|gpu| format!("{:.2}", after[gpu] / before[gpu]))
+/// Formats the cells for a case: its name, the kernels that run it without the omitted kernel, and the ratios of times.
+fn table_row(case: &str, run_with: &CaseRun, run_without: &CaseRun) -> String {
+    let ratios = match (run_with.times, run_without.times) {
+        (Some(times_with), Some(times_without)) => {
+            [0, 1, 2].map(|gpu| format!("{:.2}", times_without[gpu] / times_with[gpu]))
         }
         _ => ["not run"; 3].map(str::to_owned),
     };
-    let other_kernels = after.kernels.join(", ");
+    let other_kernels = run_without.kernels.join(", ");
     format!("{case} | {other_kernels} | {}", ratios.join(" | "))
 }
 
-/// Returns the names of the kernels of slices, updates, gradients, gathers and crops, in the order in which cases first
-/// have them.
+/// Returns the names of the kernels of slices, updates, gradients, gathers and crops, in the order of
+/// their first use in the cases.
 fn copy_kernels(runs: &RunsByCase) -> Vec<String> {
     let mut kernels: Vec<String> = Vec::new();
     for case in cases::library_cases() {
@@ -204,21 +204,21 @@ fn estimate_runs(cases: &[Case], names: &[String]) -> Result<RunsByCase, String>
         let count_and_run = |case| {
             let counts = KernelCounts::count_kernels(case, SUBGROUP)
                 .map_err(|error| error_of_case(case, &error))?;
-            let counted = Kernel::join_results(case, counts, &[], &reports);
+            let case_kernels = Kernel::join_results(case, counts, &[], &reports);
             let (name, mut run) = run_case(case)?;
-            run.times = table::total_microseconds(&counted);
+            run.times = table::total_microseconds(&case_kernels);
             Ok((name, run))
         };
         cases.iter().map(count_and_run).collect()
     };
     // Two threads each count half of the cases.
-    let (left, right) = cases.split_at(cases.len() / 2);
-    let (left, right) = thread::scope(|scope| {
-        let right_thread = scope.spawn(|| runs(right));
-        (runs(left), right_thread.join())
+    let (first_half, second_half) = cases.split_at(cases.len() / 2);
+    let (first_half, second_half) = thread::scope(|scope| {
+        let second_thread = scope.spawn(|| runs(second_half));
+        (runs(first_half), second_thread.join())
     });
-    let right = right.map_err(|_| "counting panicked")??;
-    Ok(left?.into_iter().chain(right).collect())
+    let second_half = second_half.map_err(|_| "counting panicked")??;
+    Ok(first_half?.into_iter().chain(second_half).collect())
 }
 
 /// Returns the number of lines in a kernel's file in `shaders/`. Its imports also serve other kernels, so they do not
@@ -261,11 +261,11 @@ mod tests {
             kernels: vec![kernel.into()],
             times,
         };
-        let (before, after) = (Some([1.0, 2.0, 4.0]), Some([1.0, 3.0, 2.0]));
+        let (times_with, times_without) = (Some([1.0, 2.0, 4.0]), Some([1.0, 3.0, 2.0]));
         let text = table_row(
             "W6",
-            &run("packed rows", before),
-            &run("packed bytes", after),
+            &run("packed rows", times_with),
+            &run("packed bytes", times_without),
         );
         assert_eq!(text, "W6 | packed bytes | 1.00 | 1.50 | 0.50");
         let text = table_row("W6", &run("packed rows", None), &run("packed bytes", None));

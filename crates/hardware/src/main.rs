@@ -91,10 +91,10 @@ fn compile_cases(names: &[&str]) -> Result<(), String> {
     let is_chosen = |case: &&Case| names.is_empty() || names.contains(&&*case.name);
     let all_cases = [cases::library_cases(), cases::peers()].concat();
     for case in all_cases.iter().filter(is_chosen) {
-        let is_of_case =
+        let case_pipelines =
             device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?;
         pipelines.extend(
-            is_of_case
+            case_pipelines
                 .into_iter()
                 .map(|pipeline| (case.name.clone(), pipeline)),
         );
@@ -108,13 +108,13 @@ fn count_pipelines() -> Result<(), String> {
         let workload_number = case.name.strip_prefix('W').map(str::parse::<u32>);
         workload_number.is_some_and(|workload_number| workload_number.is_ok())
     };
-    let mut counts_by_case = HashMap::new();
+    let mut labels_by_key = HashMap::new();
     let mut add = |pipelines: Vec<PipelineRequest>| {
         let mut keys = HashSet::new();
         for pipeline in pipelines {
             let key = vectors::pipeline_key(&pipeline);
             keys.insert(key.clone());
-            counts_by_case.insert(key, pipeline.label);
+            labels_by_key.insert(key, pipeline.label);
         }
         keys.len()
     };
@@ -132,10 +132,10 @@ fn count_pipelines() -> Result<(), String> {
         "{} pipelines of W1 to W16, {} of the golden vectors, {} together",
         counts[0],
         counts[1],
-        counts_by_case.len()
+        labels_by_key.len()
     );
     let mut kernels = BTreeMap::new();
-    for label in counts_by_case.into_values() {
+    for label in labels_by_key.into_values() {
         let kernel = label.split(" (").next().unwrap_or_default().to_owned();
         *kernels.entry(kernel).or_insert(0) += 1;
     }
@@ -151,7 +151,7 @@ fn error_of_case(case: &Case, error: &wgslice::Error) -> String {
 
 /// Compiles kernels for the named families, or for all families if `names` is empty. The error lists the problems
 /// found.
-fn check_families(names: &[&str], what: &str) -> Result<(), String> {
+fn check_families(names: &[&str], kernel_set: &str) -> Result<(), String> {
     for name in names {
         if FAMILIES.iter().all(|family| family.name != *name) {
             let family_names = FAMILIES.map(|family| family.name).join(", ");
@@ -161,7 +161,7 @@ fn check_families(names: &[&str], what: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     for family in FAMILIES {
         if names.is_empty() || names.contains(&family.name) {
-            let report = amd::compile(family, what, &[])?;
+            let report = amd::compile(family, kernel_set, &[])?;
             println!(
                 "{}: {} kernels compiled",
                 family.name,
@@ -169,7 +169,7 @@ fn check_families(names: &[&str], what: &str) -> Result<(), String> {
             );
             problems.extend(check::nothing_compiled(family, &report));
             problems.extend(check::find_problems(family, &report));
-            if what == "cases" {
+            if kernel_set == "cases" {
                 problems.extend(check::loads_in_flight(family, &report));
             }
         }
@@ -180,7 +180,7 @@ fn check_families(names: &[&str], what: &str) -> Result<(), String> {
     }
 }
 
-/// Writes the table of all cases, or of those with these names.
+/// Writes the table of all cases, or of the cases with these names.
 fn table(file: &str, names: &[&str]) -> Result<(), String> {
     let reports = reports_of(names)?;
     let is_chosen = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
@@ -233,14 +233,15 @@ fn count_cases<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kerne
         });
         kernel_counts.collect::<Result<Vec<_>, _>>()
     };
-    let (narrow, wide) = thread::scope(|scope| {
+    let (narrow_counts, wide_counts) = thread::scope(|scope| {
         let wide_thread = scope.spawn(|| counts_of_size(64));
         (counts_of_size(32), wide_thread.join())
     });
-    let wide = wide.map_err(|_| "counting panicked")??;
-    let cases_with_counts = cases.iter().zip(narrow?).zip(wide);
-    let kernels = cases_with_counts
-        .flat_map(|((case, narrow), wide)| Kernel::join_results(case, narrow, &wide, reports));
+    let wide_counts = wide_counts.map_err(|_| "counting panicked")??;
+    let cases_with_counts = cases.iter().zip(narrow_counts?).zip(wide_counts);
+    let kernels = cases_with_counts.flat_map(|((case, narrow_counts), wide_counts)| {
+        Kernel::join_results(case, narrow_counts, &wide_counts, reports)
+    });
     Ok(kernels.collect())
 }
 

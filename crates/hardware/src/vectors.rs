@@ -29,7 +29,7 @@ pub(crate) fn vector_pipelines(device: &Device) -> Result<Vec<(String, PipelineR
         let case = case.map_err(|error| error.to_string())?;
         let call = Call::of(&case).map_err(|error| error.to_string())?;
         for variant in variants(&case, &call) {
-            // Tests elsewhere check the outcome.
+            // Other tests check the outcome.
             let _ = run(&call, &backend, &variant);
             for pipeline in device.strict.take_pipelines() {
                 if seen_keys.insert(pipeline_key(&pipeline)) {

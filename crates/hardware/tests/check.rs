@@ -12,14 +12,17 @@ fn amds_compiler_spills_nothing_and_keeps_loads_in_flight() {
         .args(["check", "navi21"])
         .output()
         .expect("the program");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(SKIPPED) {
         // Systems without `apt-get` may not provide the driver.
         let required = env::var("WGSLICE_REQUIRE_GPU").as_deref() == Ok("1");
-        let installs = Command::new("apt-get").arg("--version").output().is_ok();
-        assert!(!(required && installs), "WGSLICE_REQUIRE_GPU=1, but {said}");
-        eprintln!("skipped: {said}");
+        let has_apt_get = Command::new("apt-get").arg("--version").output().is_ok();
+        assert!(
+            !(required && has_apt_get),
+            "WGSLICE_REQUIRE_GPU=1, but {message}"
+        );
+        eprintln!("skipped: {message}");
         return;
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{message}");
 }

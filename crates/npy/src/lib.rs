@@ -1,6 +1,6 @@
 //! Reads and writes the headers of NumPy's `.npy` files, versions 1.0 to 3.0, for arrays of any element type.
 //!
-//! This crate is part of the commands and is not published. In your own program, read `.npy` files with `npyz` or
+//! This crate is part of wgslice's commands and is not published. In your own program, read `.npy` files with `npyz` or
 //! `ndarray-npy`, and pass their values to wgslice. The commands do not use these crates, because both reject headers
 //! that NumPy accepts, such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and
 //! structured types. The rest of this crate is small: it limits the header's length and finds the offset of the
@@ -103,7 +103,7 @@ impl Described {
     /// [`Error::Invalid`] if the file does not begin with a header, or if the header is too long or malformed;
     /// [`Error::Io`] if the file cannot be read.
     pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
-        text::parse_header(&text(file)?)
+        text::parse_header(&read_text(file)?)
     }
 
     /// Returns the bytes before the elements of a file. Their number is a multiple of 64, as in NumPy's files. The
@@ -115,13 +115,13 @@ impl Described {
     pub fn bytes(&self) -> Result<Vec<u8>, Error> {
         let text = text::write_header(self);
         let latin_text: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
-        let (version, fixed) = if latin_text.is_some() {
+        let (version, prefix_len) = if latin_text.is_some() {
             (1, 10)
         } else {
             (3, 12)
         };
         let mut text = latin_text.unwrap_or_else(|| text.into_bytes());
-        let len = (fixed + text.len() + 1).next_multiple_of(64) - fixed;
+        let len = (prefix_len + text.len() + 1).next_multiple_of(64) - prefix_len;
         text.resize(len - 1, b' ');
         text.push(b'\n');
         let too_long = || {
@@ -210,7 +210,7 @@ fn unsupported_type(element: &Type) -> Error {
 
 /// Reads the bytes before the elements and returns the header's text. In versions before 3.0, the text is encoded in
 /// Latin-1.
-fn text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
+fn read_text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     let cut_header = || Error::invalid("the file ends within its header; copy or save it again");
     let unknown_type = || {
         Error::invalid(

@@ -3,7 +3,7 @@
 //! No crate for Python literals is used: the known crates take exponential time in the depth of brackets, and panic on
 //! some numbers. This parser takes one pass, and supports the nesting of headers.
 
-/// A literal. A dict is not one of them: only [`LiteralParser::parse_dict`] reads a dict.
+/// A literal other than a dict. Only [`LiteralParser::parse_dict`] reads a dict.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PythonLiteral {
     Text(String),
@@ -13,10 +13,10 @@ pub(crate) enum PythonLiteral {
     Sequence(Vec<Self>),
 }
 
-/// The maximum nesting of brackets. Each level of a structured type takes two.
+/// The maximum nesting of brackets. Each level of a structured type takes two levels of brackets.
 const MAX_DEPTH: usize = 32;
 
-/// The problem: what was expected or found, and the text at that position.
+/// The place of the problem: the text at its position, or that the text ends too early.
 #[derive(Debug)]
 pub(crate) struct Malformed(pub(crate) String);
 
@@ -161,7 +161,7 @@ impl<'a> LiteralParser<'a> {
     }
 }
 
-/// Parses the characters after a backslash.
+/// Parses the characters after a backslash. Returns `None` if they are not a known escape sequence.
 fn parse_escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
     let digits = match chars.next()? {
         c @ ('\\' | '\'' | '"') => return Some(c),

@@ -148,7 +148,7 @@ impl Type {
         format!("[{}]", entries.join(", "))
     }
 
-    /// Returns the type's code, as in `<i4`, unless it has fields.
+    /// Returns the code of a type without fields, as in `<i4`.
     fn type_code(&self) -> String {
         let (letter, size) = match &self.kind {
             Kind::Number(dtype) => (
@@ -290,7 +290,7 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
             return Err(wrong_type());
         };
         let mut entry = entry.into_iter();
-        let (name, descr, size) = (entry.next(), entry.next(), entry.next());
+        let (name, descr, shape_literal) = (entry.next(), entry.next(), entry.next());
         let (title, name) = match name {
             Some(PythonLiteral::Text(name)) => (None, name),
             Some(PythonLiteral::Sequence(names)) => match <[PythonLiteral; 2]>::try_from(names) {
@@ -300,8 +300,8 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
             _ => return Err(wrong_type()),
         };
         let element = parse_type(descr.ok_or_else(wrong_type)?)?;
-        let shape = match size {
-            Some(size) => parse_shape(size).ok_or_else(wrong_type)?,
+        let shape = match shape_literal {
+            Some(shape_literal) => parse_shape(shape_literal).ok_or_else(wrong_type)?,
             None => Vec::new(),
         };
         let count = shape

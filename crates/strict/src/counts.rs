@@ -88,9 +88,9 @@ struct AccessTally {
     lines: u64,
     by_workgroup: u64,
     /// For each sector, by its number, a bit for each byte: 1 if the byte was accessed.
-    touched: HashMap<u64, u32>,
+    accessed_bytes: HashMap<u64, u32>,
     /// The numbers of the sectors that the current workgroup has requested.
-    workgroup: HashSet<u64>,
+    workgroup_sectors: HashSet<u64>,
 }
 
 /// Counts a dispatch while it runs.
@@ -141,21 +141,21 @@ impl DispatchCounter {
                     let from = at.max(sector * SECTOR) % SECTOR;
                     let to = last_byte.min(sector * SECTOR + SECTOR - 1) % SECTOR;
                     let bits = (u32::MAX >> (SECTOR - 1 - (to - from))) << from;
-                    *tally.touched.entry(sector).or_default() |= bits;
+                    *tally.accessed_bytes.entry(sector).or_default() |= bits;
                 }
                 lines.extend(at / LINE..=last_byte / LINE);
             }
             tally.instructions += 1;
             tally.sectors += sectors.len() as u64;
             tally.lines += lines.len() as u64;
-            tally.workgroup.extend(&sectors);
+            tally.workgroup_sectors.extend(&sectors);
         }
     }
 
     pub(crate) fn end_workgroup(&mut self) {
         for tally in self.tallies.values_mut() {
-            tally.by_workgroup += tally.workgroup.len() as u64;
-            tally.workgroup.clear();
+            tally.by_workgroup += tally.workgroup_sectors.len() as u64;
+            tally.workgroup_sectors.clear();
         }
     }
 
@@ -170,9 +170,9 @@ impl DispatchCounter {
             sectors: tally.sectors,
             lines: tally.lines,
             by_workgroup: tally.by_workgroup,
-            distinct_sectors: tally.touched.len() as u64,
+            distinct_sectors: tally.accessed_bytes.len() as u64,
             useful_bytes: tally
-                .touched
+                .accessed_bytes
                 .values()
                 .map(|bits| u64::from(bits.count_ones()))
                 .sum(),
@@ -181,17 +181,17 @@ impl DispatchCounter {
     }
 }
 
-/// Returns the numbers of all workgroups of a dispatch, if there are at most `most`. Otherwise returns the numbers of a
-/// sample of `most` workgroups, or up to 15 more. The sample depends only on these two numbers.
-pub(crate) fn sample_workgroups(workgroups: u64, most: u64) -> Vec<u64> {
+/// Returns the numbers of all workgroups of a dispatch, if there are at most `max_workgroups`. Otherwise returns the
+/// numbers of a sample of `max_workgroups` workgroups, or up to 15 more. The sample depends only on these two numbers.
+pub(crate) fn sample_workgroups(workgroups: u64, max_workgroups: u64) -> Vec<u64> {
     const STRETCH_WORKGROUPS: u64 = 16;
-    if workgroups <= most {
+    if workgroups <= max_workgroups {
         return (0..workgroups).collect();
     }
-    let mut sampled: std::collections::BTreeSet<u64> = (0..most / 4).collect();
+    let mut sampled: std::collections::BTreeSet<u64> = (0..max_workgroups / 4).collect();
     let start_count = workgroups.saturating_sub(STRETCH_WORKGROUPS).max(1);
     for seed in 1.. {
-        if sampled.len() as u64 >= most {
+        if sampled.len() as u64 >= max_workgroups {
             break;
         }
         // The fractional parts of the first n multiples of the golden ratio are spread evenly, for every n.

@@ -39,9 +39,9 @@ pub enum Wrong {
         /// The low 32 bits of the index, which the shader sees.
         index: u32,
     },
-    /// A loop that runs for more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
+    /// A loop that runs for more iterations than [`Options::most_rounds`](crate::Options::most_rounds).
     LongLoop {
-        /// The maximum number of rounds.
+        /// The maximum number of iterations.
         most: u32,
     },
     /// A barrier that not all invocations of the workgroup reach together.

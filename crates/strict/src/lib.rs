@@ -1,16 +1,16 @@
 //! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports every fault. It is for
-//! tests of programs that use wgpu. Their code and shaders run unchanged.
+//! tests of programs that use wgpu. The programs' code and shaders run unchanged.
 //!
-//! Drivers hide faults. Some drop an access outside of a binding, others clamp its index. Unwritten memory holds zeros
+//! Drivers hide faults. Some drop an access outside of a binding; others clamp its index. Unwritten memory holds zeros
 //! or old bytes. Most races are harmless on the machine that runs the test. So a test on one driver cannot show that a
-//! shader is correct on all drivers. This device reports, with the line of WGSL where there is one:
+//! shader is correct on all drivers. This device reports, with the line of WGSL if it is known:
 //!
 //! - an access outside of a binding, or outside of a vector or an array of fixed size;
 //! - an index, a condition or a number stored in a buffer that depends on unwritten memory of a buffer or a workgroup;
 //! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
 //!   nor a barrier order them;
 //! - an index that is negative, or that wrapped when it was computed;
-//! - a loop of too many rounds;
+//! - a loop of too many iterations;
 //! - a barrier that not all invocations of a workgroup reach.
 //!
 //! ```should_panic
@@ -74,7 +74,7 @@
 //! workgroup run in lockstep. Work runs within `Queue::submit`, one workgroup at a time. `Device::poll` calls the
 //! callbacks of finished work.
 //!
-//! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
+//! The device supports buffers, bind groups, immediates, compute passes, 32-bit numbers and 64-bit integers. It has no
 //! textures, subgroups, queries or rendering: a shader that uses any of these causes a validation error. So does a
 //! binding, a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu are
 //! missing, so tests should also run on a real adapter. An unsupported call panics with the name of the missing

@@ -40,23 +40,24 @@ struct WordAccess {
 const SEVERAL_INVOCATIONS: u32 = u32::MAX;
 
 impl WordAccess {
-    /// Returns whether any of these accesses is not ordered before an access of `by`.
-    fn can_race_with(&self, by: Invocation) -> bool {
-        let same_group = self.group == by.group + 1;
-        self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
+    /// Returns whether any of these accesses is not ordered before an access of this invocation.
+    fn can_race_with(&self, invocation: Invocation) -> bool {
+        let same_group = self.group == invocation.group + 1;
+        self.group != 0
+            && !(same_group && (self.local == invocation.local || self.phase < invocation.phase))
     }
 
-    fn add_access(&mut self, by: Invocation) {
-        let group = by.group + 1;
-        if self.group == 0 || (self.group == group && self.phase < by.phase) {
+    fn add_access(&mut self, invocation: Invocation) {
+        let group = invocation.group + 1;
+        if self.group == 0 || (self.group == group && self.phase < invocation.phase) {
             *self = Self {
                 group,
-                local: by.local,
-                phase: by.phase,
+                local: invocation.local,
+                phase: invocation.phase,
             };
         } else if self.group != group {
             self.group = SEVERAL_INVOCATIONS;
-        } else if self.local != by.local {
+        } else if self.local != invocation.local {
             self.local = SEVERAL_INVOCATIONS;
         }
     }
@@ -82,7 +83,7 @@ pub(crate) struct Memory {
     written: Vec<u8>,
     /// The accesses to each word, by pages. A page is empty until the first recorded access to it, so a large buffer
     /// with few accessed words takes little memory.
-    touched: Vec<Vec<WordAccesses>>,
+    access_pages: Vec<Vec<WordAccesses>>,
 }
 
 impl Memory {
@@ -93,7 +94,7 @@ impl Memory {
         Self {
             words: vec![0; words],
             written: vec![0; words],
-            touched: Vec::new(),
+            access_pages: Vec::new(),
         }
     }
 
@@ -154,8 +155,8 @@ impl Memory {
             for (at, &word) in (to_usize(from / WORD)..).zip(words) {
                 self.set_word(at, u32::from_le_bytes(word), 0);
             }
-            let written = (bytes.len() - rest.len()) as u64;
-            self.write_bytes(from + written, rest);
+            let whole_word_bytes = (bytes.len() - rest.len()) as u64;
+            self.write_bytes(from + whole_word_bytes, rest);
         } else {
             self.write_bytes(from, bytes);
         }
@@ -178,35 +179,36 @@ impl Memory {
         at: usize,
         dispatch: u64,
         access: Access,
-        by: Invocation,
+        invocation: Invocation,
     ) -> Option<Access> {
-        if self.touched.is_empty() {
-            self.touched = vec![Vec::new(); self.words.len().div_ceil(PAGE_WORDS)];
+        if self.access_pages.is_empty() {
+            self.access_pages = vec![Vec::new(); self.words.len().div_ceil(PAGE_WORDS)];
         }
-        let page = &mut self.touched[at / PAGE_WORDS];
+        let page = &mut self.access_pages[at / PAGE_WORDS];
         if page.is_empty() {
             *page = vec![WordAccesses::default(); PAGE_WORDS.min(self.words.len())];
         }
-        let touched_word = &mut page[at % PAGE_WORDS];
-        if touched_word.dispatch != dispatch {
-            *touched_word = WordAccesses {
+        let word_accesses = &mut page[at % PAGE_WORDS];
+        if word_accesses.dispatch != dispatch {
+            *word_accesses = WordAccesses {
                 dispatch,
                 ..WordAccesses::default()
             };
         }
-        let races = |touch: &WordAccess, access| touch.can_race_with(by).then_some(access);
-        let written = races(&touched_word.write, Access::Write);
+        let race_with =
+            |earlier: &WordAccess, access| earlier.can_race_with(invocation).then_some(access);
+        let write_race = race_with(&word_accesses.write, Access::Write);
         let conflict = match access {
-            Access::Read => written.or_else(|| races(&touched_word.atomic, Access::Atomic)),
-            Access::Write => written
-                .or_else(|| races(&touched_word.atomic, Access::Atomic))
-                .or_else(|| races(&touched_word.read, Access::Read)),
-            Access::Atomic => written.or_else(|| races(&touched_word.read, Access::Read)),
+            Access::Read => write_race.or_else(|| race_with(&word_accesses.atomic, Access::Atomic)),
+            Access::Write => write_race
+                .or_else(|| race_with(&word_accesses.atomic, Access::Atomic))
+                .or_else(|| race_with(&word_accesses.read, Access::Read)),
+            Access::Atomic => write_race.or_else(|| race_with(&word_accesses.read, Access::Read)),
         };
         match access {
-            Access::Read => touched_word.read.add_access(by),
-            Access::Write => touched_word.write.add_access(by),
-            Access::Atomic => touched_word.atomic.add_access(by),
+            Access::Read => word_accesses.read.add_access(invocation),
+            Access::Write => word_accesses.write.add_access(invocation),
+            Access::Atomic => word_accesses.atomic.add_access(invocation),
         }
         conflict
     }
@@ -233,9 +235,9 @@ mod tests {
     fn racing_access(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut conflict = None;
-        for &(access, by) in accesses {
+        for &(access, invocation) in accesses {
             assert_eq!(conflict, None, "an earlier access raced: {accesses:?}");
-            conflict = memory.touch(0, 1, access, by);
+            conflict = memory.touch(0, 1, access, invocation);
         }
         conflict
     }

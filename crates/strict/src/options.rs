@@ -10,10 +10,10 @@ pub enum Outside {
     #[default]
     Fault,
     /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without robustBufferAccess2,
-    /// and by Tint in browsers. The only faults are loops of too many rounds and divergent barriers.
+    /// and by Tint in browsers. The only faults are loops of too many iterations and divergent barriers.
     Clamp,
     /// A write is dropped and a read gives zeros, as with robustBufferAccess2. An index into a value that is not in
-    /// memory is clamped. The only faults are loops of too many rounds and divergent barriers.
+    /// memory is clamped. The only faults are loops of too many iterations and divergent barriers.
     Drop,
 }
 
@@ -49,8 +49,8 @@ pub struct Options {
     pub limits: wgpu::Limits,
     /// The treatment of accesses outside of a binding.
     pub outside: Outside,
-    /// The maximum number of rounds of a loop. More rounds are a fault. The default is the number of rounds after which
-    /// Mesa's lavapipe leaves a loop.
+    /// The maximum number of iterations of a loop. More iterations are a fault. The default is the number of iterations
+    /// after which Mesa's lavapipe leaves a loop.
     pub most_rounds: u32,
     /// True if a dispatch with faults panics, within `Queue::submit`. If false, [`StrictGpu::take_faults`] returns the
     /// faults.
@@ -69,8 +69,8 @@ pub struct Options {
     /// of the bindings and the content of the immediates, so different dispatches have different orders. With
     /// [`Options::counting`], the order is ascending.
     pub shuffle: Option<u64>,
-    /// The accesses and operations that are counted. Counting may leave out workgroups, so races and uses of unwritten
-    /// memory are then not reported.
+    /// How accesses and operations are counted, or `None` if they are not. Counting may leave out workgroups, so races
+    /// and uses of unwritten memory are then not reported.
     pub counting: Option<Counting>,
     /// The change to the WGSL of each shader, if any.
     pub rewrite: Option<Rewrite>,

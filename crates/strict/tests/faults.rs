@@ -179,7 +179,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
             size: 2,
         },
     );
-    let forgiving = |outside| {
+    let run_with = |outside| {
         run_on(
             Options {
                 outside,
@@ -191,8 +191,8 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
             body,
         )
     };
-    assert_eq!(forgiving(Outside::Drop), (vec![0, 0, 1, 2], vec![]));
-    assert_eq!(forgiving(Outside::Clamp), (vec![0, 0, 1, 3], vec![]));
+    assert_eq!(run_with(Outside::Drop), (vec![0, 0, 1, 2], vec![]));
+    assert_eq!(run_with(Outside::Clamp), (vec![0, 0, 1, 3], vec![]));
     // The index of an inactive lane is not a fault.
     check_result(
         "if lane == 0u { dest[lane * 100u] = 1u; } else { dest[lane] = 2u; }",
@@ -384,7 +384,7 @@ fn what_cannot_be_run_is_a_validation_error() {
 /// not check this limit, but browsers do.
 #[test]
 fn too_much_workgroup_memory() {
-    let needs = |bytes: u32| {
+    let error_with_limit = |bytes: u32| {
         let mut options = Options::default();
         options.limits.max_compute_workgroup_storage_size = bytes;
         let device = StrictGpu::new(options).device();
@@ -409,8 +409,8 @@ fn too_much_workgroup_memory() {
         let error = pollster::block_on(scope.pop());
         error.map(|error| error.to_string())
     };
-    assert_eq!(needs(144), None);
-    let error = needs(143).expect("an error");
+    assert_eq!(error_with_limit(144), None);
+    let error = error_with_limit(143).expect("an error");
     assert!(
         error.contains("144 bytes of workgroup memory, more than 143"),
         "{error}"
@@ -443,9 +443,9 @@ fn only_whole_words_inside_the_buffer_are_copied_or_cleared() {
         (8, Some(12), "12 bytes at 8, beyond the 16"),
         (20, None, "beyond the 16"),
     ];
-    for (offset, size, named) in rows {
+    for (offset, size, message) in rows {
         let error = clear(offset, size).expect("an error");
-        assert!(error.contains(named), "{offset}, {size:?}: {error}");
+        assert!(error.contains(message), "{offset}, {size:?}: {error}");
     }
 }
 
@@ -501,6 +501,6 @@ fn only_workgroups_that_ran_are_counted() {
     queue.submit([encoder.finish()]);
     assert!(!gpu.take_faults().is_empty());
     let counts = &gpu.take_counts()[0];
-    let ran = [counts.workgroups_run, counts.invocations, counts.subgroups];
-    assert_eq!(ran, [3, 12, 3]);
+    let run_counts = [counts.workgroups_run, counts.invocations, counts.subgroups];
+    assert_eq!(run_counts, [3, 12, 3]);
 }

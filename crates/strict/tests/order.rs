@@ -1,5 +1,5 @@
 //! Runs shaders in ascending and in random order. The result of some shaders depends on the order of invocations; the
-//! result of the others must not.
+//! result of all other shaders must not depend on it.
 
 use std::collections::BTreeSet;
 use strict_gpu::{Options, StrictGpu};
@@ -80,47 +80,47 @@ fn results_of_orders(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
     (run_groups(None, groups, body), shuffled.collect())
 }
 
-/// Checks that ascending order hides a bug: it gives the result of the correct shader, and every seed gives another
-/// result.
+/// Checks that ascending order hides a bug: in this order, the wrong shader gives the result of the correct shader.
+/// With every seed, the wrong shader gives another result.
 #[track_caller]
-fn only_the_shuffle_shows(groups: u32, bug: &str, right: &str) {
-    let (expected, same) = results_of_orders(groups, right);
-    for shuffled in &same {
-        assert_eq!(shuffled, &expected, "{right}");
+fn check_only_shuffle_shows(groups: u32, wrong_body: &str, correct_body: &str) {
+    let (expected, correct_results) = results_of_orders(groups, correct_body);
+    for shuffled in &correct_results {
+        assert_eq!(shuffled, &expected, "{correct_body}");
     }
-    let (hidden, shown) = results_of_orders(groups, bug);
-    assert_eq!(hidden, expected, "{bug}");
-    for (seed, shuffled) in SEEDS.zip(&shown) {
-        assert_ne!(shuffled, &expected, "{bug}, seed {seed}");
+    let (ascending, shuffled_results) = results_of_orders(groups, wrong_body);
+    assert_eq!(ascending, expected, "{wrong_body}");
+    for (seed, shuffled) in SEEDS.zip(&shuffled_results) {
+        assert_ne!(shuffled, &expected, "{wrong_body}, seed {seed}");
     }
 }
 
 #[test]
 fn a_store_in_place_of_a_maximum_is_right_in_ascending_order_only() {
-    let right = "atomicMax(&dest[id % 8u], id + 1u);";
-    let bug = "atomicStore(&dest[id % 8u], id + 1u);";
+    let correct_body = "atomicMax(&dest[id % 8u], id + 1u);";
+    let wrong_body = "atomicStore(&dest[id % 8u], id + 1u);";
     // Covers the invocations of one workgroup, then several workgroups.
-    only_the_shuffle_shows(1, bug, right);
-    let (right, bug) = (
+    check_only_shuffle_shows(1, wrong_body, correct_body);
+    let (correct_body, wrong_body) = (
         "atomicMax(&dest[0], group.x + 1u);",
         "atomicStore(&dest[0], group.x + 1u);",
     );
-    only_the_shuffle_shows(16, bug, right);
+    check_only_shuffle_shows(16, wrong_body, correct_body);
 }
 
 #[test]
 fn a_list_that_must_be_sorted_is_sorted_by_chance_in_ascending_order() {
     // In the wrong shader, each invocation takes the next free position. In ascending order this is the number of
     // smaller keys, as in a correct sort.
-    let right = "atomicAdd(&dest[1023], 1u); atomicStore(&dest[id], id);";
-    let bug = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id);";
-    only_the_shuffle_shows(1, bug, right);
-    only_the_shuffle_shows(4, bug, right);
+    let correct_body = "atomicAdd(&dest[1023], 1u); atomicStore(&dest[id], id);";
+    let wrong_body = "atomicStore(&dest[atomicAdd(&dest[1023], 1u)], id);";
+    check_only_shuffle_shows(1, wrong_body, correct_body);
+    check_only_shuffle_shows(4, wrong_body, correct_body);
 }
 
 #[test]
 fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
-    // Every invocation reads what another wrote before the barrier and writes to its own word.
+    // Every invocation reads what another invocation wrote before the barrier and writes to its own word.
     let body = "words[lane] = id * 3u;
                 workgroupBarrier();
                 let other = local.x + 8u * (local.y + 4u * (1u - local.z));
@@ -140,14 +140,17 @@ fn invocations_have_their_own_numbers_and_wait_at_barriers_in_any_order() {
 fn some_invocations_end_before_others_begin_unless_there_is_a_barrier() {
     // Word 0 counts the invocations that have begun. Word 1 + `id` stores this count when invocation `id` ends.
     let body = "atomicAdd(&dest[0], 1u); atomicStore(&dest[1u + id], atomicLoad(&dest[0]));";
-    let seen = |words: &[u32]| words[1..65].iter().copied().collect::<BTreeSet<_>>();
+    let distinct_counts = |words: &[u32]| words[1..65].iter().copied().collect::<BTreeSet<_>>();
     let (ascending, shuffled) = results_of_orders(1, body);
-    assert_eq!(seen(&ascending), BTreeSet::from([64]));
-    let parts: BTreeSet<usize> = shuffled.iter().map(|words| seen(words).len()).collect();
-    assert_eq!(parts, BTreeSet::from([1, 2]));
+    assert_eq!(distinct_counts(&ascending), BTreeSet::from([64]));
+    let part_counts: BTreeSet<usize> = shuffled
+        .iter()
+        .map(|words| distinct_counts(words).len())
+        .collect();
+    assert_eq!(part_counts, BTreeSet::from([1, 2]));
     let (_, shuffled) = results_of_orders(1, &format!("{body} storageBarrier();"));
     for words in shuffled {
-        assert_eq!(seen(&words), BTreeSet::from([64]));
+        assert_eq!(distinct_counts(&words), BTreeSet::from([64]));
     }
 }
 
@@ -157,8 +160,8 @@ fn either_side_of_a_branch_may_run_first() {
                 storageBarrier();";
     let (ascending, shuffled) = results_of_orders(1, body);
     assert_eq!(ascending[0], 2);
-    let last: BTreeSet<u32> = shuffled.iter().map(|words| words[0]).collect();
-    assert_eq!(last, BTreeSet::from([1, 2]));
+    let last_stores: BTreeSet<u32> = shuffled.iter().map(|words| words[0]).collect();
+    assert_eq!(last_stores, BTreeSet::from([1, 2]));
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn an_order_is_repeated_by_its_seed_and_differs_between_dispatches() {
     assert_eq!(run_groups(Some(5), 4, body), run_groups(Some(5), 4, body));
     assert_ne!(run_groups(Some(5), 4, body), run_groups(Some(6), 4, body));
     // With another number of workgroups, the common workgroups run in another order.
-    let first = |groups| run_groups(Some(5), groups, body)[0];
-    let firsts: BTreeSet<u32> = (1..9).map(|groups| first(groups) % 64).collect();
-    assert!(firsts.len() > 1, "{firsts:?}");
+    let first_id = |groups| run_groups(Some(5), groups, body)[0];
+    let first_ids: BTreeSet<u32> = (1..9).map(|groups| first_id(groups) % 64).collect();
+    assert!(first_ids.len() > 1, "{first_ids:?}");
 }

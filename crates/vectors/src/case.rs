@@ -110,13 +110,13 @@ impl Case {
     /// Formats the case as a line of a vector file.
     pub fn to_line(&self) -> String {
         let tensor_json = |(name, tensor): (&String, &Tensor)| {
-            let numbered_from = tensor
+            let is_arange1 = tensor
                 .data
                 .iter()
                 .copied()
                 .eq((1..).take(tensor.data.len()));
             let data = match &tensor.data[..] {
-                [_, _, ..] if numbered_from => "arange1".into(),
+                [_, _, ..] if is_arange1 => "arange1".into(),
                 data => serde_json::json!(data),
             };
             let tensor = serde_json::json!({ "shape": tensor.shape, "data": data });

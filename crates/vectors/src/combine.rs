@@ -14,32 +14,32 @@ pub(crate) fn float_type(name: &str) -> Option<DType> {
 pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, new: i64) -> i64 {
     let is_less = match float {
         None => new < old,
-        Some(dtype) => number_of_bits(dtype, new) < number_of_bits(dtype, old),
+        Some(dtype) => number_from_bits(dtype, new) < number_from_bits(dtype, old),
     };
-    let greater = match float {
+    let is_greater = match float {
         None => new > old,
-        Some(dtype) => number_of_bits(dtype, new) > number_of_bits(dtype, old),
+        Some(dtype) => number_from_bits(dtype, new) > number_from_bits(dtype, old),
     };
-    let computed = |of_integers: fn(i64, i64) -> i64, of_floats: fn(f64, f64) -> f64| match float {
+    let compute = |of_integers: fn(i64, i64) -> i64, of_floats: fn(f64, f64) -> f64| match float {
         None => of_integers(old, new),
         Some(dtype) => bits_of_number(
             dtype,
-            of_floats(number_of_bits(dtype, old), number_of_bits(dtype, new)),
+            of_floats(number_from_bits(dtype, old), number_from_bits(dtype, new)),
         ),
     };
     match combine {
         Combine::Update => new,
-        Combine::Add => computed(i64::wrapping_add, |old, new| old + new),
-        Combine::Sub => computed(i64::wrapping_sub, |old, new| old - new),
-        Combine::Mul => computed(i64::wrapping_mul, |old, new| old * new),
+        Combine::Add => compute(i64::wrapping_add, |old, new| old + new),
+        Combine::Sub => compute(i64::wrapping_sub, |old, new| old - new),
+        Combine::Mul => compute(i64::wrapping_mul, |old, new| old * new),
         Combine::Min if is_less => new,
-        Combine::Max if greater => new,
+        Combine::Max if is_greater => new,
         Combine::Min | Combine::Max => old,
     }
 }
 
 /// Returns the number with these bits. Bits above the type's size are ignored.
-fn number_of_bits(dtype: DType, bits: i64) -> f64 {
+fn number_from_bits(dtype: DType, bits: i64) -> f64 {
     let [a, b, c, d, ..] = bits.to_le_bytes();
     match dtype {
         DType::F16 => f16::from_le_bytes([a, b]).to_f64(),
@@ -50,7 +50,7 @@ fn number_of_bits(dtype: DType, bits: i64) -> f64 {
 }
 
 /// Returns the bits of the number nearest to `value`, as a signed integer. `f64` has more than twice as many digits as
-/// `f32`, so a sum of two `f32` that was rounded to `f64` first is rounded to the same `f32`.
+/// `f32`, so the sum of two `f32` gives the same `f32` if it is first rounded to `f64`.
 pub(crate) fn bits_of_number(dtype: DType, value: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
     let single = value as f32;

@@ -72,10 +72,10 @@ pub fn judge(
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    let beyond_bindings = case.op == Operation::Convert
+    let is_beyond_bindings = case.op == Operation::Convert
         && matches!(found, Err(Error::DeviceLimit { .. }))
         && !device.is_cpu();
-    if beyond_addresses(&found) || beyond_shaders(&found, device) || beyond_bindings {
+    if is_beyond_addresses(&found) || is_beyond_shaders(&found, device) || is_beyond_bindings {
         return Ok(());
     }
     let bad = found.as_ref().map_or(0, |found| found.bad);
@@ -83,7 +83,7 @@ pub fn judge(
         Expectation::Error { kind, .. } if LIFTED_LIMITS.contains(&kind.as_str()) => {
             judge_lifted_limit(case, call, device, variant, found)
         }
-        expected => as_expected(expected, variant, found),
+        expected => check_expected(expected, variant, found),
     }?;
     // A vector only records that tuples are out of range. The reference counts them.
     if bad > 0
@@ -99,7 +99,7 @@ pub fn judge(
 
 /// Returns whether a shape was correctly rejected as too large for 32-bit addresses. The product of its sizes other
 /// than 0 must be at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false if addresses are longer.
-fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
+fn is_beyond_addresses(found: &Result<Outcome, Error>) -> bool {
     let Err(Error::ShapeTooLarge { shape }) = found else {
         return false;
     };
@@ -110,7 +110,7 @@ fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
 
 /// Returns whether a GPU correctly refused to compute with elements of a type, or to convert them. Other tests check
 /// which types GPUs reject.
-fn beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
+fn is_beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
     let is_refused = matches!(
         found,
         Err(Error::DTypeOnDevice { .. } | Error::ConversionOnDevice { .. })
@@ -118,7 +118,7 @@ fn beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
     is_refused && !device.is_cpu()
 }
 
-fn as_expected(
+fn check_expected(
     expected: &Expectation,
     variant: &Variant,
     found: Result<Outcome, Error>,
@@ -226,7 +226,7 @@ fn judge_lifted_limit(
         return Ok(());
     }
     let answer = call.reference_answer().unwrap_or_else(Answer::Error);
-    as_expected(
+    check_expected(
         &oracle::into_expectation(answer, case.op.drops_invalid_rows()),
         variant,
         found,
@@ -235,17 +235,17 @@ fn judge_lifted_limit(
 
 fn check_same(expected: &Tensor, found: &Outcome) -> Result<(), String> {
     if expected.shape != found.shape {
-        return Err(other_shape(&expected.shape, &found.shape));
+        return Err(shape_difference(&expected.shape, &found.shape));
     }
     let values: Vec<i128> = expected.data.iter().copied().map(i128::from).collect();
-    same_values(&expected.shape, &values, &found.values)
+    check_same_values(&expected.shape, &values, &found.values)
 }
 
-fn other_shape(expected: &[usize], found: &[usize]) -> String {
+fn shape_difference(expected: &[usize], found: &[usize]) -> String {
     format!("expected the shape {expected:?}, got {found:?}")
 }
 
-fn same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(), String> {
+fn check_same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(), String> {
     if expected.len() != found.len() {
         let (expected, found) = (expected.len(), found.len());
         return Err(format!("expected {expected} elements, got {found}"));
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn a_case_beyond_a_limit_of_tensorflow_is_judged_by_the_reference() {
         let cpu = Backend::cpu();
-        let mut judged = 0;
+        let mut judged_count = 0;
         for case in crate::parse(include_str!("../../../tests/vectors/seed1.jsonl")) {
             let case = case.expect("a case");
             let Expectation::Error { kind, .. } = &case.expected else {
@@ -302,12 +302,12 @@ mod tests {
                 let mut wrong = run().expect("a result");
                 if let Some(value) = wrong.values.first_mut() {
                     *value += 1;
-                    judged += 1;
+                    judged_count += 1;
                     let outcome = judge(&case, &call, &cpu, &variant, Ok(wrong));
                     assert!(outcome.is_err(), "line {}, {variant}", case.line);
                 }
             }
         }
-        assert!(judged > 0);
+        assert!(judged_count > 0);
     }
 }

@@ -109,7 +109,7 @@ fn lines_may_say_more_and_arguments_are_typed() {
 
 #[test]
 fn an_operation_is_known_and_has_its_arguments() {
-    let is_known_argument = |op: &str, args: &str| {
+    let read_operation = |op: &str, args: &str| {
         let text = format!(
             r#"{{"op":"{op}","dtype":"int32","tensors":{{"params":{{"shape":[],"data":[1]}},"indices":
             {{"shape":[],"data":[1]}}}},"args":{{{args}}},"expected":{{"shape":[],"data":[1]}}}}"#
@@ -117,7 +117,7 @@ fn an_operation_is_known_and_has_its_arguments() {
         let case = parse(&text.replace('\n', " ")).next().unwrap()?;
         Call::of(&case).map(|_| case.op)
     };
-    let problem = |op, args| is_known_argument(op, args).unwrap_err().to_string();
+    let problem = |op, args| read_operation(op, args).unwrap_err().to_string();
     assert_eq!(
         problem("gather_nd", r#""batch_dims":-1"#),
         "line 1: argument `batch_dims` is -1, but must be 0 or more"
@@ -140,7 +140,7 @@ fn an_operation_is_known_and_has_its_arguments() {
     );
     assert_eq!(problem("slice", ""), "line 1: there is no tensor `input`");
     assert_eq!(
-        is_known_argument("batch_gather", ""),
+        read_operation("batch_gather", ""),
         Ok(Operation::BatchGather)
     );
 }

@@ -65,7 +65,7 @@ pub(crate) fn into_expectation(answer: Answer, scatters: bool) -> Expectation {
     }
 }
 
-/// Returns the tensor that the steps of a view select from `source`, by the reference.
+/// Returns the tensor that the steps of a view select from `source` in the reference.
 pub(crate) fn apply_view_steps(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
     let whole_array = (source.shape.clone(), source.data.clone());
     let view_values = steps

@@ -38,9 +38,9 @@ pub struct Outcome {
 
 /// Returns all variants of a case: all combinations of an element type, an index type and a policy for out-of-range
 /// indices. The element types are the case's floating-point type or, for integers, one type for each width that can
-/// hold the values, and `bool` and `u32` where they give the same result. Operations that compute do not run with
-/// elements of 16 bytes. The index types can hold all indices, and the case allows the policies. Scatters with unique
-/// rows also run with a promise of unique rows.
+/// hold the values, and `bool` and `u32` where they give the same result. Operations that combine values do not run
+/// with elements of 16 bytes. The index types can hold all indices, and the case allows the policies. Scatters
+/// with unique rows also run with a promise of unique rows.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -50,9 +50,9 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     };
     let data = case.tensors.iter().filter(|(name, _)| *name != "indices");
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
-    let are_within = |most: i64| {
+    let are_within = |max_value: i64| {
         let mut values = tensors.iter().flat_map(|tensor| &tensor.data);
-        values.all(|value| (0..=most).contains(value))
+        values.all(|value| (0..=max_value).contains(value))
     };
     let combine = call.combination();
     let computes = combine != Combine::Update;
@@ -94,24 +94,24 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
         true => &[OutOfRange::Clamp],
         false => &[OutOfRange::Error, OutOfRange::Ignore],
     };
-    let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
+    let index_variants: Vec<_> = [DType::I32, DType::I64, DType::U32]
         .into_iter()
-        .filter(|&kind| native_bytes(&indices.data, kind).is_some())
-        .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
+        .filter(|&index_type| native_bytes(&indices.data, index_type).is_some())
+        .flat_map(|index_type| policies.iter().map(move |&policy| (index_type, policy)))
         .collect();
     let unique_promises: &[bool] = match call.is_unique() {
         true => &[false, true],
         false => &[false],
     };
     let variants_of = |dtype| {
-        let with_promises = move |&kind: &_| {
+        let with_promises = move |&index_variant: &_| {
             unique_promises.iter().map(move |&unique| Variant {
                 dtype,
-                indices: Some(kind),
+                indices: Some(index_variant),
                 unique,
             })
         };
-        kinds.iter().flat_map(with_promises)
+        index_variants.iter().flat_map(with_promises)
     };
     dtypes.into_iter().flat_map(variants_of).collect()
 }
@@ -121,7 +121,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
 pub struct Started {
     /// The result, a tensor on the device.
     pub result: wgslice::Tensor,
-    /// The report on the index tuples. `None` for a call without them.
+    /// The report on the index tuples. `None` for a call without index tuples.
     pub report: Option<Pending<Report>>,
 }
 
@@ -171,7 +171,7 @@ impl Outcome {
     }
 }
 
-/// A device, and the variant in which a call runs there.
+/// A device, and the variant in which a call runs on it.
 pub(crate) struct DeviceRun<'a> {
     device: &'a Backend,
     variant: &'a Variant,
@@ -205,9 +205,12 @@ impl DeviceRun<'_> {
     }
 
     pub(crate) fn upload_indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
-        let kind = self.variant.indices.map_or(DType::I64, |(kind, _)| kind);
-        let bytes = native_bytes(&tensor.data, kind).unwrap_or_default();
-        wgslice::Tensor::from_bytes(self.device, bytes, kind, &tensor.shape)
+        let index_type = self
+            .variant
+            .indices
+            .map_or(DType::I64, |(index_type, _)| index_type);
+        let bytes = native_bytes(&tensor.data, index_type).unwrap_or_default();
+        wgslice::Tensor::from_bytes(self.device, bytes, index_type, &tensor.shape)
     }
 
     pub(crate) fn out_of_range_policy(&self) -> OutOfRange {
@@ -244,7 +247,7 @@ impl DeviceRun<'_> {
 
 /// Returns the bytes of indices, in the machine's byte order because the library reads indices as numbers, or `None` if
 /// an index does not fit in the type.
-fn native_bytes(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
+fn native_bytes(indices: &[i64], index_type: DType) -> Option<Vec<u8>> {
     fn collect_bytes<const N: usize>(
         bytes: impl Iterator<Item = Option<[u8; N]>>,
     ) -> Option<Vec<u8>> {
@@ -253,7 +256,7 @@ fn native_bytes(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
             .map(|bytes| bytes.concat())
     }
     let indices = indices.iter().copied();
-    match kind {
+    match index_type {
         DType::I32 => collect_bytes(indices.map(|i| i32::try_from(i).ok().map(i32::to_ne_bytes))),
         DType::U32 => collect_bytes(indices.map(|i| u32::try_from(i).ok().map(u32::to_ne_bytes))),
         _ => collect_bytes(indices.map(|i| Some(i.to_ne_bytes()))),
@@ -268,13 +271,13 @@ impl fmt::Display for Variant {
             }
             _ => write!(f, "{}-byte elements", self.dtype.size())?,
         }
-        if let Some((kind, policy)) = self.indices {
+        if let Some((index_type, policy)) = self.indices {
             let policy = match policy {
                 OutOfRange::Ignore => "ignore",
                 OutOfRange::Error => "error",
                 OutOfRange::Clamp => "clamp",
             };
-            write!(f, ", {kind} indices, out of range {policy}")?;
+            write!(f, ", {index_type} indices, out of range {policy}")?;
         }
         if self.unique {
             f.write_str(", unique")?;

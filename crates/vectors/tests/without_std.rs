@@ -19,10 +19,13 @@ fn check_case(case: &Case) -> usize {
 
 #[test]
 fn vectors_and_random_cases() {
-    let large = View::new(&[4096, 4096]).unwrap();
-    let large = Plan::contiguous(large.transpose(&[1, 0]).unwrap(), DType::F32).unwrap();
-    let how = Backend::cpu().with_threads(8).explain(&large);
-    assert!(how.contains(" on 1 thread"), "the library has `std`: {how}");
+    let large_view = View::new(&[4096, 4096]).unwrap();
+    let large_plan = Plan::contiguous(large_view.transpose(&[1, 0]).unwrap(), DType::F32).unwrap();
+    let explanation = Backend::cpu().with_threads(8).explain(&large_plan);
+    assert!(
+        explanation.contains(" on 1 thread"),
+        "the library has `std`: {explanation}"
+    );
 
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
     let mut files: Vec<_> = fs::read_dir(folder)
@@ -34,17 +37,17 @@ fn vectors_and_random_cases() {
         let name = file.file_name().into_string().unwrap();
         name.ends_with(".jsonl") && name != "onnx.jsonl"
     });
-    let mut vectors = 0;
+    let mut vector_count = 0;
     for file in files {
         let text = fs::read_to_string(file.path()).unwrap();
         for case in parse(&text) {
-            vectors +=
+            vector_count +=
                 check_case(&case.unwrap_or_else(|bad| panic!("{}: {bad}", file.path().display())));
         }
     }
-    assert!(vectors > 1000, "{vectors}");
+    assert!(vector_count > 1000, "{vector_count}");
     for number in 0..CASES {
         check_case(&random::answered(random::case(SEED, number)).unwrap());
     }
-    println!("{vectors} vectors and {CASES} random cases");
+    println!("{vector_count} vectors and {CASES} random cases");
 }

@@ -1,8 +1,8 @@
 //! A compute node for bevy that slices pixels into an image, without a window.
 //!
 //! The node records into bevy's own encoder, between the passes of the other nodes: wgslice crops and flips an atlas,
-//! and writes the result to the texture of an [`Image`], which materials and sprites could show. Here the image is
-//! read back and compared with plain loops.
+//! and writes the result to the texture of an [`Image`], which materials and sprites could show. This program reads
+//! the image back and compares it with plain loops.
 //!
 //! ```sh
 //! cargo run

@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns `x[spec]`, which must have two dimensions, like `x`.
+/// Returns `x[spec]`. Fails if the result does not have two dimensions.
 fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let device = x.device();
     let x = primitive(x)?;
@@ -88,12 +88,12 @@ fn gathered(
     let device = params.device();
     let options = GatherOptions::default();
     let params = primitive(params)?;
-    let numbers = indices.dims();
+    let index_shape = indices.dims();
     let indices = primitive(indices)?;
     if !indices.is_contiguous() {
         return Err(format!("indices must be in row-major order without gaps: {indices:?}").into());
     }
-    let index = match indices.dtype {
+    let index_type = match indices.dtype {
         burn::tensor::DType::I32 => DType::I32,
         burn::tensor::DType::I64 => DType::I64,
         burn::tensor::DType::U32 => DType::U32,
@@ -104,7 +104,7 @@ fn gathered(
     let source = range(source.resource());
     let plan = Plan::gather(
         view(&params, source)?,
-        (&numbers, index),
+        (&index_shape, index_type),
         options,
         DType::F32,
     )?;

@@ -325,13 +325,13 @@ pub(crate) fn make(
         warn(&warning);
     }
     if summary.out_of_range > 0 {
-        let became = match job.operation {
+        let problem = match job.operation {
             Operation::Crop { .. } => {
                 "boxes extend beyond the array, and their elements there became zeros"
             }
             _ => "index tuples are out of range and became zeros",
         };
-        warn(&format_args!("{} {became}", summary.out_of_range));
+        warn(&format_args!("{} {problem}", summary.out_of_range));
     }
     show(&summary, json)
 }

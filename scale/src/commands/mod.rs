@@ -239,10 +239,10 @@ fn partitions(text: &str) -> Result<usize, String> {
     up_to(text, 65_536)
 }
 
-fn up_to(text: &str, most: usize) -> Result<usize, String> {
+fn up_to(text: &str, max: usize) -> Result<usize, String> {
     match text.parse() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("{text:?} is no number from 1 to {most}")),
+        Ok(number) if (1..=max).contains(&number) => Ok(number),
+        _ => Err(format!("{text:?} is no number from 1 to {max}")),
     }
 }
 

@@ -22,22 +22,23 @@ const BATCHES_IN_FLIGHT: usize = 8;
 /// The maximum number of rows in a batch: DataFusion's default.
 const MAX_ROWS: usize = 8192;
 
-/// Returns the memory for a batch in bytes. `task` is the memory of a task in bytes, or `None` if it is not known.
-pub(super) fn memory_of(task: Option<usize>) -> usize {
-    task.map_or(USUAL_BATCH_BYTES, |task| {
-        (task / BATCHES_IN_FLIGHT).clamp(1, USUAL_BATCH_BYTES)
+/// Returns the memory for a batch in bytes. `task_memory` is the memory of a task in bytes, or `None` if it is not
+/// known.
+pub(super) fn memory_of(task_memory: Option<usize>) -> usize {
+    task_memory.map_or(USUAL_BATCH_BYTES, |task_memory| {
+        (task_memory / BATCHES_IN_FLIGHT).clamp(1, USUAL_BATCH_BYTES)
     })
 }
 
 /// Returns the number of rows of a batch: the largest number up to [`MAX_ROWS`] for which the estimated size of every
 /// step's batches is at most `memory` bytes. It is at least 1.
 pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
-    let mut widest = 1;
+    let mut max_row_bytes = 1;
     plan.apply_with_subqueries(|step| {
-        widest = widest.max(row_bytes(step.schema().fields()));
+        max_row_bytes = max_row_bytes.max(row_bytes(step.schema().fields()));
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok((memory / widest).clamp(1, MAX_ROWS))
+    Ok((memory / max_row_bytes).clamp(1, MAX_ROWS))
 }
 
 /// Estimates the size of a row in bytes. Values of unknown size, such as texts, count as 32 bytes.
@@ -54,12 +55,12 @@ fn bytes_of_type(data_type: &DataType) -> usize {
     const PARQUET_BYTES: usize = 8;
     match data_type {
         DataType::FixedSizeList(item, length) => {
-            let stored = if item.data_type().is_nested() {
+            let parquet_bytes = if item.data_type().is_nested() {
                 0
             } else {
                 PARQUET_BYTES
             };
-            let item = bytes_of_type(item.data_type()) + stored;
+            let item = bytes_of_type(item.data_type()) + parquet_bytes;
             item.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
         DataType::Struct(fields) => row_bytes(fields),

@@ -59,10 +59,10 @@ impl Engine {
                 "{url:?} is no address of a scheduler: write it as df://host:50050"
             )));
         };
-        let port = address
+        let has_port = address
             .rsplit_once(':')
             .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let scheduler = if port {
+        let scheduler = if has_port {
             address.to_owned()
         } else {
             format!("{address}:{PORT}")
@@ -118,19 +118,19 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
 /// describes which of the two happened.
 pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
     const POLL_INTERVAL: Duration = Duration::from_secs(1);
-    let mut found = Instant::now();
+    let mut last_ready = Instant::now();
     loop {
         let state = timeout(patience, is_ready(scheduler)).await;
         let problem = match state {
             Ok(Ok(true)) => {
-                found = Instant::now();
+                last_ready = Instant::now();
                 String::new()
             }
             Ok(Ok(false)) => "has no executor".to_owned(),
             Ok(Err(error)) => format!("does not answer ({error})"),
             Err(_) => "does not answer".to_owned(),
         };
-        if found.elapsed() >= patience {
+        if last_ready.elapsed() >= patience {
             return DataFusionError::Execution(format!(
                 "the scheduler at {scheduler} {problem}, for {} s: start executors, and run this again",
                 patience.as_secs()

@@ -31,9 +31,9 @@ pub struct Executor {
     pub work_dir: Option<PathBuf>,
     /// The memory for all tasks together, in bytes. `None` for most of the memory of the machine.
     pub memory: Option<usize>,
-    /// The time between heartbeats in seconds.
+    /// The time in seconds between heartbeats.
     pub heartbeat: u64,
-    /// The time for which the executor tries to reach the scheduler at its start, in seconds.
+    /// The time in seconds for which the executor tries to reach the scheduler when it starts.
     pub connect_timeout: u16,
 }
 
@@ -104,8 +104,8 @@ impl Executor {
     }
 }
 
-/// Returns the built-in functions and this crate's. They are added individually, because [`functions::register_all`]
-/// cannot add functions to Ballista's registry.
+/// Returns the built-in functions and this crate's functions. The latter are added individually, because
+/// [`functions::register_all`] cannot add functions to Ballista's registry.
 fn registry() -> BallistaFunctionRegistry {
     let mut registry = BallistaFunctionRegistry::default();
     for function in functions::all() {

@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `tables` | makes tables of the files that a query names |
+//! | `tables` | makes tables from the files that a query names |
 //! | `batches` | decides how many rows are in memory at a time |
 //! | `cluster` | makes sessions on a cluster, and checks whether the cluster can be reached |
 //! | `objects` | opens files in object stores |
@@ -100,11 +100,11 @@ impl Engine {
     ///
     /// An error if the query does more than read tables, cannot be planned, or names a file that cannot be read.
     pub fn query<'a>(&'a self, query: &'a str) -> LocalBoxFuture<'a, Result<DataFrame>> {
-        let end = async move {
+        let future = async move {
             let (state, plan) = tables::plan(&self.context, query).await?;
             self.plan(state, plan)
         };
-        end.boxed_local()
+        future.boxed_local()
     }
 
     /// Runs a query again after it failed with `problem`, if this error names a row only by its number in a batch.
@@ -119,7 +119,7 @@ impl Engine {
         query: &'a str,
         problem: &'a str,
     ) -> LocalBoxFuture<'a, Option<String>> {
-        let end = async move {
+        let future = async move {
             if !functions::names_row_of_batch(problem) {
                 return None;
             }
@@ -128,10 +128,10 @@ impl Engine {
             }
             log::warn!("{problem}; now reading the tables in this process, to name the row's file");
             let threads = thread::available_parallelism().map_or(1, usize::from);
-            let near = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY)).ok()?;
-            near.located(query).await
+            let embedded = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY)).ok()?;
+            embedded.located(query).await
         };
-        end.boxed_local()
+        future.boxed_local()
     }
 
     async fn located(&self, query: &str) -> Option<String> {
@@ -147,11 +147,11 @@ impl Engine {
     }
 
     fn plan(&self, mut state: SessionState, plan: LogicalPlan) -> Result<DataFrame> {
-        let reading = SQLOptions::new()
+        let read_only = SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)
             .with_allow_statements(false);
-        reading.verify_plan(&plan)?;
+        read_only.verify_plan(&plan)?;
         let optimized = state.optimize(&plan)?;
         let rows = batches::rows(&optimized, self.batch)?;
         let options = state.config_mut().options_mut();

@@ -53,10 +53,10 @@ fn path_prefix(step: &LogicalPlan) -> Result<String> {
 fn with_name(expression: Expr, path_prefix: &str) -> Transformed<Expr> {
     match expression {
         Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
-            Some(before) if call.args.len() <= before => {
+            Some(name_position) if call.args.len() <= name_position => {
                 let ScalarFunction { func, mut args } = call;
                 // Optional arguments that the call leaves out become empty texts.
-                args.resize(before, lit(""));
+                args.resize(name_position, lit(""));
                 args.push(concat(vec![
                     file_row_index(),
                     lit(format!(" of {path_prefix}")),

@@ -15,8 +15,8 @@ pub struct Scheduler {
     pub bind: SocketAddr,
     /// The name or address under which executors reach the scheduler.
     pub host: String,
-    /// The time in seconds without a heartbeat after which an executor counts as lost and its tasks go to others. If
-    /// all executors are lost, queries fail after this time without any executor.
+    /// The time in seconds without a heartbeat after which an executor counts as lost and other executors run its
+    /// tasks. If all executors are lost, queries fail after this time without any executor.
     pub executor_timeout: u64,
     /// The maximum number of times that a task is tried before its query fails.
     pub attempts: usize,

@@ -1,7 +1,7 @@
-//! Makes tables of the files that a query names.
+//! Makes tables from the files that a query names.
 //!
-//! A table is DataFusion's listing of files, not a type of this crate, because such tables can be sent to the scheduler
-//! of a cluster.
+//! A table is DataFusion's listing of files, not a type of this crate, because DataFusion's tables can be sent to the
+//! scheduler of a cluster.
 
 use datafusion::{
     arrow::datatypes::Schema,
@@ -28,8 +28,8 @@ const SCHEMAS_IN_PARALLEL: usize = 32;
 
 /// Plans a query, and registers the files that it names as tables.
 ///
-/// Tables do not keep their files' names: a column is sent to a scheduler with its table's name, and a dot in it would
-/// separate a schema from a table.
+/// Tables do not keep their files' names: a column is sent to a scheduler with its table's name, and a dot in this
+/// name would separate a schema from a table.
 pub(super) async fn plan(
     context: &SessionContext,
     query: &str,
@@ -42,10 +42,10 @@ pub(super) async fn plan(
         if let TableReference::Bare { table: file } = &table
             && !context.table_exist(table.clone())?
         {
-            let name = name(file, names.len());
-            let files = files(&state, file).await?;
+            let name = table_name(file, names.len());
+            let provider = listing_table(&state, file).await?;
             context.deregister_table(name.as_str())?;
-            context.register_table(name.as_str(), files)?;
+            context.register_table(name.as_str(), provider)?;
             names.insert(file.to_string(), name);
         }
     }
@@ -67,7 +67,7 @@ pub(super) async fn plan(
 }
 
 /// Makes a name for table `number` of a query from the file's name: lower case letters, digits and underscores.
-fn name(file: &str, number: usize) -> String {
+fn table_name(file: &str, number: usize) -> String {
     let last = file
         .trim_end_matches('/')
         .rsplit('/')
@@ -84,7 +84,7 @@ fn name(file: &str, number: usize) -> String {
     format!("table_{number}_{}", letters.to_ascii_lowercase())
 }
 
-async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider>> {
+async fn listing_table(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider>> {
     let parquet = state.default_table_options().parquet;
     let format = ParquetFormat::new()
         .with_options(parquet)

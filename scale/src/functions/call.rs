@@ -81,9 +81,9 @@ impl Call {
         literals: &[Option<&ScalarValue>],
     ) -> Result<Self> {
         let Usage { name, example, .. } = *usage;
-        let fewest = usage.tensors + usage.texts.start();
-        let most = usage.before_name() + usize::from(usage.names_rows);
-        if !(fewest..=most).contains(&fields.len()) {
+        let min_arguments = usage.tensors + usage.texts.start();
+        let max_arguments = usage.before_name() + usize::from(usage.names_rows);
+        if !(min_arguments..=max_arguments).contains(&fields.len()) {
             return plan_err!(
                 "{name} has {} arguments: call it as {example}",
                 fields.len()
@@ -166,7 +166,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Views a column as one array whose first dimension counts the rows.
+    /// Views a column as one array with the rows as its first dimension.
     pub(super) fn view(&self, number: usize) -> Result<View, Error> {
         let column = &self.columns[number];
         let shape = column.tensor().shape();
@@ -187,30 +187,30 @@ impl Batch {
         run_on(plan, &self.columns[0].bytes(), indices, result)
     }
 
-    /// Returns the integers of a column. If the column has one row for the whole batch and `of_each_row` is true, its
+    /// Returns the integers of a column. If the column has one row for the whole batch and `is_per_row` is true, its
     /// integers are repeated for each row.
-    pub(super) fn integers(&self, number: usize, of_each_row: bool) -> Result<Integers> {
+    pub(super) fn integers(&self, number: usize, is_per_row: bool) -> Result<Integers> {
         let column = &self.columns[number];
         let integers = column.integers()?;
-        Ok(match column.repeats() && of_each_row {
+        Ok(match column.repeats() && is_per_row {
             true => integers.repeated(self.rows),
             false => integers,
         })
     }
 
-    /// Returns the index tuples of a column, each preceded by the number of its row. A row has `tuples` index tuples of
-    /// `depth` integers.
+    /// Returns the index tuples of a column, each preceded by the number of its row. A row has `tuples_per_row` index
+    /// tuples of `depth` integers.
     pub(super) fn tuples_with_rows(
         &self,
         number: usize,
-        tuples: usize,
+        tuples_per_row: usize,
         depth: usize,
     ) -> Result<Vec<i64>> {
-        let given = self.integers(number, true)?.to_i64();
-        let mut with_rows = Vec::with_capacity(given.len() + self.rows * tuples);
-        for tuple in 0..self.rows * tuples {
-            with_rows.push((tuple / tuples) as i64);
-            with_rows.extend_from_slice(&given[tuple * depth..][..depth]);
+        let indices = self.integers(number, true)?.to_i64();
+        let mut with_rows = Vec::with_capacity(indices.len() + self.rows * tuples_per_row);
+        for tuple in 0..self.rows * tuples_per_row {
+            with_rows.push((tuple / tuples_per_row) as i64);
+            with_rows.extend_from_slice(&indices[tuple * depth..][..depth]);
         }
         Ok(with_rows)
     }

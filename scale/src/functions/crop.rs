@@ -1,8 +1,8 @@
 //! `crop(x, begins, sizes [, options])`: cuts boxes of fixed size from each tensor.
 //!
-//! `begins` has a number for each cropped dimension. The cropped dimensions are the first of a tensor. `begins` can
-//! have one more dimension before the numbers, as in `'[[0, 0], [8, 8]]'`. The size of that dimension is then the
-//! number of boxes for each tensor.
+//! `begins` has a number for each cropped dimension. The cropped dimensions are the first dimensions of a tensor.
+//! `begins` can have one more dimension before the numbers, as in `'[[0, 0], [8, 8]]'`. The size of that dimension is
+//! then the number of boxes for each tensor.
 
 use super::*;
 
@@ -21,18 +21,18 @@ impl TensorFunction for Crop {
         begins.check_integers("begins")?;
         let options = options(call)?;
         let dims = options.sizes.len();
-        let (boxes, own) = match begins.shape() {
-            &[own] => (1, own),
-            &[boxes, own] => (boxes, own),
+        let (boxes, numbers) = match begins.shape() {
+            &[numbers] => (1, numbers),
+            &[boxes, numbers] => (boxes, numbers),
             other => {
                 return plan_err!(
                     "begins have shape {other:?}, but must have one or two dimensions"
                 );
             }
         };
-        if own != dims {
+        if numbers != dims {
             return plan_err!(
-                "begins have {own} numbers for each box, but the sizes {:?} are {dims}",
+                "begins have {numbers} numbers for each box, but the sizes {:?} are {dims}",
                 options.sizes
             );
         }
@@ -46,19 +46,19 @@ impl TensorFunction for Crop {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let options = options(call)?;
         let (x, begins) = call.two();
-        let own = match begins.shape() {
+        let boxes_per_row = match begins.shape() {
             &[boxes, _] => boxes,
             _ => 1,
         };
-        let tuples = batch.tuples_with_rows(1, own, options.sizes.len())?;
-        let columns = 1 + options.sizes.len();
-        let boxes = Boxes::of_tuples(&[batch.rows * own, columns], true, false);
-        let reported = CropOptions {
+        let tuples = batch.tuples_with_rows(1, boxes_per_row, options.sizes.len())?;
+        let tuple_length = 1 + options.sizes.len();
+        let boxes = Boxes::of_tuples(&[batch.rows * boxes_per_row, tuple_length], true, false);
+        let reporting_options = CropOptions {
             out_of_range: reporting_policy(options.out_of_range),
             ..options.clone()
         };
         let view = batch.view(0).map_err(failed)?;
-        let plan = Plan::crop(view, boxes, &reported, x.dtype()).map_err(failed)?;
+        let plan = Plan::crop(view, boxes, &reporting_options, x.dtype()).map_err(failed)?;
         let report = batch.run(&plan, Some((&tuples).into()), result)?;
         Ok(Wrong::outside(
             report,
@@ -67,9 +67,13 @@ impl TensorFunction for Crop {
             |first| {
                 let position = match begins.shape() {
                     [_] => Vec::new(),
-                    _ => vec![first.tuple % own],
+                    _ => vec![first.tuple % boxes_per_row],
                 };
-                (Some(first.tuple / own), position, first.index[1..].to_vec())
+                (
+                    Some(first.tuple / boxes_per_row),
+                    position,
+                    first.index[1..].to_vec(),
+                )
             },
         ))
     }

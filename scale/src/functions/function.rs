@@ -229,7 +229,7 @@ fn evaluate<F: TensorFunction>(
             .collect::<Result<Vec<_>>>()
             .map_err(call::naming_function(F::USAGE.name))
     };
-    let whole = columns(&arrays)?;
+    let all_columns = columns(&arrays)?;
     let Some(nulls) = nulls.filter(|_| !F::RUNS_ON_NULL_ROWS) else {
         // No rows are removed: there are no null rows, or the function accepts every value.
         let nulls =
@@ -241,7 +241,7 @@ fn evaluate<F: TensorFunction>(
             ));
         let batch = Batch {
             rows,
-            columns: whole,
+            columns: all_columns,
         };
         let bytes = run::<F>(call, result, &batch, |row| name(names, row))?;
         return Column::array(result, rows, bytes, nulls);
@@ -258,19 +258,22 @@ fn evaluate<F: TensorFunction>(
         rows: present.true_count(),
         columns: columns(&arrays)?,
     };
-    let number = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
-    let bytes = run::<F>(call, result, &batch, |row| name(names, number(row)))?;
+    let original_row = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
+    let bytes = run::<F>(call, result, &batch, |row| name(names, original_row(row)))?;
     Column::array(result, rows, spread_rows(&bytes, &nulls, rows), Some(nulls))
 }
 
 /// Returns `rows` rows: the rows of `dense`, in order, at the valid positions, and zeros elsewhere.
 fn spread_rows(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
-    let row = dense.len() / (rows - valid.null_count()).max(1);
-    let mut all = MutableBuffer::from_len_zeroed(rows * row);
-    for (place, row_bytes) in valid.valid_indices().zip(dense.chunks_exact(row.max(1))) {
-        all.as_slice_mut()[place * row..][..row].copy_from_slice(row_bytes);
+    let row_length = dense.len() / (rows - valid.null_count()).max(1);
+    let mut spread = MutableBuffer::from_len_zeroed(rows * row_length);
+    for (place, row_bytes) in valid
+        .valid_indices()
+        .zip(dense.chunks_exact(row_length.max(1)))
+    {
+        spread.as_slice_mut()[place * row_length..][..row_length].copy_from_slice(row_bytes);
     }
-    all.into()
+    spread.into()
 }
 
 /// Names row `row` of the batch in an error: by its value in `names`, or by its number if no argument names rows.
@@ -293,8 +296,8 @@ fn run<F: TensorFunction>(
     if F::KEEPS_BYTES {
         return Ok(batch.columns[0].bytes());
     }
-    let row = result.elements() * result.dtype().size();
-    let bytes = row.checked_mul(batch.rows);
+    let row_bytes = result.elements() * result.dtype().size();
+    let bytes = row_bytes.checked_mul(batch.rows);
     let Some(mut buffer) = bytes.and_then(|bytes| zeroed(bytes).ok()) else {
         return Err(DataFusionError::ResourcesExhausted(format!(
             "{function}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",

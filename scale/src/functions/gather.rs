@@ -7,7 +7,7 @@ use super::*;
 pub(super) struct Gather;
 
 impl Gather {
-    const KNOWN: &[&str] = &["axis", "batch_dims", "negative", "out_of_range"];
+    const OPTION_NAMES: &[&str] = &["axis", "batch_dims", "negative", "out_of_range"];
 }
 
 impl TensorFunction for Gather {
@@ -18,40 +18,40 @@ impl TensorFunction for Gather {
     );
 
     fn result_type(call: &Call) -> Result<TensorType> {
-        let options = options(call, Self::KNOWN)?;
+        let options = options(call, Self::OPTION_NAMES)?;
         gather_type(call, |params, indices, dtype| {
             Plan::gather(params, indices, options, dtype)
         })
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
-        let given = options(call, Self::KNOWN)?;
+        let given = options(call, Self::OPTION_NAMES)?;
         let (params, indices) = call.two();
-        let batch_dims = from_end(given.batch_dims, indices.shape().len());
-        let axis = from_end(given.axis.unwrap_or(given.batch_dims), params.shape().len());
+        let batch_dims = from_start(given.batch_dims, indices.shape().len());
+        let axis = from_start(given.axis.unwrap_or(given.batch_dims), params.shape().len());
         // If one array of indices is used for all rows, and `batch_dims` is 0, the dimension of rows is treated like
         // any other dimension before the indexed one. Otherwise the dimension of rows is a batch dimension.
-        let shared = batch.columns[1].repeats() && batch_dims == 0;
+        let is_shared = batch.columns[1].repeats() && batch_dims == 0;
         let options = GatherOptions {
             axis: Some(axis + 1),
-            batch_dims: if shared { 0 } else { batch_dims + 1 },
+            batch_dims: if is_shared { 0 } else { batch_dims + 1 },
             out_of_range: reporting_policy(given.out_of_range),
             negative: given.negative,
         };
-        let shape = match shared {
+        let shape = match is_shared {
             true => indices.shape().to_vec(),
             false => batch.shape(1),
         };
         let view = batch.view(0).map_err(failed)?;
         let plan = Plan::gather(view, &shape, options, params.dtype()).map_err(failed)?;
-        let integers = batch.integers(1, !shared)?;
+        let integers = batch.integers(1, !is_shared)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
         Ok(Wrong::outside(
             report,
             given.out_of_range,
             params.shape(),
             |first| {
-                let (row, position) = first.position.split_at(usize::from(!shared));
+                let (row, position) = first.position.split_at(usize::from(!is_shared));
                 (row.first().copied(), position.to_vec(), first.index.clone())
             },
         ))
@@ -62,7 +62,7 @@ impl TensorFunction for Gather {
 pub(super) struct GatherNd;
 
 impl GatherNd {
-    const KNOWN: &[&str] = &["batch_dims", "negative", "out_of_range"];
+    const OPTION_NAMES: &[&str] = &["batch_dims", "negative", "out_of_range"];
 }
 
 impl TensorFunction for GatherNd {
@@ -73,18 +73,18 @@ impl TensorFunction for GatherNd {
     );
 
     fn result_type(call: &Call) -> Result<TensorType> {
-        let given = options(call, Self::KNOWN)?;
+        let given = options(call, Self::OPTION_NAMES)?;
         gather_type(call, |params, indices, dtype| {
-            Plan::gather_nd(params, indices, nd(given, given.batch_dims), dtype)
+            Plan::gather_nd(params, indices, nd_options(given, given.batch_dims), dtype)
         })
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
-        let given = options(call, Self::KNOWN)?;
+        let given = options(call, Self::OPTION_NAMES)?;
         let params = &call.tensors[0];
         let options = GatherNdOptions {
             out_of_range: reporting_policy(given.out_of_range),
-            ..nd(given, given.batch_dims + 1)
+            ..nd_options(given, given.batch_dims + 1)
         };
         let view = batch.view(0).map_err(failed)?;
         let plan = Plan::gather_nd(view, &batch.shape(1), options, params.dtype());
@@ -105,7 +105,7 @@ impl TensorFunction for GatherNd {
 }
 
 /// Returns the options of `gather_nd` with this number of batch dimensions.
-fn nd(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
+fn nd_options(given: GatherOptions, batch_dims: isize) -> GatherNdOptions {
     GatherNdOptions {
         batch_dims,
         out_of_range: given.out_of_range,
@@ -127,7 +127,7 @@ fn gather_type(
 
 /// Converts a dimension that can count from the end to a number counted from the start. The result is in range, because
 /// planning has checked the call.
-fn from_end(dimension: isize, rank: usize) -> isize {
+fn from_start(dimension: isize, rank: usize) -> isize {
     if dimension < 0 {
         dimension + rank.cast_signed()
     } else {

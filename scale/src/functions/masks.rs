@@ -11,8 +11,8 @@
 use super::*;
 use datafusion::{arrow::buffer::MutableBuffer, common::internal_err};
 
-/// The options of `boolean_mask`. `nonzero` has only the second.
-const KNOWN: &[&str] = &["axis", "surplus"];
+/// The options of `boolean_mask`. `nonzero` has only `surplus`.
+const OPTION_NAMES: &[&str] = &["axis", "surplus"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BooleanMask;
@@ -28,9 +28,9 @@ impl TensorFunction for BooleanMask {
         let (x, mask) = call.two();
         mask.check_mask("mask")?;
         let axis = axis(call)?;
-        let room = MaskCapacity::of(call, 1, KNOWN)?;
+        let limit = MaskCapacity::of(call, 1, OPTION_NAMES)?;
         // The shape of the result comes from the library's plan for one tensor.
-        let (axis, capacity) = (axis.cast_signed(), Some(room.capacity));
+        let (axis, capacity) = (axis.cast_signed(), Some(limit.capacity));
         let plan = Plan::boolean_mask(x.shape(), mask.shape(), axis, capacity, x.dtype());
         x.with_shape(plan.map_err(refused)?.shape())
     }
@@ -38,26 +38,26 @@ impl TensorFunction for BooleanMask {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
         let (x, mask) = call.two();
         let axis = axis(call)?;
-        let room = MaskCapacity::of(call, 1, KNOWN)?;
+        let limit = MaskCapacity::of(call, 1, OPTION_NAMES)?;
         let elements = mask.elements();
         if elements == 0 {
             // Nothing can be selected, so the result keeps its zeros.
             return Ok(None);
         }
-        let shared = batch.columns[1].repeats();
-        let masks = if shared { 1 } else { batch.rows };
+        let is_shared = batch.columns[1].repeats();
+        let masks = if is_shared { 1 } else { batch.rows };
         // For each slice of the result, the position in the flattened dimensions of the mask. After the last true
         // element the positions are out of range, so the gather writes zeros.
         let mut positions =
-            MutableBuffer::from_len_zeroed(masks * room.capacity * size_of::<u32>());
-        let wrong = find_positions(
+            MutableBuffer::from_len_zeroed(masks * limit.capacity * size_of::<u32>());
+        let surplus_mask = find_positions(
             (&[elements], DType::U32),
             &batch.columns[1].bytes(),
-            room,
+            limit,
             positions.as_slice_mut(),
         )?;
-        if let Some(problem) = wrong {
-            return Ok(Some(problem.of_masks(shared)));
+        if let Some(surplus_mask) = surplus_mask {
+            return Ok(Some(surplus_mask.into_problem(is_shared)));
         }
         let (outer, rest) = x.shape().split_at(axis);
         let inner = &rest[mask.shape().len()..];
@@ -69,13 +69,13 @@ impl TensorFunction for BooleanMask {
         };
         let options = GatherOptions {
             axis: Some(2),
-            batch_dims: isize::from(!shared),
+            batch_dims: isize::from(!is_shared),
             out_of_range: OutOfRange::Ignore,
             ..GatherOptions::default()
         };
-        let shape = match shared {
-            true => vec![room.capacity],
-            false => vec![batch.rows, room.capacity],
+        let shape = match is_shared {
+            true => vec![limit.capacity],
+            false => vec![batch.rows, limit.capacity],
         };
         let plan = view.and_then(|view| Plan::gather(view, &shape, options, x.dtype()));
         let indices = Values::from(positions.typed_data::<u32>());
@@ -84,9 +84,9 @@ impl TensorFunction for BooleanMask {
     }
 }
 
-/// Returns the first dimension of x that the mask covers. A negative option counts from the end.
+/// Returns the first dimension of x that the mask covers. A negative value of the option counts from the end.
 fn axis(call: &Call) -> Result<usize> {
-    let given = Options::parse(call.text(1), KNOWN)?;
+    let given = Options::parse(call.text(1), OPTION_NAMES)?;
     let axis = given.integer("axis")?.unwrap_or(0);
     let rank = call.tensors[0].shape().len();
     let found = if axis < 0 {
@@ -112,13 +112,13 @@ impl TensorFunction for Nonzero {
     fn result_type(call: &Call) -> Result<TensorType> {
         let mask = &call.tensors[0];
         mask.check_mask("mask")?;
-        let room = MaskCapacity::of(call, 0, &KNOWN[1..])?;
-        let found = Plan::nonzero(mask.shape(), Some(room.capacity), DType::I64);
+        let limit = MaskCapacity::of(call, 0, &OPTION_NAMES[1..])?;
+        let found = Plan::nonzero(mask.shape(), Some(limit.capacity), DType::I64);
         TensorType::new(DataType::Int64, found.map_err(refused)?.shape())
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
-        let room = MaskCapacity::of(call, 0, &KNOWN[1..])?;
+        let limit = MaskCapacity::of(call, 0, &OPTION_NAMES[1..])?;
         let masks = batch.repeated_bytes(0);
         let shape = call.tensors[0].shape();
         if shape.contains(&0) {
@@ -126,8 +126,8 @@ impl TensorFunction for Nonzero {
             result.fill(0xff);
             return Ok(None);
         }
-        let wrong = find_positions((shape, DType::I64), &masks, room, result)?;
-        Ok(wrong.map(|problem| problem.of_masks(batch.columns[0].repeats())))
+        let surplus_mask = find_positions((shape, DType::I64), &masks, limit, result)?;
+        Ok(surplus_mask.map(|mask| mask.into_problem(batch.columns[0].repeats())))
     }
 }
 
@@ -187,13 +187,13 @@ impl TensorFunction for TensorSelect {
         let rank = ranks.max().unwrap_or(0);
         // The shapes get the same rank, with the rows first, so that rows are not broadcast against tensor dimensions.
         let shape = |number: usize| {
-            let own = call.tensors[number].shape();
+            let own_shape = call.tensors[number].shape();
             let rows = if batch.columns[number].repeats() {
                 1
             } else {
                 batch.rows
             };
-            [&[rows], &vec![1; rank - own.len()][..], own].concat()
+            [&[rows], &vec![1; rank - own_shape.len()][..], own_shape].concat()
         };
         let dtype = call.tensors[1].dtype();
         let plan = Plan::select(&shape(0), &shape(1), &shape(2), dtype).map_err(failed)?;
@@ -249,7 +249,7 @@ struct SurplusMask {
 }
 
 impl SurplusMask {
-    fn of_masks(self, shared: bool) -> Wrong {
+    fn into_problem(self, is_shared: bool) -> Wrong {
         let Self {
             row,
             count,
@@ -257,7 +257,7 @@ impl SurplusMask {
             masks: [surplus, all],
         } = self;
         Wrong {
-            row: (!shared).then_some(row),
+            row: (!is_shared).then_some(row),
             problem: format!(
                 "the mask has {count} true elements, which is above the capacity {capacity} ({surplus} of the {all} masks \
                  of the batch have too many): give a larger one, or choose 'surplus=drop'"
@@ -271,10 +271,10 @@ impl SurplusMask {
 fn find_positions(
     (shape, dtype): (&[usize], DType),
     masks: &[u8],
-    room: MaskCapacity,
+    limit: MaskCapacity,
     places: &mut [u8],
 ) -> Result<Option<SurplusMask>> {
-    let capacity = room.capacity;
+    let capacity = limit.capacity;
     let nonzero = Plan::nonzero(shape, Some(capacity), dtype).map_err(failed)?;
     let masks = masks.chunks_exact(shape.iter().product());
     let [mut surplus, all] = [0, masks.len()];
@@ -285,7 +285,7 @@ fn find_positions(
             ValuesMut::from_bytes(dtype, &mut places[row * bytes_per_mask..][..bytes_per_mask]);
         let report = nonzero.run_cpu(&[mask.into()], &mut [places]);
         let count = report.map_err(failed)?.found.unwrap_or(0);
-        if count > capacity && !room.drops_surplus {
+        if count > capacity && !limit.drops_surplus {
             surplus += 1;
             first = first.or(Some((row, count)));
         }

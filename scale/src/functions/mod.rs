@@ -20,8 +20,9 @@
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'` and `'[true, false]'`. A row of the
-//! result comes from the same row of the arguments. One plan of the library computes all rows of a batch. If a tensor
-//! among the arguments is null, the result is null.
+//! result comes from the same row of the arguments. One plan of the library computes all rows of a batch;
+//! `boolean_mask` and `nonzero` run a plan for each mask to find its true elements. If a tensor among the arguments is
+//! null, the result is null.
 //!
 //! Options are one literal text, as in `'axis=1, out_of_range=clamp'`:
 //!
@@ -138,20 +139,20 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
 
 /// Returns whether an error is about an index out of range, or a mask that exceeds a capacity, and names its row.
 pub(crate) fn names_row(problem: &str) -> bool {
-    let of_row = [
+    let row_texts = [
         ", which is out of range of ",
         ", which is above the capacity ",
     ];
-    problem.contains(": in row ") && of_row.iter().any(|text| problem.contains(text))
+    problem.contains(": in row ") && row_texts.iter().any(|text| problem.contains(text))
 }
 
 /// Returns whether an error names a row by its number in a batch, because the call has no argument that names rows.
 pub(crate) fn names_row_of_batch(problem: &str) -> bool {
-    let of_batch = [
+    let batch_texts = [
         " of the batch, the indices at ",
         " of the batch, the mask has ",
     ];
-    names_row(problem) && of_batch.iter().any(|text| problem.contains(text))
+    names_row(problem) && batch_texts.iter().any(|text| problem.contains(text))
 }
 
 /// Returns the policy for the library. With `Error`, the library would fail, so it gets `Ignore`, and the function

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const KNOWN: &[&str] = &["combine", "negative", "out_of_range"];
+const OPTION_NAMES: &[&str] = &["combine", "negative", "out_of_range"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ScatterNd;
@@ -17,7 +17,7 @@ impl TensorFunction for ScatterNd {
     fn result_type(call: &Call) -> Result<TensorType> {
         let (indices, updates) = call.two();
         indices.check_integers("indices")?;
-        let combine = Options::parse(call.text(1), KNOWN)?.combine()?;
+        let combine = Options::parse(call.text(1), OPTION_NAMES)?.combine()?;
         if *updates.element() == DataType::Boolean && combine != Combine::Update {
             return plan_err!(
                 "updates are Boolean, which are not combined by {combine}: choose 'combine=update'"
@@ -69,7 +69,7 @@ fn shape(call: &Call) -> Result<Vec<usize>> {
 }
 
 fn options(call: &Call) -> Result<ScatterOptions> {
-    let given = Options::parse(call.text(1), KNOWN)?;
+    let given = Options::parse(call.text(1), OPTION_NAMES)?;
     Ok(ScatterOptions {
         combine: Some(given.combine()?),
         out_of_range: given.out_of_range()?,

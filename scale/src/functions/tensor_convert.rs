@@ -28,7 +28,7 @@ impl TensorFunction for TensorConvert {
 
     fn result_type(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
-        let (_, element) = to(call)?;
+        let (_, element) = result_element(call)?;
         if !RESULT_TYPES.iter().any(|(dtype, _)| *dtype == x.dtype()) {
             return plan_err!(
                 "x is {}, but must be UInt8, Int8, UInt16, Int16, Float16 or Float32: arrow_cast makes one of the other",
@@ -54,31 +54,31 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
     let given = Options::parse(call.text(1), &["axis", "bias", "scale"])?;
     let (scale, bias) = (given.floats("scale")?, given.floats("bias")?);
     let axis: isize = given.integer("axis")?.unwrap_or(-1);
-    let (dtype, _) = to(call)?;
+    let (dtype, _) = result_element(call)?;
     // A nonnegative axis does not count the dimension of rows, which comes first.
-    let along = axis + isize::from(rows.is_some() && axis >= 0);
+    let batch_axis = axis + isize::from(rows.is_some() && axis >= 0);
     let conversion = match (&scale, &bias) {
         (None, None) => Conversion::to(dtype),
         _ => Conversion::scaled(
             dtype,
-            along,
+            batch_axis,
             scale.as_deref().unwrap_or(&[1.0]),
             bias.as_deref().unwrap_or(&[0.0]),
         ),
     };
     // A scalar has no axis, but the library needs one.
-    let own = if x.shape().is_empty() {
+    let own_shape = if x.shape().is_empty() {
         &[1]
     } else {
         x.shape()
     };
-    let shape = [rows.as_slice(), own].concat();
+    let shape = [rows.as_slice(), own_shape].concat();
     let plan = Plan::contiguous(&shape, x.dtype()).and_then(|plan| plan.converted(&conversion));
     plan.map_err(failed)
 }
 
 /// Returns the type of the result, which the first text of the call names.
-fn to(call: &Call) -> Result<(DType, DataType)> {
+fn result_element(call: &Call) -> Result<(DType, DataType)> {
     let name = call.text(0);
     let mut known = RESULT_TYPES.into_iter();
     match known.find(|(dtype, _)| dtype.name() == name || dtype.to_string() == name) {

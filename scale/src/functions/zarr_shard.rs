@@ -101,8 +101,8 @@ fn outcome_fields() -> Fields {
 }
 
 fn column(outcomes: &[Outcome]) -> ArrayRef {
-    let count = |count: fn(&Outcome) -> u64| -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(outcomes.iter().map(count)))
+    let count = |field: fn(&Outcome) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(outcomes.iter().map(field)))
     };
     let computed: Vec<bool> = outcomes.iter().map(|outcome| outcome.computed).collect();
     Arc::new(StructArray::new(
@@ -128,24 +128,25 @@ pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
     let values = column
         .as_struct_opt()
         .filter(|values| values.columns().len() == 6);
-    let other = || DataFusionError::Internal("zarr_shard has answered with another type".into());
-    let values = values.ok_or_else(other)?;
-    let computed = values.column(0).as_boolean_opt().ok_or_else(other)?;
+    let wrong_type =
+        || DataFusionError::Internal("zarr_shard has answered with another type".into());
+    let values = values.ok_or_else(wrong_type)?;
+    let computed = values.column(0).as_boolean_opt().ok_or_else(wrong_type)?;
     let count = |number: usize| {
         values
             .column(number)
             .as_primitive_opt::<UInt64Type>()
-            .ok_or_else(other)
+            .ok_or_else(wrong_type)
     };
     let (chunks, copied) = (count(1)?, count(2)?);
-    let (read, written, out) = (count(3)?, count(4)?, count(5)?);
+    let (read, written, out_of_range) = (count(3)?, count(4)?, count(5)?);
     let outcome = |row: usize| Outcome {
         computed: computed.value(row),
         chunks_read: chunks.value(row),
         chunks_copied: copied.value(row),
         bytes_read: read.value(row),
         bytes_written: written.value(row),
-        out_of_range: out.value(row),
+        out_of_range: out_of_range.value(row),
     };
     Ok((0..values.len()).map(outcome).collect())
 }

@@ -15,7 +15,7 @@ use url::Url;
 ///
 /// # Errors
 ///
-/// The error of a task, or of the engine. Finished shards stay, so that the next run only computes the others.
+/// The error of a task, or of the engine. Finished shards stay, so the next run computes only the missing ones.
 pub fn run_on<'a>(
     engine: &'a Engine,
     record: Record,
@@ -37,8 +37,8 @@ async fn compute_on_cluster(
     let mut outcomes = Vec::new();
     if !missing.is_empty() {
         let folder = record.write_tasks(missing, files)?;
-        let answered = query(engine, prepared.order(), &folder).await;
-        outcomes = answered.map_err(|error| task_error(&error))?;
+        let query_result = query(engine, prepared.order(), &folder).await;
+        outcomes = query_result.map_err(|error| task_error(&error))?;
         if outcomes.len() != missing.len() {
             return Err(Error::data(format_args!(
                 "the engine has answered for {} of {} tasks: run the command again, which computes the missing ones",

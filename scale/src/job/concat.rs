@@ -21,8 +21,8 @@ pub(super) fn slices(
 ) -> Result<(Kind, Vec<usize>), Error> {
     let mut result = sources[0].shape().to_vec();
     let rank = result.len() + usize::from(is_new);
-    let from_end = axis.checked_add_unsigned(if axis < 0 { rank } else { 0 });
-    let at = from_end.and_then(|axis| usize::try_from(axis).ok());
+    let from_start = axis.checked_add_unsigned(if axis < 0 { rank } else { 0 });
+    let at = from_start.and_then(|axis| usize::try_from(axis).ok());
     let Some(at) = at.filter(|&axis| axis < rank) else {
         return Err(Error::usage(format_args!(
             "--axis is {axis}, but the result has {rank} dimensions: it must be below {rank}, and from -{rank} on counts \
@@ -40,21 +40,21 @@ pub(super) fn slices(
     }
     let spec = IndexSpec::from(&SliceSpec::new(items));
     let data_type = sources[0].data_type().to_owned();
-    let first = sources[0].path().display().to_string();
+    let first_path = sources[0].path().display().to_string();
     let mut slices = Vec::with_capacity(sources.len());
     for (number, source) in sources.into_iter().enumerate() {
         let mut shape = source.shape().to_vec();
         if is_new {
             shape.insert(at.min(shape.len()), 1);
         }
-        let is_like = |dim: usize| dim == at || shape[dim] == result[dim];
-        if source.data_type() != data_type || shape.len() != rank || !(0..rank).all(is_like) {
+        let has_same_size = |dim: usize| dim == at || shape[dim] == result[dim];
+        if source.data_type() != data_type || shape.len() != rank || !(0..rank).all(has_same_size) {
             let rule = match is_new {
                 true => "the same shape".to_owned(),
                 false => format!("the same sizes in all dimensions but {at}"),
             };
             return Err(Error::usage(format_args!(
-                "{} has shape {:?} of {}, but must have {rule} and type as {first}: slice or convert it first",
+                "{} has shape {:?} of {}, but must have {rule} and type as {first_path}: slice or convert it first",
                 source.path().display(),
                 source.shape(),
                 source.data_type()

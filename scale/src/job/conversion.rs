@@ -4,7 +4,7 @@ use crate::zarr::{Error, Source};
 use serde::{Deserialize, Serialize};
 use wgslice::{DType, Plan};
 
-/// The conversion of each element: to another type, or to `x * scale + bias` in it.
+/// The conversion of each element `x`, or of `x * scale + bias`, to another type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     /// The name of the result's type.
@@ -15,7 +15,8 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// Makes the conversion to `dtype` by `x * scale + bias`. Numbers are not scaled if neither is given.
+    /// Makes the conversion to `dtype`. A missing scale is 1 and a missing bias is 0; if both are missing, numbers are
+    /// not scaled.
     pub fn new(dtype: DType, scale: Option<f32>, bias: Option<f32>) -> Self {
         let is_scaled = scale.is_some() || bias.is_some();
         let text = [scale.unwrap_or(1.0), bias.unwrap_or(0.0)].map(|number| number.to_string());
@@ -48,7 +49,7 @@ impl Conversion {
                 wgslice::Conversion::scaled(to, 0, &scale, &bias)
             }
         };
-        // Whether the types fit does not depend on the shape.
+        // Whether the types fit does not depend on the shape, so one element is enough to check them.
         let plan = Plan::contiguous(&[1], from)?.converted(&conversion);
         plan.map_err(|error| refused(error.to_string()))?;
         Ok((conversion, to))

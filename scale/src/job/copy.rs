@@ -1,7 +1,7 @@
 //! Copies boxes between arrays in row-major order.
 
 /// A dimension of a box. `from` is the distance in elements between neighbours in the array that is read, negative if
-/// the array is read backwards. `to` is the distance in elements in the array that is written.
+/// the array is read backwards. `to` is this distance in the array that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
@@ -64,9 +64,9 @@ pub(crate) fn for_each_run(
     let mut at = vec![0; dims.len()];
     loop {
         for index in 0..inner.size {
-            let read = inner.from.wrapping_mul(index.cast_signed());
+            let read_offset = inner.from.wrapping_mul(index.cast_signed());
             each(
-                from.wrapping_add_signed(read),
+                from.wrapping_add_signed(read_offset),
                 to + index * inner.to,
                 length,
             );
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(dest, [99, 99, 10, 11, 12, 13, 99, 99, 18, 19, 20, 21]);
     }
 
-    /// Copies the rows 2, 1, 0 of an array of shape [3, 4], and the middle two elements of each.
+    /// Copies the middle two elements of the rows 2, 1 and 0 of an array of shape [3, 4].
     #[test]
     fn a_box_is_read_towards_the_beginning() {
         let source: Vec<u8> = (0..12).collect();

@@ -15,7 +15,7 @@ use std::{iter, ops::Range};
 use wgslice::{Conversion, DType, SliceSpec, spec::SliceItem};
 
 /// A crop: boxes at start indices in the leading dimensions of the source. In the other dimensions, a box has all
-/// positions. The first dimensions of the result count the boxes, and the dimensions of the source follow.
+/// positions. The result has the dimensions of `begins` without the last one, then the dimensions of the source.
 #[derive(Debug)]
 pub(super) struct Crop {
     begins: IndexArray,
@@ -26,18 +26,17 @@ pub(super) struct Crop {
     conversion: Option<(Conversion, DType)>,
 }
 
-/// The boxes with elements in a shard.
+/// The boxes that have elements in a shard.
 pub(super) struct Boxes {
-    /// The coordinates of each box in the dimensions that count boxes, relative to the shard.
-    numbers: Vec<Vec<usize>>,
-    /// The position in the source of the first element of each box that belongs to the shard. It can be outside the
-    /// source.
+    /// For each box, its coordinates in the dimensions of `begins` without the last one, relative to the shard.
+    box_coordinates: Vec<Vec<usize>>,
+    /// For each box, the position in the source of the box's first element in the shard. It can be outside the source.
     origins: Vec<Vec<i64>>,
     /// The numbers of the boxes that extend beyond the source.
-    outside: Vec<usize>,
+    outside_boxes: Vec<usize>,
     /// A pair for each chunk that a box overlaps, in ascending order: the number of the chunk in the source's grid, and
     /// the number of the box.
-    sorted: Vec<(usize, usize)>,
+    chunk_box_pairs: Vec<(usize, usize)>,
 }
 
 /// Describes the list of a shard's boxes in errors about memory.
@@ -100,15 +99,15 @@ impl Crop {
         &self.begins
     }
 
-    /// Returns the number of dimensions of the result that number boxes.
+    /// Returns the number of dimensions of the result that come from `begins`.
     pub(super) fn tuple_rank(&self) -> usize {
         self.begins.shape().len() - 1
     }
 
     /// Returns the shape of the result.
     pub(super) fn shape(&self) -> Vec<usize> {
-        let counted = &self.begins.shape()[..self.tuple_rank()];
-        [counted, &self.sizes].concat()
+        let box_counts = &self.begins.shape()[..self.tuple_rank()];
+        [box_counts, &self.sizes].concat()
     }
 
     /// Returns a chunk size for each dimension of the result. A chunk has at most as many elements as a chunk of the
@@ -128,38 +127,38 @@ impl Crop {
 
     /// Returns the maximum number of bytes of memory for the list of boxes of a shard with this shape.
     pub(super) fn list_bytes(&self, source: &Source, shard: &[usize]) -> usize {
-        let (counted, sizes) = shard.split_at(self.tuple_rank());
+        let (box_counts, sizes) = shard.split_at(self.tuple_rank());
         let chunks = sizes.iter().zip(source.chunk());
         let chunks = chunks.map(|(&size, &chunk)| size.div_ceil(chunk) + 1);
         let pairs = chunks.fold(1, usize::saturating_mul).saturating_mul(2);
-        // The number of words for each box: its start as read, its origin and its coordinates; three for each of the
-        // `Vec`s with its origin and its coordinates; and its number if it extends beyond the source.
-        let words = pairs.saturating_add(2 * sizes.len() + counted.len() + 7);
-        let boxes = product(counted);
+        // The number of words for each box: its pairs; its start as read, its origin and its coordinates; three for
+        // each of the `Vec`s with its origin and its coordinates; and its number if it extends beyond the source.
+        let words = pairs.saturating_add(2 * sizes.len() + box_counts.len() + 7);
+        let boxes = product(box_counts);
         boxes
             .saturating_mul(words)
             .saturating_mul(size_of::<usize>())
     }
 
     pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
-        let (counted, window) = result.split_at(self.tuple_rank());
-        let leading = self.begins.shape()[counted.len()];
-        let mut needed = counted.to_vec();
-        needed.push(0..leading);
-        let begins = self.begins.read(&needed)?;
-        let counts: Vec<usize> = counted.iter().map(Range::len).collect();
-        let count = product(&counts);
+        let (box_ranges, window) = result.split_at(self.tuple_rank());
+        let leading = self.begins.shape()[box_ranges.len()];
+        let mut begin_ranges = box_ranges.to_vec();
+        begin_ranges.push(0..leading);
+        let begins = self.begins.read(&begin_ranges)?;
+        let box_counts: Vec<usize> = box_ranges.iter().map(Range::len).collect();
+        let count = product(&box_counts);
         let mut boxes = Boxes {
-            numbers: Vec::new(),
+            box_coordinates: Vec::new(),
             origins: Vec::new(),
-            outside: Vec::new(),
-            sorted: Vec::new(),
+            outside_boxes: Vec::new(),
+            chunk_box_pairs: Vec::new(),
         };
-        reserve(&mut boxes.numbers, count, BOXES_PURPOSE)?;
+        reserve(&mut boxes.box_coordinates, count, BOXES_PURPOSE)?;
         reserve(&mut boxes.origins, count, BOXES_PURPOSE)?;
         let chunk_strides = strides(&grid(source.shape(), source.chunk()));
         for number in 0..count {
-            let at = coordinates(number, &counts);
+            let at = coordinates(number, &box_counts);
             let begin = &begins[number * leading..][..leading];
             let mut begin: Vec<i64> = begin
                 .iter()
@@ -167,8 +166,8 @@ impl Crop {
                 .chain(iter::repeat(0))
                 .take(window.len())
                 .collect();
-            let ends = self.sizes.iter().zip(source.shape());
-            let last = ends.map(|(&size, &whole)| whole as i64 - size as i64);
+            let dims = self.sizes.iter().zip(source.shape());
+            let last = dims.map(|(&size, &whole)| whole as i64 - size as i64);
             let is_outside =
                 iter::zip(&begin, last.clone()).any(|(&begin, last)| begin < 0 || begin > last);
             match self.out_of_range {
@@ -177,9 +176,9 @@ impl Crop {
                         *begin = (*begin).clamp(0, last);
                     }
                 }
-                OutOfRange::Zero if is_outside => boxes.outside.push(number),
+                OutOfRange::Zero if is_outside => boxes.outside_boxes.push(number),
                 OutOfRange::Error if is_outside => {
-                    let place = iter::zip(&at, counted).map(|(at, range)| at + range.start);
+                    let place = iter::zip(&at, box_ranges).map(|(at, range)| at + range.start);
                     return Err(Error::data(format_args!(
                         "the box {:?} of {:?} begins at {:?} and extends beyond {:?}: change its begin, or give \
                          --out-of-range zero or clamp",
@@ -197,18 +196,20 @@ impl Crop {
             let origin: Vec<i64> = origin.collect();
             let chunks = covered_chunks(&origin, window, source);
             let grid: Vec<usize> = chunks.iter().map(Range::len).collect();
-            reserve(&mut boxes.sorted, product(&grid), BOXES_PURPOSE)?;
-            boxes.sorted.extend((0..product(&grid)).map(|chunk| {
-                let at = iter::zip(coordinates(chunk, &grid), &chunks).zip(&chunk_strides);
-                let chunk = at
-                    .map(|((at, chunks), stride)| (chunks.start + at) * stride)
-                    .sum();
-                (chunk, number)
-            }));
-            boxes.numbers.push(at);
+            reserve(&mut boxes.chunk_box_pairs, product(&grid), BOXES_PURPOSE)?;
+            boxes
+                .chunk_box_pairs
+                .extend((0..product(&grid)).map(|chunk| {
+                    let at = iter::zip(coordinates(chunk, &grid), &chunks).zip(&chunk_strides);
+                    let chunk = at
+                        .map(|((at, chunks), stride)| (chunks.start + at) * stride)
+                        .sum();
+                    (chunk, number)
+                }));
+            boxes.box_coordinates.push(at);
             boxes.origins.push(origin);
         }
-        boxes.sorted.sort_unstable();
+        boxes.chunk_box_pairs.sort_unstable();
         Ok(boxes)
     }
 
@@ -225,8 +226,8 @@ impl Crop {
         Ok(())
     }
 
-    /// Writes a box of the result to the beginning of a shard. Returns how many boxes of the crop extend beyond the
-    /// source and begin in this box.
+    /// Writes a box of the result to the beginning of a shard. Returns the number of boxes of the crop that begin in
+    /// this box of the result and extend beyond the source.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -236,8 +237,8 @@ impl Crop {
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
         let window = &result[self.tuple_rank()..];
-        let numbers = |number: usize| {
-            let at = boxes.numbers[number].iter();
+        let box_dims = |number: usize| {
+            let at = boxes.box_coordinates[number].iter();
             at.map(|&first| BoxDim {
                 from: 0,
                 first,
@@ -245,7 +246,7 @@ impl Crop {
             })
         };
         let zero = vec![0; self.dtype(source).size()];
-        for &number in &boxes.outside {
+        for &number in &boxes.outside_boxes {
             let inside = window.iter().map(|window| BoxDim {
                 from: 0,
                 first: 0,
@@ -253,11 +254,11 @@ impl Crop {
             });
             tiles.copy(
                 (&zero, 0),
-                &numbers(number).chain(inside).collect::<Vec<_>>(),
+                &box_dims(number).chain(inside).collect::<Vec<_>>(),
             )?;
         }
         let chunks = grid(source.shape(), source.chunk());
-        for group in boxes.sorted.chunk_by(|a, b| a.0 == b.0) {
+        for group in boxes.chunk_box_pairs.chunk_by(|a, b| a.0 == b.0) {
             let at = coordinates(group[0].0, &chunks);
             let chunk = reader.chunk(&at)?;
             // Returns the positions along a dimension of the source that are in a box and in the chunk.
@@ -305,7 +306,7 @@ impl Crop {
             let shape: Vec<usize> = part.iter().map(Range::len).collect();
             let part_strides = strides(&shape);
             for &(_, number) in group {
-                let mut sides: Vec<BoxDim> = numbers(number).collect();
+                let mut sides: Vec<BoxDim> = box_dims(number).collect();
                 let mut from = 0;
                 for (dim, stride) in part_strides.iter().enumerate() {
                     let overlap = overlap(number, dim);
@@ -320,9 +321,9 @@ impl Crop {
             }
         }
         // Each box is counted once, in the shard with its first element.
-        let begins = window.iter().all(|window| window.start == 0);
-        Ok(if begins {
-            boxes.outside.len() as u64
+        let has_first_elements = window.iter().all(|window| window.start == 0);
+        Ok(if has_first_elements {
+            boxes.outside_boxes.len() as u64
         } else {
             0
         })
@@ -333,7 +334,7 @@ impl Boxes {
     /// Returns the coordinates of every chunk of the source that a box needs, in the order in which they are read.
     pub(super) fn chunks(&self, source: &Source) -> Vec<Vec<usize>> {
         let chunks = grid(source.shape(), source.chunk());
-        let groups = self.sorted.chunk_by(|a, b| a.0 == b.0);
+        let groups = self.chunk_box_pairs.chunk_by(|a, b| a.0 == b.0);
         groups
             .map(|group| coordinates(group[0].0, &chunks))
             .collect()

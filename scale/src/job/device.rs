@@ -1,4 +1,4 @@
-//! Chooses the device that runs slices and gathers, and runs them.
+//! Chooses the device for slices and gathers, and runs them on it.
 
 use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
@@ -28,17 +28,21 @@ pub enum DeviceChoice {
 pub(super) struct Device<'a> {
     choice: DeviceChoice,
     cpu: Backend,
-    auto: &'a OnceLock<Backend>,
+    auto_backend: &'a OnceLock<Backend>,
 }
 
 impl<'a> Device<'a> {
-    /// Makes a device. On the CPU, each operation uses up to `threads` threads, and at least one. `auto` is the job's
-    /// choice for [`DeviceChoice::Auto`], if it has been made.
-    pub(super) fn new(choice: DeviceChoice, threads: usize, auto: &'a OnceLock<Backend>) -> Self {
+    /// Makes a device. On the CPU, each operation uses up to `threads` threads, and at least one. `auto_backend` holds
+    /// the job's choice for [`DeviceChoice::Auto`] after it has been made.
+    pub(super) fn new(
+        choice: DeviceChoice,
+        threads: usize,
+        auto_backend: &'a OnceLock<Backend>,
+    ) -> Self {
         Self {
             choice,
             cpu: Backend::cpu().with_threads(threads.max(1)),
-            auto,
+            auto_backend,
         }
     }
 
@@ -47,8 +51,8 @@ impl<'a> Device<'a> {
             DeviceChoice::Cpu => Ok(&self.cpu),
             DeviceChoice::Gpu => gpu(),
             DeviceChoice::Auto => {
-                let auto = self.auto.get_or_init(|| auto(plan));
-                Ok(if auto.is_cpu() { &self.cpu } else { auto })
+                let backend = self.auto_backend.get_or_init(|| choose_backend(plan));
+                Ok(if backend.is_cpu() { &self.cpu } else { backend })
             }
         }
     }
@@ -97,22 +101,22 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Gathers the rows that tuples select from a box of a chunk. `spec` selects the box. `leading` lists the chunk's
-    /// dimensions, beginning with those that the tuples index. `tuples` has the shape `indices`.
+    /// Gathers the rows that tuples select from a box of a chunk. `spec` selects the box. `order` lists the chunk's
+    /// dimensions, beginning with those that the tuples index.
     pub(super) fn gather(
         &self,
         chunk: Chunk,
         dtype: DType,
         shape: &[usize],
-        (spec, leading): (&SliceSpec, &[usize]),
-        (tuples, indices): (&[i64], [usize; 2]),
+        (spec, order): (&SliceSpec, &[usize]),
+        (tuples, tuples_shape): (&[i64], [usize; 2]),
     ) -> Result<Tensor, Error> {
         let options = GatherNdOptions::default();
-        let view = View::new(shape)?.slice(spec)?.transpose(leading)?;
-        let backend = self.backend(&Plan::gather_nd(view, &indices, options, dtype)?)?;
+        let view = View::new(shape)?.slice(spec)?.transpose(order)?;
+        let backend = self.backend(&Plan::gather_nd(view, &tuples_shape, options, dtype)?)?;
         let chunk = Tensor::from_bytes(backend, chunk, dtype, shape)?;
-        let tuples = backend.upload((tuples, &indices))?;
-        let view = chunk.slice(spec)?.transpose(leading)?;
+        let tuples = backend.upload((tuples, &tuples_shape))?;
+        let view = chunk.slice(spec)?.transpose(order)?;
         let (rows, _) = view.gather_nd(&tuples, options)?;
         Ok(rows)
     }
@@ -124,12 +128,12 @@ fn run_with_input(plan: &Plan, x: &Tensor) -> Result<Tensor, Error> {
 }
 
 #[cfg(feature = "gpu")]
-fn auto(plan: &Plan) -> Backend {
+fn choose_backend(plan: &Plan) -> Backend {
     Backend::auto_for_plan(plan, &wgslice::gpu::AdapterOptions::default())
 }
 
 #[cfg(not(feature = "gpu"))]
-fn auto(_: &Plan) -> Backend {
+fn choose_backend(_: &Plan) -> Backend {
     Backend::cpu()
 }
 
@@ -150,7 +154,7 @@ fn gpu() -> Result<&'static Backend, Error> {
     if let Some(gpu) = GPU.get() {
         return Ok(gpu);
     }
-    let _alone = OPENING_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = OPENING_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(gpu) = GPU.get() {
         return Ok(gpu);
     }

@@ -32,23 +32,23 @@ pub struct Explanation {
 impl Explanation {
     pub(super) fn of(prepared: &Prepared) -> Result<Self, Error> {
         let target = prepared.target();
-        let written = (product(target.shape()) * target.dtype().size()) as u64;
+        let written_bytes = (product(target.shape()) * target.dtype().size()) as u64;
         // The counts of each source, and the size of its chunks.
         let counts = match &prepared.kind {
             Kind::Slices(slices) => {
-                let counts = slices
-                    .iter()
-                    .map(|(source, slice)| (of_slice(slice, source, target), source.chunk_bytes()));
+                let counts = slices.iter().map(|(source, slice)| {
+                    (slice_reads(slice, source, target), source.chunk_bytes())
+                });
                 counts.collect()
             }
             Kind::Gather(source, gather) => {
-                let counts = of_shards(prepared, |result, each| {
+                let counts = shard_reads(prepared, |result, each| {
                     gather.for_each_chunk(source, result, target.shard(), each)
                 });
                 vec![(counts?, source.chunk_bytes())]
             }
             Kind::Crop(source, crop) => {
-                let counts = of_shards(prepared, |result, each| {
+                let counts = shard_reads(prepared, |result, each| {
                     crop.for_each_chunk(source, result, each)
                 });
                 vec![(counts?, source.chunk_bytes())]
@@ -56,18 +56,21 @@ impl Explanation {
             Kind::Convert(_) => Vec::new(),
         };
         let is_convert = matches!(prepared.kind, Kind::Convert(_));
-        let sum = |of: fn(&ReadCounts) -> u64| counts.iter().map(|(counts, _)| of(counts)).sum();
-        let bytes = |of: fn(&ReadCounts) -> u64| {
+        let sum =
+            |count: fn(&ReadCounts) -> u64| counts.iter().map(|(counts, _)| count(counts)).sum();
+        let bytes = |count: fn(&ReadCounts) -> u64| {
             if is_convert {
-                return written;
+                return written_bytes;
             }
             let bytes = counts
                 .iter()
-                .map(|(counts, chunk)| of(counts).saturating_mul(*chunk as u64));
+                .map(|(counts, chunk)| count(counts).saturating_mul(*chunk as u64));
             bytes.fold(0, u64::saturating_add)
         };
-        let (chunks, reads): (u64, u64) =
-            (sum(|counts| counts.distinct), sum(|counts| counts.reads));
+        let (chunks, reads): (u64, u64) = (
+            sum(|counts| counts.distinct_chunks),
+            sum(|counts| counts.reads),
+        );
         Ok(Self {
             tasks: prepared.shards(),
             chunks,
@@ -79,12 +82,12 @@ impl Explanation {
             },
             max_reads: counts
                 .iter()
-                .map(|(counts, _)| counts.most)
+                .map(|(counts, _)| counts.max_reads)
                 .max()
                 .unwrap_or(0),
-            bytes_demanded: bytes(|counts| counts.distinct),
+            bytes_demanded: bytes(|counts| counts.distinct_chunks),
             bytes_planned: bytes(|counts| counts.reads),
-            bytes_written: written,
+            bytes_written: written_bytes,
             task_bytes: prepared.task_bytes() as u64,
         })
     }
@@ -92,22 +95,22 @@ impl Explanation {
 
 #[derive(Default)]
 struct ReadCounts {
-    distinct: u64,
+    distinct_chunks: u64,
     reads: u64,
-    most: u64,
+    max_reads: u64,
 }
 
 /// Counts the reads of a slice. A shard reads each chunk that it overlaps in every dimension, so the counts of the
 /// dimensions multiply.
-fn of_slice(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
+fn slice_reads(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
     let place = slice.place();
     if place.iter().any(Range::is_empty) {
         return ReadCounts::default();
     }
     let mut counts = ReadCounts {
-        distinct: 1,
+        distinct_chunks: 1,
         reads: 1,
-        most: 1,
+        max_reads: 1,
     };
     for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
         let Some(dim) = walk.dim else { continue };
@@ -123,31 +126,31 @@ fn of_slice(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
                 *readers.entry(part.segment.chunk).or_default() += 1;
             }
         }
-        counts.distinct *= readers.len() as u64;
+        counts.distinct_chunks *= readers.len() as u64;
         counts.reads *= readers.values().sum::<u64>();
-        counts.most *= readers.values().copied().max().unwrap_or_default();
+        counts.max_reads *= readers.values().copied().max().unwrap_or_default();
     }
     counts
 }
 
-/// Counts the reads of all shards. `of_shard` takes the box of a shard, and a function that it calls with the
+/// Counts the reads of all shards. `for_each_chunk` takes the box of a shard, and a function that it calls with the
 /// coordinates of each chunk that the shard's task reads.
-fn of_shards(
+fn shard_reads(
     prepared: &Prepared,
-    of_shard: impl Fn(&[Range<usize>], &mut dyn FnMut(&[usize])) -> Result<(), Error>,
+    for_each_chunk: impl Fn(&[Range<usize>], &mut dyn FnMut(&[usize])) -> Result<(), Error>,
 ) -> Result<ReadCounts, Error> {
     let grid = prepared.target().grid();
     let mut readers: HashMap<Vec<usize>, u64> = HashMap::new();
     for shard in 0..prepared.shards() {
         let result = prepared.result_box(&coordinates(shard as usize, &grid));
-        of_shard(&result, &mut |chunk| {
+        for_each_chunk(&result, &mut |chunk| {
             *readers.entry(chunk.to_vec()).or_default() += 1;
         })?;
     }
     Ok(ReadCounts {
-        distinct: readers.len() as u64,
+        distinct_chunks: readers.len() as u64,
         reads: readers.values().sum(),
-        most: readers.values().copied().max().unwrap_or_default(),
+        max_reads: readers.values().copied().max().unwrap_or_default(),
     })
 }
 

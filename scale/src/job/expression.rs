@@ -34,12 +34,12 @@ pub(super) enum Text {
     Ndsel(Ndsel),
 }
 
-/// Parses an expression. If NumPy would pair its arrays and single indices, the expression is rejected unless `outer`
-/// is true, which selects all combinations.
+/// Parses an expression. If `outer` is true, its arrays and single indices select all combinations. Otherwise an
+/// expression is rejected if NumPy would pair its arrays and single indices.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`].
+/// [`Error::Usage`] for such an expression, or if the text cannot be parsed.
 pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
     if text.trim_start().starts_with('{') {
         return Ok(Text::Ndsel(text.parse()?));
@@ -47,10 +47,12 @@ pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
     let spec: IndexSpec = text
         .parse()
         .map_err(|error: wgslice::Error| Error::usage(format_args!("EXPR: {error}")))?;
-    let count = |is: fn(&IndexItem) -> bool| spec.items().iter().filter(|&item| is(item)).count();
+    let count = |predicate: fn(&IndexItem) -> bool| {
+        spec.items().iter().filter(|&item| predicate(item)).count()
+    };
     let arrays = count(|item| !matches!(item, IndexItem::Slice(_)));
-    let single = count(|item| matches!(item, IndexItem::Slice(SliceItem::Index { .. })));
-    if !outer && arrays > 0 && arrays + single > 1 {
+    let single_indices = count(|item| matches!(item, IndexItem::Slice(SliceItem::Index { .. })));
+    if !outer && arrays > 0 && arrays + single_indices > 1 {
         return Err(Error::usage(
             "EXPR has several arrays, or arrays and single indices. NumPy lets them walk together, which gather-nd does \
              here; for all combinations of positions, as Zarr's oindex, give --outer",
@@ -100,8 +102,9 @@ impl Expression {
             _ => whole,
         });
         let slices: Vec<SliceItem> = slices.collect();
-        let takes = |item: &SliceItem| !matches!(item, SliceItem::NewAxis | SliceItem::Ellipsis);
-        let taken = slices.iter().filter(|item| takes(item)).count();
+        let takes_dim =
+            |item: &SliceItem| !matches!(item, SliceItem::NewAxis | SliceItem::Ellipsis);
+        let taken_dims = slices.iter().filter(|item| takes_dim(item)).count();
         let view = SliceSpec::new(slices).view(shape);
         let view = view.map_err(Error::usage)?;
         let mut arrays = Vec::new();
@@ -115,7 +118,7 @@ impl Expression {
                 IndexItem::Slice(SliceItem::Index { .. }) => dims.push(None),
                 IndexItem::Slice(SliceItem::NewAxis) => dim += 1,
                 IndexItem::Slice(SliceItem::Ellipsis) => {
-                    keep(&mut dims, &mut dim, shape.len() - taken)
+                    keep(&mut dims, &mut dim, shape.len() - taken_dims)
                 }
                 item => {
                     let from = dims.len();
@@ -135,10 +138,11 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] unless `axes` names each dimension once.
+    /// [`Error::Usage`] if `axes` does not name each dimension exactly once.
     pub(super) fn transpose(&mut self, axes: &[usize]) -> Result<(), Error> {
-        let turned = self.view.transpose(axes);
-        self.view = turned.map_err(|error| Error::usage(format_args!("--transpose: {error}")))?;
+        let transposed = self.view.transpose(axes);
+        self.view =
+            transposed.map_err(|error| Error::usage(format_args!("--transpose: {error}")))?;
         for dim in &mut self.dims {
             *dim = dim.and_then(|dim| axes.iter().position(|&axis| axis == dim));
         }
@@ -181,12 +185,12 @@ fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<
         IndexItem::Positions { values, .. } => {
             let position = |&value: &i64| {
                 // This cannot overflow, because a dimension has fewer than 2^63 positions.
-                let counted = if value < 0 {
+                let from_start = if value < 0 {
                     value + size as i64
                 } else {
                     value
                 };
-                let position = usize::try_from(counted).ok().filter(|&at| at < size);
+                let position = usize::try_from(from_start).ok().filter(|&at| at < size);
                 position.ok_or_else(|| {
                     Error::usage(format_args!(
                         "EXPR: {value} in entry {number} is no position of a dimension of {size}: positions are below \

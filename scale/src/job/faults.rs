@@ -1,8 +1,8 @@
 //! Injects faults. Tests use them to make tasks fail and to end processes while tasks run. Without the environment
 //! variable `WGSLICE_SCALE_FAULTS`, nothing happens.
 //!
-//! The variable names a folder that all processes of a test can write to. Whenever a task is tried, it looks there for
-//! these files:
+//! The variable names a folder that all processes of a test can write to. Whenever a task is tried, it looks for these
+//! files in the folder:
 //!
 //! | file | effect |
 //! |---|---|
@@ -27,7 +27,7 @@ pub const VARIABLE: &str = "WGSLICE_SCALE_FAULTS";
 static FAULTS_FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
 
-/// Causes the faults that a task meets before it reads. `shard` is the number of the task's shard.
+/// Causes the faults of a task before it reads. `shard` is the number of the task's shard.
 pub(super) fn inject_before_read(shard: u64) -> io::Result<()> {
     let Some(folder) = &*FAULTS_FOLDER else {
         return Ok(());
@@ -50,7 +50,7 @@ pub(super) fn inject_before_read(shard: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Causes the faults that a task meets after it has written its shard.
+/// Causes the faults of a task after it has written its shard.
 pub(super) fn inject_after_write() {
     if let Some(folder) = &*FAULTS_FOLDER {
         sleep(folder, "sleep-after");

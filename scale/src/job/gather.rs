@@ -23,7 +23,8 @@ use wgslice::{Plan, SliceSpec, spec::SliceItem};
 pub(super) struct Gather {
     plan: Plan,
     indices: IndexArray,
-    /// For each dimension of `indices` that counts tuples, the dimension of the result that it becomes.
+    /// For each dimension of `indices`, the dimension of the result that it becomes. A last dimension with the integers
+    /// of each tuple has none.
     tuple_dims: Vec<usize>,
     /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
     batch: usize,
@@ -35,22 +36,22 @@ pub(super) struct Gather {
 }
 
 /// The tuples of a box of the result. A tuple has a position in each located dimension of `params`: the batch
-/// dimensions and the indexed ones.
+/// dimensions and the indexed dimensions.
 pub(super) struct BoxTuples {
     /// A pair for each tuple that is in range, in ascending order: the number of the tuple's chunk in the grid of the
     /// located dimensions, and the tuple's number.
-    sorted: Vec<(usize, usize)>,
+    chunk_tuple_pairs: Vec<(usize, usize)>,
     /// For each tuple, its position in each located dimension. The positions in indexed dimensions are meaningless if
     /// the tuple is out of range.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
-    invalid: Vec<usize>,
+    invalid_tuples: Vec<usize>,
     /// For each tuple, the offset of its slice in the shard, in elements.
     places: Vec<usize>,
 }
 
 /// Describes the list of a shard's index tuples in errors about memory.
-const TUPLES: Purpose<&str> = Purpose {
+const TUPLES_PURPOSE: Purpose<&str> = Purpose {
     what: "the list of a shard's index tuples",
     way_out: "make smaller shards with --shard",
 };
@@ -65,10 +66,10 @@ impl Gather {
         batch: usize,
         rank: usize,
     ) -> Self {
-        let added = indices.shape().len() - batch;
-        let tuple_dims = (0..batch).chain(axis..axis + added).collect();
+        let index_rank = indices.shape().len() - batch;
+        let tuple_dims = (0..batch).chain(axis..axis + index_rank).collect();
         let outer = (batch..axis).map(|dim| (dim, dim));
-        let inner = (axis + 1..rank).map(|dim| (dim, dim + added - 1));
+        let inner = (axis + 1..rank).map(|dim| (dim, dim + index_rank - 1));
         Self {
             plan,
             indices,
@@ -105,7 +106,7 @@ impl Gather {
         &self.kept
     }
 
-    /// Returns the dimensions of the result that count tuples.
+    /// Returns the dimensions of the result that come from `indices`.
     pub(super) fn tuple_dims(&self) -> &[usize] {
         &self.tuple_dims
     }
@@ -115,16 +116,17 @@ impl Gather {
         self.indexed.clone()
     }
 
-    /// Returns the dimensions of `params` in which a tuple has a position: the batch dimensions and the indexed ones.
+    /// Returns the dimensions of `params` in which a tuple has a position: the batch dimensions, then the indexed
+    /// dimensions.
     pub(super) fn located(&self) -> impl Iterator<Item = usize> {
         (0..self.batch).chain(self.indexed.clone())
     }
 
-    /// Returns the bytes of memory for the tuples of a box of the result with this shape.
+    /// Returns the number of bytes of memory for the tuples of a box of the result with this shape.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
         let count: usize = self.tuple_dims.iter().map(|&dim| shape[dim]).product();
-        // The number of words for each tuple: its indices twice, as read and as rebased; its positions; 2 in `sorted`;
-        // 1 in `places`; and 1 in `invalid`.
+        // The number of words for each tuple: its indices twice, as read and relative to the part of the source that
+        // the box needs; its positions; 2 in `chunk_tuple_pairs`; 1 in `places`; and 1 in `invalid_tuples`.
         let words_per_tuple = 2 * self.indexed.len() + self.located().count() + 4;
         count.saturating_mul(words_per_tuple * size_of::<usize>())
     }
@@ -135,8 +137,8 @@ impl Gather {
         result: &[Range<usize>],
         shard: &[usize],
     ) -> Result<BoxTuples, Error> {
-        let needed = self.plan.part_of_indices(result)?;
-        let indices = self.indices.read(&needed)?;
+        let index_ranges = self.plan.part_of_indices(result)?;
+        let indices = self.indices.read(&index_ranges)?;
         let part = self.plan.part(result, Some((&indices).into()))?;
         drop(indices);
         let tuple_ranges: Vec<Range<usize>> = self
@@ -153,18 +155,18 @@ impl Gather {
         let chunk_strides = strides(&grid(&shape, &chunks));
         let count = product(&counts);
         let mut tuples = BoxTuples {
-            sorted: Vec::new(),
+            chunk_tuple_pairs: Vec::new(),
             positions: Vec::new(),
-            invalid: Vec::new(),
+            invalid_tuples: Vec::new(),
             places: Vec::new(),
         };
-        reserve(&mut tuples.sorted, count, TUPLES)?;
+        reserve(&mut tuples.chunk_tuple_pairs, count, TUPLES_PURPOSE)?;
         reserve(
             &mut tuples.positions,
             count.saturating_mul(located.len()),
-            TUPLES,
+            TUPLES_PURPOSE,
         )?;
-        reserve(&mut tuples.places, count, TUPLES)?;
+        reserve(&mut tuples.places, count, TUPLES_PURPOSE)?;
         for number in 0..count {
             let at = coordinates(number, &counts);
             let place = at.iter().zip(&self.tuple_dims);
@@ -179,15 +181,15 @@ impl Gather {
                 .map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
             tuples.positions.extend(batch.chain(indexed_positions));
             if tuple.contains(&-1) {
-                tuples.invalid.push(number);
+                tuples.invalid_tuples.push(number);
                 continue;
             }
             let positions = &tuples.positions[number * located.len()..];
             let chunk = positions.iter().zip(&chunks).zip(&chunk_strides);
             let chunk = chunk.map(|((at, chunk), stride)| at / chunk * stride).sum();
-            tuples.sorted.push((chunk, number));
+            tuples.chunk_tuple_pairs.push((chunk, number));
         }
-        tuples.sorted.sort_unstable();
+        tuples.chunk_tuple_pairs.sort_unstable();
         Ok(tuples)
     }
 
@@ -224,7 +226,7 @@ impl Gather {
     ) -> Vec<Vec<usize>> {
         let segments = self.segments(source, result);
         let mut chunks = Vec::new();
-        for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
+        for group in tuples.chunk_tuple_pairs.chunk_by(|a, b| a.0 == b.0) {
             // The closure never fails.
             let _ = walk::product(&segments, |segments| {
                 chunks.push(self.chunk(source, tuples, group[0].1, segments));
@@ -269,18 +271,18 @@ impl Gather {
         let located: Vec<usize> = self.located().collect();
         let unit = source.dtype().size();
         let shard_strides = strides(shape);
-        let leading: Vec<usize> = located
+        let order: Vec<usize> = located
             .iter()
             .copied()
             .chain(self.kept.iter().map(|&(dim, _)| dim))
             .collect();
-        let mut local = Vec::new();
-        for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
-            local.clear();
+        let mut local_tuples = Vec::new();
+        for group in tuples.chunk_tuple_pairs.chunk_by(|a, b| a.0 == b.0) {
+            local_tuples.clear();
             for &(_, number) in group {
                 let positions = &tuples.positions[number * located.len()..];
                 let positions = positions.iter().zip(&located);
-                local.extend(positions.map(|(at, &dim)| (at % source.chunk()[dim]) as i64));
+                local_tuples.extend(positions.map(|(at, &dim)| (at % source.chunk()[dim]) as i64));
             }
             walk::product(&segments, |segments| {
                 let at = self.chunk(source, tuples, group[0].1, segments);
@@ -302,23 +304,23 @@ impl Gather {
                     });
                 }
                 let indices = [group.len(), located.len()];
-                let spec = (&SliceSpec::new(items), &leading[..]);
+                let spec = (&SliceSpec::new(items), &order[..]);
                 let rows = device.gather(
                     chunk,
                     source.dtype(),
                     source.chunk(),
                     spec,
-                    (&local, indices),
+                    (&local_tuples, indices),
                 )?;
                 let rows = rows.bytes()?;
                 let mut runs = Vec::new();
                 for_each_run((0, 0), dims, unit, |from, to, length| {
                     runs.push((from, to, length))
                 });
-                let row = product(&counts) * unit;
+                let row_bytes = product(&counts) * unit;
                 for (number, &(_, tuple)) in group.iter().enumerate() {
                     let (row, to) = (
-                        &rows[number * row..][..row],
+                        &rows[number * row_bytes..][..row_bytes],
                         (tuples.places[tuple] + to) * unit,
                     );
                     for &(from, run_to, length) in &runs {
@@ -330,9 +332,9 @@ impl Gather {
         }
         self.clear(tuples, result, (shard, shape), unit);
         // Each tuple is counted once, in the shard with the start of its slice.
-        let begins = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
-        Ok(if begins {
-            tuples.invalid.len() as u64
+        let has_slice_starts = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
+        Ok(if has_slice_starts {
+            tuples.invalid_tuples.len() as u64
         } else {
             0
         })
@@ -346,7 +348,7 @@ impl Gather {
         (shard, shape): (&mut [u8], &[usize]),
         unit: usize,
     ) {
-        if tuples.invalid.is_empty() {
+        if tuples.invalid_tuples.is_empty() {
             return;
         }
         let shard_strides = strides(shape);
@@ -364,7 +366,7 @@ impl Gather {
                 to: shard_strides[dim],
             })
             .collect();
-        for &number in &tuples.invalid {
+        for &number in &tuples.invalid_tuples {
             let to = tuples.places[number];
             copy_box((&zeros, 0), (shard, to), dims.iter().copied(), unit);
         }

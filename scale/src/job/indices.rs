@@ -110,11 +110,11 @@ pub(super) fn read_box(
         let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
         let chunk = reader.chunk(&at)?;
         let place = segments.iter().zip(from.iter().zip(&to));
-        let read = place
+        let read_start = place
             .clone()
             .map(|(segment, (from, _))| segment.begin * from)
             .sum();
-        let written = place
+        let written_start = place
             .clone()
             .map(|(segment, (_, to))| segment.first * to)
             .sum();
@@ -123,7 +123,12 @@ pub(super) fn read_box(
             from: from.cast_signed(),
             to,
         });
-        copy_box((chunk.as_ref(), read), (&mut bytes, written), dims, unit);
+        copy_box(
+            (chunk.as_ref(), read_start),
+            (&mut bytes, written_start),
+            dims,
+            unit,
+        );
         Ok(())
     })?;
     Ok(bytes)
@@ -179,8 +184,8 @@ impl IndexArray {
             DType::I32 => map_numbers(&bytes, |b| i32::from_ne_bytes(b).into()),
             DType::U32 => map_numbers(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => map_numbers(&bytes, i64::from_ne_bytes),
-            // An index that does not fit an `i64` becomes the largest `i64`. Either value is out of range, because no
-            // array has that many elements.
+            // An index that does not fit an `i64` becomes the largest `i64`. Both are out of range, because no array
+            // has that many elements.
             _ => map_numbers(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),

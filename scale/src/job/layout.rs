@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use wgslice::DType;
 
-/// The maximum decoded size in bytes of a shard whose shape is chosen here, unless a given chunk is larger. If the
-/// source has chunks, it is also the maximum of a chunk whose shape is chosen here.
+/// The maximum decoded size in bytes of a shard for which this module chooses the shape, unless a given chunk is
+/// larger. If the source has chunks, it is also the maximum size of a chosen chunk.
 const MAX_SHARD_BYTES: usize = 32 << 20;
 /// The maximum decoded size in bytes of a chosen chunk if the source is an `.npy` file, which has no chunks.
 const MAX_CHUNK_BYTES_OF_NPY: usize = 1 << 20;
 
-/// Returns the shape of a result's shards and the shape of its chunks. `element` is the size of an element in bytes.
-/// For each dimension of the result, `chunks` has a size of chunks that suits the source's chunks, or `None` if the
-/// source has no chunks.
+/// Returns the shape of a result's shards and the shape of its chunks. For each dimension of the result, `chunks` has a
+/// size of chunks that suits the source's chunks, or `None` if the source has no chunks. Fails if the result is too
+/// large, or if the shapes in `form` do not fit it.
 pub(super) fn choose(
     shape: &[usize],
-    element: usize,
+    element_bytes: usize,
     chunks: &[Option<usize>],
     form: &Form,
 ) -> Result<(Vec<usize>, Vec<usize>), Error> {
     let bytes = |sizes: &[usize]| {
         let bytes = sizes
             .iter()
-            .try_fold(element, |n, &size| n.checked_mul(size.max(1)));
+            .try_fold(element_bytes, |n, &size| n.checked_mul(size.max(1)));
         bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
     };
     if bytes(shape).is_none() {
@@ -53,7 +53,7 @@ pub(super) fn choose(
     }
     let mut chunk = match &form.chunk {
         Some(chunk) => chunk.clone(),
-        None => chunk_shape_like(shape, element, chunks),
+        None => chunk_shape_like(shape, element_bytes, chunks),
     };
     match &form.shard {
         Some(shard) if form.chunk.is_some() => {
@@ -77,24 +77,24 @@ pub(super) fn choose(
             }
             Ok((shard.clone(), chunk))
         }
-        None => Ok((grow_to_shard(shape, element, &chunk), chunk)),
+        None => Ok((grow_to_shard(shape, element_bytes, &chunk), chunk)),
     }
 }
 
 /// Chooses the shape of a chunk. Starts with the shape of the source's chunks or, if the source has none, with the
 /// shape of the result. Halves the largest dimension repeatedly until the chunk is small enough.
-fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
+fn chunk_shape_like(shape: &[usize], element_bytes: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
         .map(|(&size, chunk)| chunk.unwrap_or(size).min(size).max(1))
         .collect();
-    let is_like = chunks.iter().all(Option::is_some);
-    let most = if is_like {
+    let has_source_chunks = chunks.iter().all(Option::is_some);
+    let max_bytes = if has_source_chunks {
         MAX_SHARD_BYTES
     } else {
         MAX_CHUNK_BYTES_OF_NPY
     };
-    while product(&chunk) * element > most {
+    while product(&chunk) * element_bytes > max_bytes {
         // If several dimensions are the largest, the last of them is halved.
         let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else {
             break;
@@ -104,10 +104,10 @@ fn chunk_shape_like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -
     chunk
 }
 
-/// Chooses the shape of a shard. Repeatedly doubles the number of chunks along the dimension with the fewest, up to the
-/// result's size, while the shard has at most [`MAX_SHARD_BYTES`] bytes. Shards are large because a source chunk that
-/// several shards need is read for each of them.
-fn grow_to_shard(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
+/// Chooses the shape of a shard. Repeatedly doubles the number of chunks along the dimension with the fewest chunks, up
+/// to the result's size, until one more doubling would exceed [`MAX_SHARD_BYTES`]. Shards are large because a source
+/// chunk that several shards need is read for each of them.
+fn grow_to_shard(shape: &[usize], element_bytes: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {
         let needed = |dim: usize| shape[dim].div_ceil(chunk[dim]);
@@ -118,16 +118,16 @@ fn grow_to_shard(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize>
                 .map(|(count, chunk)| count * chunk)
                 .collect()
         };
-        let next = (0..chunk.len()).filter(|&dim| counts[dim] < needed(dim));
-        let Some(next) = next.min_by_key(|&dim| counts[dim]) else {
+        let next_dim = (0..chunk.len()).filter(|&dim| counts[dim] < needed(dim));
+        let Some(next_dim) = next_dim.min_by_key(|&dim| counts[dim]) else {
             return shard(&counts);
         };
-        let mut larger = counts.clone();
-        larger[next] = (2 * larger[next]).min(needed(next));
-        if product(&shard(&larger)) * element > MAX_SHARD_BYTES {
+        let mut larger_counts = counts.clone();
+        larger_counts[next_dim] = (2 * larger_counts[next_dim]).min(needed(next_dim));
+        if product(&shard(&larger_counts)) * element_bytes > MAX_SHARD_BYTES {
             return shard(&counts);
         }
-        counts = larger;
+        counts = larger_counts;
     }
 }
 

@@ -7,32 +7,32 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because allocating new memory
-/// takes longer than filling it: the system clears every page.
+/// The maximum number of bytes in buffers that are kept for later tasks. They are kept because the system clears every
+/// page of new memory, which takes longer than filling it.
 const MAX_IDLE_BYTES: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
-    held: 0,
-    idle: VecDeque::new(),
+    held_bytes: 0,
+    idle_buffers: VecDeque::new(),
 });
 static MEMORY_FREED: Condvar = Condvar::new();
 
 struct Memory {
     /// The bytes that are reserved for running tasks. It is a `u128` because tasks that fail, with shards larger than
     /// any memory, can together reserve more than a `usize` holds.
-    held: u128,
+    held_bytes: u128,
     /// The buffers that finished tasks have left for later ones, oldest first.
-    idle: VecDeque<Buffer>,
+    idle_buffers: VecDeque<Buffer>,
 }
 
 impl Memory {
     fn shrink(&mut self, limit: usize) {
-        let mut idle: usize = self.idle.iter().map(Buffer::capacity).sum();
-        while idle > limit {
-            let Some(oldest) = self.idle.pop_front() else {
+        let mut idle_bytes: usize = self.idle_buffers.iter().map(Buffer::capacity).sum();
+        while idle_bytes > limit {
+            let Some(oldest) = self.idle_buffers.pop_front() else {
                 return;
             };
-            idle -= oldest.capacity();
+            idle_bytes -= oldest.capacity();
         }
     }
 }
@@ -42,35 +42,37 @@ impl Memory {
 pub(super) struct Share {
     bytes: usize,
     /// The maximum capacity, in bytes, of a buffer that is kept for later tasks.
-    buffer: usize,
+    max_capacity: usize,
     pub(super) buffers: [Buffer; 2],
 }
 
 /// Waits until `bytes` and the memory of all running tasks of this process are together at most `limit` bytes, and then
-/// reserves `bytes`. A task that needs more than `limit` runs alone. The first `buffers` of the share's two buffers can
-/// come from earlier tasks, with a capacity of `buffer` / 2 to `buffer` bytes and arbitrary content. The others are
-/// empty.
-pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
+/// reserves `bytes`. A task that needs more than `limit` runs alone. The first `count` of the share's two buffers can
+/// come from earlier tasks, with a capacity of `capacity` / 2 to `capacity` bytes and arbitrary content. The remaining
+/// buffers are empty.
+pub(super) fn take(bytes: usize, limit: Option<usize>, (count, capacity): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);
-    let full = |memory: &mut Memory| memory.held > 0 && memory.held + bytes as u128 > limit as u128;
-    let memory = MEMORY_FREED.wait_while(memory, full);
+    let is_full = |memory: &mut Memory| {
+        memory.held_bytes > 0 && memory.held_bytes + bytes as u128 > limit as u128
+    };
+    let memory = MEMORY_FREED.wait_while(memory, is_full);
     let mut memory = memory.unwrap_or_else(PoisonError::into_inner);
-    memory.held += bytes as u128;
+    memory.held_bytes += bytes as u128;
     let buffers = [0, 1].map(|number| {
-        if number >= buffers {
+        if number >= count {
             return Buffer::default();
         }
-        let fits = |idle: &Buffer| (buffer / 2..=buffer).contains(&idle.capacity());
-        let last = memory.idle.iter().rposition(fits);
-        let last = last.and_then(|last| memory.idle.remove(last));
+        let fits = |idle: &Buffer| (capacity / 2..=capacity).contains(&idle.capacity());
+        let last = memory.idle_buffers.iter().rposition(fits);
+        let last = last.and_then(|last| memory.idle_buffers.remove(last));
         last.unwrap_or_default()
     });
-    let rest = (limit as u128).saturating_sub(memory.held);
+    let rest = (limit as u128).saturating_sub(memory.held_bytes);
     memory.shrink(usize::try_from(rest).unwrap_or(usize::MAX));
     Share {
         bytes,
-        buffer,
+        max_capacity: capacity,
         buffers,
     }
 }
@@ -78,12 +80,12 @@ pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize
 impl Drop for Share {
     fn drop(&mut self) {
         let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-        memory.held -= self.bytes as u128;
+        memory.held_bytes -= self.bytes as u128;
         // The first buffer is put back last, because `take` searches from the end. So the next task gets it as its
         // first buffer again.
         let used = self.buffers.iter_mut().rev().map(mem::take);
-        let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
-        memory.idle.extend(fit);
+        let fit = used.filter(|used| (1..=self.max_capacity).contains(&used.capacity()));
+        memory.idle_buffers.extend(fit);
         memory.shrink(MAX_IDLE_BYTES);
         MEMORY_FREED.notify_all();
     }
@@ -98,7 +100,7 @@ mod tests {
     fn buffers_are_used_again_and_count() {
         let idle = || {
             let memory = MEMORY.lock().unwrap();
-            let idle = memory.idle.iter().map(Buffer::capacity);
+            let idle = memory.idle_buffers.iter().map(Buffer::capacity);
             idle.collect::<Vec<_>>()
         };
         let mut share = take(100, None, (2, 40));
@@ -124,6 +126,6 @@ mod tests {
         let share = take(101, Some(140), (2, 39));
         assert!(idle().is_empty());
         drop(share);
-        assert_eq!(MEMORY.lock().unwrap().held, 0);
+        assert_eq!(MEMORY.lock().unwrap().held_bytes, 0);
     }
 }

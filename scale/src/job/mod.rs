@@ -63,10 +63,11 @@ pub use run::{Summary, run};
 pub use shard::{Outcome, Worker, compute};
 pub use to_npy::to_npy;
 
-/// Divides shards into `parts` lists, or into fewer if there are fewer shards, but at least one. Neighbouring shards
-/// are in one list, because the cache then still has the chunks that a task shares with the previous task.
+/// Divides shards into `parts` lists, or into one list for each shard if there are fewer shards. There is at least one
+/// list. Neighbouring shards are in one list, because the cache then still has the chunks that a task shares with the
+/// previous task.
 fn lists(shards: &[u64], parts: usize) -> impl Iterator<Item = &[u64]> {
     let parts = parts.clamp(1, shards.len().max(1));
-    let end = move |part: usize| part * shards.len() / parts;
-    (0..parts).map(move |part| &shards[end(part)..end(part + 1)])
+    let end = move |number: usize| number * shards.len() / parts;
+    (0..parts).map(move |number| &shards[end(number)..end(number + 1)])
 }

@@ -39,7 +39,7 @@ pub enum Operation {
     Gather {
         /// An array of indices, in a store or in an `.npy` file.
         indices: PathBuf,
-        /// The fingerprint of the indices when the job was made. Tasks refuse indices that have a different one.
+        /// The fingerprint of the indices when the job was made. Tasks reject indices with another fingerprint.
         indices_fingerprint: Fingerprint,
         /// The indexed dimension, as in [`options::GatherOptions`].
         axis: Option<isize>,
@@ -54,7 +54,7 @@ pub enum Operation {
     GatherNd {
         /// An array of index tuples, in a store or in an `.npy` file.
         indices: PathBuf,
-        /// The fingerprint of the indices when the job was made. Tasks refuse indices that have a different one.
+        /// The fingerprint of the indices when the job was made. Tasks reject indices with another fingerprint.
         indices_fingerprint: Fingerprint,
         /// The number of batch dimensions.
         batch_dims: usize,
@@ -68,7 +68,7 @@ pub enum Operation {
         /// The start of each box: an array in a store or in an `.npy` file. Its last dimension has the positions in the
         /// leading dimensions of the source.
         begins: PathBuf,
-        /// The fingerprint of `begins` when the job was made. Tasks reject an array with a different one.
+        /// The fingerprint of `begins` when the job was made. Tasks reject an array with another fingerprint.
         begins_fingerprint: Fingerprint,
         /// The size of a box in each of the leading dimensions. In the other dimensions, a box has all positions.
         sizes: Vec<usize>,
@@ -93,8 +93,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the name and the fingerprint of each array that the operation reads in addition to the source, to
-    /// compare or to change them.
+    /// Returns the name and the fingerprint of each array that the operation reads in addition to the source. Callers
+    /// compare or change them.
     pub(super) fn inputs(&mut self) -> Vec<(&mut PathBuf, &mut Fingerprint)> {
         match self {
             Self::Gather {
@@ -160,7 +160,7 @@ pub struct Job {
     pub operation: Operation,
     /// The source: the folder or the URL of an array, or an `.npy` file.
     pub source: PathBuf,
-    /// The fingerprint of the source when the job was made. Tasks refuse a source that has a different one.
+    /// The fingerprint of the source when the job was made. Tasks reject a source with another fingerprint.
     pub source_fingerprint: Fingerprint,
     /// The folder or the URL of the result.
     pub result: PathBuf,
@@ -177,10 +177,10 @@ pub(super) fn attributes(
     source: &PathBuf,
     fingerprint: &Fingerprint,
 ) -> Map<String, Value> {
-    let made = json!({
+    let provenance = json!({
         "operation": operation, "source": source, "source_fingerprint": fingerprint
     });
-    Map::from_iter([(PROVENANCE_ATTRIBUTE.to_owned(), made)])
+    Map::from_iter([(PROVENANCE_ATTRIBUTE.to_owned(), provenance)])
 }
 
 /// How the tasks of a job run. The result does not depend on these settings.

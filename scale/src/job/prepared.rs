@@ -36,7 +36,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Opens the source and the indices of a gather, and plans the operation. Also returns the shape of the result.
+    /// Opens all arrays that the operation reads, and plans the operation. Also returns the shape of the result.
     fn open(operation: &Operation, source: &Path) -> Result<(Self, Vec<usize>), Error> {
         let refused = |error: wgslice::Error| Error::usage(error);
         if let Operation::Convert = operation {
@@ -82,17 +82,18 @@ impl Kind {
                     negative: order::negative(*wrap),
                 };
                 let plan = Plan::gather(shape, indices.shape(), options, dtype).map_err(refused)?;
-                let from_end = |dim: isize, rank: usize| {
+                let from_start = |dim: isize, rank: usize| {
                     if dim < 0 {
                         rank.wrapping_add_signed(dim)
                     } else {
                         dim.unsigned_abs()
                     }
                 };
-                let batch = from_end(*batch_dims, indices.shape().len());
-                // Without an axis, `batch_dims` is the axis too. As in the library, a negative `batch_dims` counts as
-                // an axis from the end of `params`, and as a number of dimensions from the end of the indices.
-                let axis = from_end(axis.unwrap_or(*batch_dims), rank);
+                let batch = from_start(*batch_dims, indices.shape().len());
+                // Without an axis, `batch_dims` is the axis too. As in the library, a negative `batch_dims` counts from
+                // the end of `params` if it is the axis, and from the end of the indices if it is the number of batch
+                // dimensions.
+                let axis = from_start(axis.unwrap_or(*batch_dims), rank);
                 let result = plan.shape().to_vec();
                 (Gather::along(plan, indices, axis, batch, rank), result)
             }
@@ -160,7 +161,7 @@ impl Kind {
         Ok((Self::Slices(vec![(source, slice)]), result))
     }
 
-    /// Returns the job's source, or the first one of several. Returns `None` for an `.npy` file.
+    /// Returns the job's source, or the first of several sources. Returns `None` for an `.npy` file.
     fn source(&self) -> Option<&Source> {
         match self {
             Self::Slices(slices) => slices.first().map(|(source, _)| source),
@@ -201,8 +202,9 @@ impl Kind {
         }
     }
 
-    /// Returns the name of each dimension of the result, taken from the dimension of the source that it follows. A
-    /// dimension that comes from indices gets the name of the indexed dimension, if there is only one of each.
+    /// Returns the name of each dimension of the result, taken from the dimension of the source that became it. A
+    /// dimension that comes from indices gets the name of the indexed dimension, if there is only one dimension of each
+    /// of these two kinds.
     fn dimension_names(&self, rank: usize) -> Vec<Option<String>> {
         let mut names = vec![None; rank];
         match self {
@@ -217,15 +219,16 @@ impl Kind {
                 }
             }
             Self::Gather(source, gather) => {
-                let of_source = source.dimension_names();
+                let source_names = source.dimension_names();
                 let located: Vec<usize> = gather.located().collect();
                 let tuples = gather.tuple_dims();
-                let along = tuples.iter().zip(&located);
-                let is_one = gather.indexed().len() == 1 && tuples.len() == located.len();
-                let along = along.filter(|_| is_one);
+                let index_pairs = tuples.iter().zip(&located);
+                let has_one_index_dim =
+                    gather.indexed().len() == 1 && tuples.len() == located.len();
+                let index_pairs = index_pairs.filter(|_| has_one_index_dim);
                 let pairs = gather.kept().iter().map(|&(from, dim)| (dim, from));
-                for (dim, from) in pairs.chain(along.map(|(&dim, &from)| (dim, from))) {
-                    names[dim].clone_from(&of_source[from]);
+                for (dim, from) in pairs.chain(index_pairs.map(|(&dim, &from)| (dim, from))) {
+                    names[dim].clone_from(&source_names[from]);
                 }
             }
             Self::Crop(source, crop) => {
@@ -261,8 +264,8 @@ impl Kind {
                 }
                 // A chunk of the result has at most as many elements as a chunk of the source. The kept dimensions have
                 // the source's chunk sizes. The number of tuples in a chunk is the number of positions of a source
-                // chunk in the indexed dimensions, at most 65,536. The last tuple dimension takes all of these and the
-                // others get size 1, because neighbouring tuples follow each other along the last dimension.
+                // chunk in the indexed dimensions, at most 65,536. The last tuple dimension gets all of these tuples
+                // and the other tuple dimensions get size 1, because tuples are neighbours along the last dimension.
                 if let Some((&last, others)) = gather.tuple_dims().split_last() {
                     let indexed_chunk = &source.chunk()[gather.indexed()];
                     chunks[last] = Some(product(indexed_chunk).clamp(1, 1 << 16));
@@ -303,11 +306,11 @@ impl Job {
         result: &Path,
         form: &Form,
     ) -> Result<Self, Error> {
-        Ok(Self::opened(operation, source, result, form)?.0)
+        Ok(Self::with_arrays(operation, source, result, form)?.0)
     }
 
     /// Does the same as [`Job::new`], and also returns the opened arrays and the shape of the result.
-    fn opened(
+    fn with_arrays(
         mut operation: Operation,
         source: &Path,
         result: &Path,
@@ -414,7 +417,7 @@ pub struct Prepared {
     pub(super) ahead: Ahead,
     /// The device that this job has chosen for [`DeviceChoice::Auto`](super::DeviceChoice::Auto).
     pub(super) auto: OnceLock<Backend>,
-    done: AtomicU64,
+    finished_shards: AtomicU64,
 }
 
 impl Prepared {
@@ -442,14 +445,14 @@ impl Prepared {
                 )));
             }
         }
-        Self::opened(order, kind, &shape)
+        Self::from_arrays(order, kind, &shape)
     }
 
     /// Makes a job like [`Job::new`], and opens its arrays. Its tasks cannot write until the job has begun.
     ///
     /// # Errors
     ///
-    /// As [`Job::new`].
+    /// The errors of [`Job::new`].
     pub fn create(
         operation: Operation,
         source: &Path,
@@ -457,11 +460,11 @@ impl Prepared {
         form: &Form,
         how: How,
     ) -> Result<Self, Error> {
-        let (job, kind, shape) = Job::opened(operation, source, result, form)?;
-        Self::opened(Record::unwritten(job, how), kind, &shape)
+        let (job, kind, shape) = Job::with_arrays(operation, source, result, form)?;
+        Self::from_arrays(Record::unwritten(job, how), kind, &shape)
     }
 
-    fn opened(order: Order, kind: Kind, shape: &[usize]) -> Result<Self, Error> {
+    fn from_arrays(order: Order, kind: Kind, shape: &[usize]) -> Result<Self, Error> {
         let target = Target::new(&order.job.result, &order.job.metadata)?;
         if shape != target.shape() || kind.dtype() != target.dtype() {
             return Err(Error::usage(
@@ -475,7 +478,7 @@ impl Prepared {
             kind,
             target,
             auto: OnceLock::new(),
-            done: AtomicU64::new(0),
+            finished_shards: AtomicU64::new(0),
         })
     }
 
@@ -497,8 +500,8 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// Marks a job that was opened before it began as the job that `record` has begun, without opening it again. All
-    /// tasks of this process with its order share it.
+    /// Turns this job, which was opened before it began, into the job that `record` has begun, without opening it
+    /// again. All tasks of this process that have the new job's order share it.
     ///
     /// # Errors
     ///
@@ -538,11 +541,11 @@ impl Prepared {
 
     /// Returns the number of shards that tasks in this process have finished, including shards that existed already.
     pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
+        self.finished_shards.load(Ordering::Relaxed)
     }
 
     pub(super) fn count(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.finished_shards.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the box of the result that is in the shard at these coordinates of the grid of shards.
@@ -559,7 +562,7 @@ impl Prepared {
     /// crop. For a conversion, which has no chunks, the maximum number of bytes of one read counts three times.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
-        // Converted elements can be larger than the source's.
+        // Converted elements can be larger than the source's elements.
         let converted = |source: &Source| {
             let growth = self.kind.dtype().size().div_ceil(source.dtype().size());
             source.chunk_bytes().saturating_mul(growth)

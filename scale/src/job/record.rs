@@ -43,7 +43,7 @@ pub enum State {
 impl Record {
     /// Begins a job, or finds that it was begun or finished. With `overwrite`, an array or another unfinished job at
     /// the result's place is removed first. This includes a complete result of this very job, because the elements of
-    /// its source may have changed since.
+    /// its source may have changed since then.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Record {
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
         let result = place.name("");
-        let found = match Self::found(job, &*place)? {
+        let found = match Self::examine(job, &*place)? {
             FoundResult::Complete if overwrite => {
                 FoundResult::Other("the result of this job".to_owned())
             }
@@ -102,7 +102,7 @@ impl Record {
     }
 
     /// Examines the path of a job's result. Writes nothing.
-    fn found(job: &Job, place: &dyn Place) -> Result<FoundResult, Error> {
+    fn examine(job: &Job, place: &dyn Place) -> Result<FoundResult, Error> {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
                 return Ok(FoundResult::Complete);
@@ -111,11 +111,11 @@ impl Record {
             if metadata["node_type"] != "array" {
                 return Ok(FoundResult::Foreign);
             }
-            let made = &metadata["attributes"][PROVENANCE_ATTRIBUTE];
-            return Ok(FoundResult::Other(match made {
+            let provenance = &metadata["attributes"][PROVENANCE_ATTRIBUTE];
+            return Ok(FoundResult::Other(match provenance {
                 Value::Null => "an array that wgslice has not made".to_owned(),
-                made => format!(
-                    "the result of another job, {made} with {}",
+                provenance => format!(
+                    "the result of another job, {provenance} with {}",
                     describe_form(&metadata)
                 ),
             }));
@@ -156,7 +156,7 @@ impl Record {
         written.map_err(|error| io_error("write", &*self.place, key, &error))
     }
 
-    /// Writes the numbers of `shards` to up to `files` lists of tasks, in a folder of this process. Returns the
+    /// Writes the shard numbers in `shards` to up to `files` lists of tasks, in a folder of this process. Returns the
     /// folder's path or URL.
     #[cfg(feature = "cluster")]
     pub(super) fn write_tasks(&self, shards: &[u64], files: usize) -> Result<String, Error> {
@@ -258,6 +258,7 @@ fn io_error(doing: impl Display, place: &dyn Place, key: &str, error: &io::Error
     Error::io(format_args!("cannot {doing} {}", place.name(key)), error)
 }
 
+/// Parses the value of a key as JSON. Returns `None` if there is no such value.
 fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
     let text = match place.read(key, Piece::ALL) {
         Ok(Some(text)) => text,

@@ -73,7 +73,7 @@ impl fmt::Display for Summary {
 ///
 /// # Errors
 ///
-/// The first error of a task. Finished shards stay, so that the next run only computes the others.
+/// The first error of a task. Finished shards stay, so the next run computes only the missing ones.
 pub fn run(
     record: Record,
     prepared: &Prepared,
@@ -84,39 +84,39 @@ pub fn run(
     let begun = Begun::new(prepared, missing);
     let lists: Vec<_> = lists(missing, parts).collect();
     let threads = threads.min(missing.len()).max(1);
-    let (next, failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
+    let (next, has_failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
     let is_far = prepared.is_far();
     let work = |thread: usize| {
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
         // The first list is reserved for this thread; no other thread takes it.
-        let others = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let numbers = iter::once(thread).chain(others);
+        let later_lists = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let numbers = iter::once(thread).chain(later_lists);
         let lists = numbers.map_while(|number| lists.get(number));
         // With a remote store, a thread takes its next list before it computes the last shard of its current list, so
         // that it can request the next chunks early.
         let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();
         while let Some(shard) = shards.next() {
-            if failed.load(Ordering::Relaxed) {
+            if has_failed.load(Ordering::Relaxed) {
                 break;
             }
             let following = is_far.then(|| shards.peek().copied()).flatten();
             let outcome = worker.compute(shard, following);
-            outcomes.push(outcome.inspect_err(|_| failed.store(true, Ordering::Relaxed))?);
+            outcomes.push(outcome.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?);
         }
         Ok(outcomes)
     };
     let results: Vec<Result<Vec<Outcome>, Error>> = thread::scope(|scope| {
         let work = &work;
-        let others = (1..threads).map(|thread| scope.spawn(move || work(thread)));
-        let others: Vec<_> = others.collect();
-        let own = work(0);
-        let others = others.into_iter().map(|other| {
-            other
+        let other_threads = (1..threads).map(|thread| scope.spawn(move || work(thread)));
+        let other_threads: Vec<_> = other_threads.collect();
+        let own_outcomes = work(0);
+        let other_outcomes = other_threads.into_iter().map(|thread| {
+            thread
                 .join()
                 .unwrap_or_else(|panic| panic::resume_unwind(panic))
         });
-        [own].into_iter().chain(others).collect()
+        [own_outcomes].into_iter().chain(other_outcomes).collect()
     });
     let mut outcomes = Vec::with_capacity(missing.len());
     for result in results {

@@ -24,7 +24,7 @@ pub struct Outcome {
     pub out_of_range: u64,
 }
 
-/// Computes a shard like [`Worker::compute`], without preparing another one.
+/// Computes a shard like [`Worker::compute`], without requests for another shard's chunks.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Computes a shard and writes it in one step, unless the job has written it already. For remote stores, also
-    /// requests the chunks of `next`, the shard that will be computed after it.
+    /// requests the chunks of `next`, the shard that will be computed after this one.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl<'a> Worker<'a> {
         }
         let mut attempt = 1;
         loop {
-            let outcome = self.once(shard, next);
+            let outcome = self.try_once(shard, next);
             self.forget(shard);
             match outcome {
                 Err(Error::Io(error)) if attempt < prepared.order().how.attempts => {
@@ -118,7 +118,7 @@ impl<'a> Worker<'a> {
             elements: None,
         };
         // If this fails, computing the shard reports the error.
-        let found = match &prepared.kind {
+        let chunk_data = match &prepared.kind {
             Kind::Slices(slices) => {
                 for ((source, slice), reader) in slices.iter().zip(&mut self.readers) {
                     if let Some(overlap) = slice.overlap(&result) {
@@ -146,7 +146,7 @@ impl<'a> Worker<'a> {
             }
             Kind::Convert(_) => ChunkData::Nothing,
         };
-        self.planned.push((shard, found));
+        self.planned.push((shard, chunk_data));
     }
 
     fn forget(&mut self, shard: u64) {
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn once(&mut self, number: u64, next: Option<u64>) -> Result<Outcome, Error> {
+    fn try_once(&mut self, number: u64, next: Option<u64>) -> Result<Outcome, Error> {
         let prepared = self.prepared;
         let target = prepared.target();
         let at = coordinates(number as usize, &target.grid());
@@ -171,8 +171,9 @@ impl<'a> Worker<'a> {
         let how = prepared.order().how;
         // If the result's chunks are not compressed, slices and crops write a shard from the buffer in which it is
         // made, so one buffer is enough.
-        let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
-        let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
+        let needs_one_buffer =
+            target.is_plain() && matches!(prepared.kind, Kind::Slices(_) | Kind::Crop(..));
+        let buffers = (if needs_one_buffer { 1 } else { 2 }, target.buffer_bytes());
         let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
         faults::inject_before_read(number)
             .map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
@@ -185,14 +186,14 @@ impl<'a> Worker<'a> {
             ..Outcome::default()
         };
         let planned = self.planned.iter().find(|(shard, _)| *shard == number);
-        let found = planned.map(|(_, found)| found);
+        let chunk_data = planned.map(|(_, chunk_data)| chunk_data);
         let readers = &mut self.readers;
         let counts = |readers: &[Reader<'_>]| {
             let chunks: u64 = readers.iter().map(Reader::chunks).sum();
             let bytes: u64 = readers.iter().map(Reader::bytes).sum();
             (chunks, bytes)
         };
-        let before = counts(readers);
+        let counts_before = counts(readers);
         match &prepared.kind {
             Kind::Slices(slices) => {
                 for ((source, slice), reader) in slices.iter().zip(&mut *readers) {
@@ -207,38 +208,39 @@ impl<'a> Worker<'a> {
             Kind::Gather(source, gather) => {
                 let reader = &mut readers[0];
                 tiles.by_rows(&result, image, |rows, shape| {
-                    let own;
-                    let tuples = if let Some(ChunkData::Tuples(tuples)) = found {
+                    let new_data;
+                    let tuples = if let Some(ChunkData::Tuples(tuples)) = chunk_data {
                         tuples
                     } else {
-                        own = gather.tuples(source, &result, shape)?;
-                        &own
+                        new_data = gather.tuples(source, &result, shape)?;
+                        &new_data
                     };
-                    let (of, dest) = ((&result[..], tuples), (rows, shape));
-                    outcome.out_of_range = gather.fill(source, reader, &device, of, dest)?;
+                    let (box_tuples, dest) = ((&result[..], tuples), (rows, shape));
+                    outcome.out_of_range =
+                        gather.fill(source, reader, &device, box_tuples, dest)?;
                     Ok(())
                 })?;
             }
             Kind::Crop(source, crop) => {
-                let own;
-                let boxes = if let Some(ChunkData::Boxes(boxes)) = found {
+                let new_data;
+                let boxes = if let Some(ChunkData::Boxes(boxes)) = chunk_data {
                     boxes
                 } else {
-                    own = crop.boxes(source, &result)?;
-                    &own
+                    new_data = crop.boxes(source, &result)?;
+                    &new_data
                 };
-                let of = (&result[..], boxes);
+                let shard_boxes = (&result[..], boxes);
                 outcome.out_of_range =
-                    crop.fill(source, &mut readers[0], &device, of, &mut tiles)?;
+                    crop.fill(source, &mut readers[0], &device, shard_boxes, &mut tiles)?;
             }
             Kind::Convert(file) => tiles.by_rows(&result, image, |rows, shape| {
                 outcome.bytes_read = file.read_box(&result, rows, &strides(shape))?;
                 Ok(())
             })?,
         }
-        let after = counts(readers);
-        outcome.chunks_read += after.0 - before.0;
-        outcome.bytes_read += after.1 - before.1;
+        let counts_after = counts(readers);
+        outcome.chunks_read += counts_after.0 - counts_before.0;
+        outcome.bytes_read += counts_after.1 - counts_before.1;
         tiles.encode(image, how.threads)?;
         outcome.bytes_written = image.len() as u64;
         target.write(&at, image, job)?;

@@ -34,7 +34,7 @@ struct ReadParts {
     /// For each dimension, the part of each chunk that the box overlaps.
     parts: Vec<Vec<Part>>,
     /// For each dimension, the number of shards that need each chunk, from [`AxisWalk::readers_of_list`].
-    listed: Vec<HashMap<usize, usize>>,
+    list_readers: Vec<HashMap<usize, usize>>,
 }
 
 /// The part of a slice that fills a box of the result.
@@ -103,19 +103,24 @@ impl Slice {
     }
 
     /// Returns the number of shards that need the chunk with these `parts`. `within` is one of these shards, as a box
-    /// of the slice. `listed` has the numbers of [`AxisWalk::readers_of_list`] in each dimension.
+    /// of the slice. `list_readers` has the numbers of [`AxisWalk::readers_of_list`] in each dimension.
     fn readers(
         &self,
         parts: &[&Part],
         (source, target): (&Source, &Target),
         within: &[Range<usize>],
-        listed: &[HashMap<usize, usize>],
+        list_readers: &[HashMap<usize, usize>],
     ) -> usize {
-        let dims = self.walks.iter().zip(parts).zip(source.chunk()).zip(listed);
-        let readers = dims.filter_map(|(((walk, part), &chunk), listed)| {
+        let dims = self
+            .walks
+            .iter()
+            .zip(parts)
+            .zip(source.chunk())
+            .zip(list_readers);
+        let readers = dims.filter_map(|(((walk, part), &chunk), list_readers)| {
             let (dim, segment) = (walk.dim?, &part.segment);
             if part.listed.is_some() {
-                return listed.get(&segment.chunk).copied();
+                return list_readers.get(&segment.chunk).copied();
             }
             let shard = target.shard()[dim];
             Some(walk.readers(segment, within[dim].start, chunk, (&self.place[dim], shard)))
@@ -125,7 +130,7 @@ impl Slice {
 
     /// Returns the box of a chunk with all elements that other shards need from it. For the arguments, see
     /// [`Slice::readers`]; `segments` are the segments of the shard itself.
-    fn others(
+    fn needed_by_others(
         &self,
         segments: &[Segment],
         (source, target): (&Source, &Target),
@@ -160,7 +165,7 @@ impl Slice {
             parts: walks()
                 .map(|(walk, &chunk)| walk.parts(within, chunk))
                 .collect(),
-            listed: walks()
+            list_readers: walks()
                 .map(|(walk, &chunk)| {
                     let shard = walk.dim.map_or(1, |dim| target.shard()[dim]);
                     walk.readers_of_list(chunk, shard)
@@ -177,7 +182,10 @@ impl Slice {
         overlap: Overlap,
     ) -> impl Iterator<Item = Need> + 'a {
         let Overlap { within, .. } = overlap;
-        let ReadParts { parts, listed } = self.read_parts(source, target, &within);
+        let ReadParts {
+            parts,
+            list_readers,
+        } = self.read_parts(source, target, &within);
         let counts: Vec<usize> = parts.iter().map(Vec::len).collect();
         let chunk_strides = strides(source.chunk());
         (0..product(&counts)).map(move |number| {
@@ -188,7 +196,7 @@ impl Slice {
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             Need {
                 at: segments.iter().map(|segment| segment.chunk).collect(),
-                users: self.readers(&parts, (source, target), &within, &listed),
+                users: self.readers(&parts, (source, target), &within, &list_readers),
                 elements: (!is_listed)
                     .then(|| slab(&segments, source.chunk(), &chunk_strides).elements),
             }
@@ -208,17 +216,20 @@ impl Slice {
     ) -> Result<u64, Error> {
         let (target, cache) = to;
         let Overlap { within, origin } = overlap;
-        let ReadParts { parts, listed } = self.read_parts(source, target, within);
+        let ReadParts {
+            parts,
+            list_readers,
+        } = self.read_parts(source, target, within);
         let is_transposed = self.is_transposed();
         let same_codecs = target.stores_like(source);
-        let mut copied = 0;
+        let mut copied_chunks = 0;
         let lists: Vec<Vec<&Part>> = parts.iter().map(|parts| parts.iter().collect()).collect();
-        let place = |parts: &[&Part]| -> Vec<usize> {
+        let chunk_at = |parts: &[&Part]| -> Vec<usize> {
             parts.iter().map(|part| part.segment.chunk).collect()
         };
         let each = |parts: &[&Part]| {
-            let at = place(parts);
-            let users = self.readers(parts, (source, target), within, &listed);
+            let at = chunk_at(parts);
+            let users = self.readers(parts, (source, target), within, &list_readers);
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
             let mut sizes = segments.iter().zip(source.chunk());
@@ -229,13 +240,14 @@ impl Slice {
             // shard.
             let sides = |segments: &[Segment], shape: &[usize]| {
                 let strides = strides(shape);
-                let apart = segments.iter().zip(&strides);
-                let apart = apart.map(|(segment, stride)| segment.step * stride.cast_signed());
-                let apart: Vec<isize> = apart.collect();
+                let distances = segments.iter().zip(&strides);
+                let distances =
+                    distances.map(|(segment, stride)| segment.step * stride.cast_signed());
+                let distances: Vec<isize> = distances.collect();
                 let runs: Vec<Run> = parts.iter().flat_map(|part| part.runs()).collect();
                 let from = segments.iter().zip(&strides);
                 let from: usize = from.map(|(segment, stride)| segment.begin * stride).sum();
-                (from, self.sides(&runs, &apart, origin))
+                (from, self.sides(&runs, &distances, origin))
             };
             if is_copied && is_whole && (same_codecs || users == 1) {
                 let (from, sides) = sides(&segments, source.chunk());
@@ -254,16 +266,16 @@ impl Slice {
                         return tiles.copy((chunk.as_ref(), from), &sides);
                     };
                     tiles.tiles[tile] = Tile::Stored(stored);
-                    copied += 1;
+                    copied_chunks += 1;
                     return Ok(());
                 }
             }
-            let of = (source, target, &within[..]);
+            let arrays = (source, target, &within[..]);
             let FoundElements {
                 chunk,
                 segments,
                 shape,
-            } = self.find(of, (reader, cache), (&at, users), segments, is_listed)?;
+            } = self.find(arrays, (reader, cache), (&at, users), segments, is_listed)?;
             if is_copied && (is_whole || has_rows(&segments)) {
                 let (from, sides) = sides(&segments, &shape);
                 return tiles.copy((chunk.as_ref(), from), &sides);
@@ -280,23 +292,23 @@ impl Slice {
             };
             let counts = self.order.iter().map(|&from| segments[from].count);
             let counts: Vec<usize> = counts.collect();
-            let mut apart = vec![0; counts.len()];
+            let mut distances = vec![0; counts.len()];
             for (&from, stride) in self.order.iter().zip(strides(&counts)) {
-                apart[from] = stride.cast_signed();
+                distances[from] = stride.cast_signed();
             }
             let bytes = selected.bytes()?;
             let runs: Vec<Vec<Run>> = parts.iter().map(|part| part.runs()).collect();
             walk::product(&runs, |runs| {
-                let from = runs.iter().zip(&apart);
+                let from = runs.iter().zip(&distances);
                 let from = from.map(|(run, stride)| run.number * stride.unsigned_abs());
                 let from = from.sum();
-                tiles.copy((&bytes, from), &self.sides(runs, &apart, origin))
+                tiles.copy((&bytes, from), &self.sides(runs, &distances, origin))
             })
         };
         // If another thread is reading a chunk, this thread first processes the next chunk, so that it need not wait.
-        let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &place(parts));
+        let is_being_read = |parts: &[&Part]| source.is_being_read(cache, &chunk_at(parts));
         walk::product_of_free(&lists, is_being_read, each)?;
-        Ok(copied)
+        Ok(copied_chunks)
     }
 
     /// Reads the part of a chunk that a shard needs: these segments, or listed positions.
@@ -339,39 +351,39 @@ impl Slice {
         }
         let own: Vec<Positions> = segments.iter().map(Segment::positions).collect();
         let rest = |chunk: &Chunk| {
-            let others = self.others(&segments, (source, target), within);
+            let others = self.needed_by_others(&segments, (source, target), within);
             Excerpt::cut(chunk, shape, others, unit)
         };
         let read = reader.shared(cache, (at, users), |kept| kept.has(&own), rest)?;
         let Some(positions) = read.positions else {
             return Ok(whole(read.elements, segments));
         };
-        let moved = segments
+        let moved_segments = segments
             .iter()
             .zip(&positions)
-            .map(|(segment, has)| Segment {
-                begin: (segment.begin - has.begin) / has.step,
-                step: segment.step / has.step.cast_signed(),
+            .map(|(segment, side)| Segment {
+                begin: (segment.begin - side.begin) / side.step,
+                step: segment.step / side.step.cast_signed(),
                 ..*segment
             });
         Ok(FoundElements {
             chunk: read.elements,
-            segments: moved.collect(),
-            shape: positions.iter().map(|has| has.count).collect(),
+            segments: moved_segments.collect(),
+            shape: positions.iter().map(|side| side.count).collect(),
         })
     }
 
-    /// Returns the dimensions of a copy to a shard, whose destination starts at `origin`. For each dimension of the
-    /// source, `runs` has the positions that are copied, and `apart` the distance between neighbours in the array that
-    /// is read.
-    fn sides(&self, runs: &[Run], apart: &[isize], origin: &[usize]) -> Vec<BoxDim> {
+    /// Returns the dimensions of a copy to a shard. The destination starts at `origin`. For each dimension of the
+    /// source, `runs` has the positions that are copied, and `distances` has the distance between neighbours in the
+    /// array that is read.
+    fn sides(&self, runs: &[Run], distances: &[isize], origin: &[usize]) -> Vec<BoxDim> {
         let one = |&first: &usize| BoxDim {
             from: 0,
             first,
             size: 1,
         };
         let mut sides: Vec<BoxDim> = origin.iter().map(one).collect();
-        for ((walk, run), &from) in self.walks.iter().zip(runs).zip(apart) {
+        for ((walk, run), &from) in self.walks.iter().zip(runs).zip(distances) {
             if let Some(dim) = walk.dim {
                 let side = &mut sides[dim];
                 side.first += run.first;
@@ -424,7 +436,7 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> ContiguousB
         slab.elements = first..first + (end - begin) * stride;
         slab.origin[dim] = begin;
         slab.shape[dim] = end - begin;
-        // After the first dimension with several positions, all dimensions are read as a whole.
+        // The dimensions after the first one with several positions are read as a whole.
         if end - begin > 1 {
             break;
         }
@@ -439,7 +451,8 @@ struct FoundElements {
     shape: Vec<usize>,
 }
 
-/// Reads only the planes of a slab that contain elements of its box, if that is faster than reading the gaps too.
+/// Reads only the planes of a slab that contain elements of its box. Returns `None` if reading the whole slab is as
+/// fast.
 fn planes(
     reader: &mut Reader<'_>,
     (at, users): (&[usize], usize),

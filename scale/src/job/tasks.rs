@@ -21,9 +21,9 @@ pub(super) fn files(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>
         DataType::Int64,
         false,
     )]));
-    let file = |(number, dealt): (usize, &[u64])| {
-        let dealt = dealt.iter().map(|shard| shard.cast_signed());
-        let column = Arc::new(Int64Array::from_iter_values(dealt));
+    let file = |(number, list_shards): (usize, &[u64])| {
+        let list_shards = list_shards.iter().map(|shard| shard.cast_signed());
+        let column = Arc::new(Int64Array::from_iter_values(list_shards));
         let rows = RecordBatch::try_new(schema.clone(), vec![column])?;
         let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), None)?;
         writer.write(&rows)?;

@@ -61,10 +61,10 @@ impl<'a> Tiles<'a> {
         for number in 0..count {
             let at = coordinates(number, &grid);
             let dims = at.iter().zip(target.chunk()).zip(result);
-            let left = |((at, chunk), range): ((&usize, &usize), &Range<usize>)| {
+            let size_inside = |((at, chunk), range): ((&usize, &usize), &Range<usize>)| {
                 range.len().saturating_sub(at * chunk).min(*chunk)
             };
-            let sizes: Vec<usize> = dims.map(left).collect();
+            let sizes: Vec<usize> = dims.map(size_inside).collect();
             if sizes.contains(&0) && count > 1 {
                 tiles.push(Tile::Missing);
                 continue;
@@ -84,8 +84,8 @@ impl<'a> Tiles<'a> {
     /// Returns the index of the chunk that a box fills, or `None` if the box is not exactly one chunk.
     pub(super) fn whole(&self, sides: &[BoxDim]) -> Option<usize> {
         let chunk = self.target.chunk();
-        let grid = strides(&grid(self.target.shard(), chunk));
-        let sides = sides.iter().zip(chunk).zip(grid);
+        let grid_strides = strides(&grid(self.target.shard(), chunk));
+        let sides = sides.iter().zip(chunk).zip(grid_strides);
         let numbers = sides.map(|((side, &chunk), stride)| {
             let is_whole = side.size == chunk && side.first % chunk == 0;
             is_whole.then_some(side.first / chunk * stride)
@@ -138,9 +138,12 @@ impl<'a> Tiles<'a> {
         sides: &[BoxDim],
     ) -> Result<(), Error> {
         let chunk = self.target.chunk();
-        let grid = strides(&grid(self.target.shard(), chunk));
-        let inside = strides(chunk);
-        let pieces = sides.iter().zip(chunk).zip(grid.iter().zip(inside));
+        let grid_strides = strides(&grid(self.target.shard(), chunk));
+        let chunk_strides = strides(chunk);
+        let pieces = sides
+            .iter()
+            .zip(chunk)
+            .zip(grid_strides.iter().zip(chunk_strides));
         let pieces =
             pieces.map(|((side, &chunk), (&tile, stride))| side.pieces(chunk, tile, stride));
         let pieces: Vec<_> = pieces.collect();
@@ -149,9 +152,9 @@ impl<'a> Tiles<'a> {
             let sum = |part: fn(&SidePiece) -> usize| pieces.iter().map(part).sum::<usize>();
             let tile = &mut self.bytes[sum(|piece| piece.tile) * tile_bytes..][..tile_bytes];
             let read: isize = pieces.iter().map(|piece| piece.from).sum();
-            let places = (from.wrapping_add_signed(read), sum(|piece| piece.to));
+            let starts = (from.wrapping_add_signed(read), sum(|piece| piece.to));
             let dims = pieces.iter().map(|piece| piece.dim);
-            copy_box((source, places.0), (tile, places.1), dims, unit);
+            copy_box((source, starts.0), (tile, starts.1), dims, unit);
             Ok(())
         })
     }

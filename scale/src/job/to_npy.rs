@@ -24,9 +24,9 @@ use wgslice_npy::Header;
 /// memory before it is written.
 const MAX_TILE_BYTES: usize = 64 << 20;
 
-/// Writes an array to an `.npy` file, which appears as a whole or not at all. Until then, its name is the result of
-/// [`partial::beside`]. Each chunk is read once. All threads together hold at most `memory` bytes; `None` sets no
-/// limit.
+/// Writes an array to an `.npy` file, which appears as a whole or not at all. Until it is complete, its name is the
+/// result of [`partial::beside`]. Each chunk is read once. All threads together hold at most `memory` bytes; `None`
+/// sets no limit.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn to_npy(
     memory: Option<usize>,
     overwrite: bool,
 ) -> Result<Summary, Error> {
-    let began = Instant::now();
+    let start = Instant::now();
     if is_url(output) {
         return Err(Error::usage(format_args!(
             "an .npy file cannot be written to {}: name a file of this machine",
@@ -83,15 +83,15 @@ pub fn to_npy(
     })?;
     // The minimum memory of a thread: an encoded chunk, a decoded chunk, and a tile of one chunk.
     let chunk = source.chunk_bytes();
-    let least = chunk.saturating_mul(3);
+    let min_memory = chunk.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);
-    if memory < least {
+    if memory < min_memory {
         return Err(Error::usage(format_args!(
             "--memory is {memory} bytes, but a chunk of {chunk} bytes needs {}M",
-            least.div_ceil(1_000_000)
+            min_memory.div_ceil(1_000_000)
         )));
     }
-    let threads = threads.min(memory / least.max(1)).max(1);
+    let threads = threads.min(memory / min_memory.max(1)).max(1);
     let room = (memory / threads - 2 * chunk)
         .min(MAX_TILE_BYTES)
         .max(chunk);
@@ -113,20 +113,20 @@ pub fn to_npy(
         let next = AtomicUsize::new(0);
         let work = || -> Result<Summary, Error> {
             let mut file = File::options().write(true).open(&path).map_err(failed)?;
-            let mut done = Summary::default();
+            let mut counts = Summary::default();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= product(&tiles) {
-                    return Ok(done);
+                    return Ok(counts);
                 }
                 let ranges = tile_box(&source, &tile, &coordinates(number, &tiles));
                 let mut reader = source.reader();
                 let bytes = read_box(&source, &mut reader, &ranges)?;
                 let written = write_tile(&source, &ranges, &bytes, &mut file, header.len());
                 written.map_err(failed)?;
-                done.chunks_read += reader.chunks();
-                done.bytes_read += reader.bytes();
-                done.bytes_written += bytes.len() as u64;
+                counts.chunks_read += reader.chunks();
+                counts.bytes_read += reader.bytes();
+                counts.bytes_written += bytes.len() as u64;
             }
         };
         let outcomes: Vec<_> = thread::scope(|scope| {
@@ -142,11 +142,11 @@ pub fn to_npy(
             ..Summary::default()
         };
         for outcome in outcomes {
-            let done =
+            let counts =
                 outcome.map_err(|_| Error::data("a thread of the conversion has failed"))??;
-            summary.chunks_read += done.chunks_read;
-            summary.bytes_read += done.bytes_read;
-            summary.bytes_written += done.bytes_written;
+            summary.chunks_read += counts.chunks_read;
+            summary.bytes_read += counts.bytes_read;
+            summary.bytes_written += counts.bytes_written;
         }
         file.sync_data().map_err(failed)?;
         fs::rename(&path, output).map_err(failed)?;
@@ -156,16 +156,16 @@ pub fn to_npy(
         // The error of writing is returned, so an error of removing the file is ignored.
         let _ = fs::remove_file(&path);
     })?;
-    summary.seconds = began.elapsed().as_secs_f64();
+    summary.seconds = start.elapsed().as_secs_f64();
     Ok(summary)
 }
 
 /// Returns the shape of a tile of at most `room` bytes, or of one chunk. The tile is as wide as possible in the last
-/// dimension. It is wider than a chunk in another dimension only if it spans the array in all later ones. The first
-/// dimension is divided so that each thread gets about four tiles.
+/// dimension. It is wider than a chunk in another dimension only if it spans the array in all later dimensions. The
+/// first dimension is divided so that each thread gets about four tiles.
 ///
-/// Wide tiles are written in long runs. In addition, a tile reads the index of a shard once, however many of its chunks
-/// it needs.
+/// Wide tiles are written in long runs. In addition, a tile reads the index of a shard once, however many of the
+/// shard's chunks it needs.
 fn tile(
     (shape, chunk): (&[usize], &[usize]),
     element: usize,
@@ -181,10 +181,10 @@ fn tile(
         let others = product(&tile) / tile[dim] * element;
         let mut chunks = room / others.max(1) / chunk[dim];
         if dim == 0 {
-            let most = shape[0]
+            let max_chunks = shape[0]
                 .div_ceil(chunk[0])
                 .div_ceil(threads.saturating_mul(4));
-            chunks = chunks.min(most);
+            chunks = chunks.min(max_chunks);
         }
         tile[dim] = chunks
             .max(1)

@@ -58,34 +58,34 @@ impl AxisWalk {
         length: usize,
     ) -> (usize, usize) {
         let (low, high) = (segment.begin, chunk - 1 - segment.begin);
-        let (before, after) = if self.step > 0 {
+        let (distance_before, distance_after) = if self.step > 0 {
             (low, high)
         } else {
             (high, low)
         };
         let step = self.step.unsigned_abs();
         let index = start + segment.first;
-        let first = index - (before / step).min(index);
-        let last = (index + after / step).min(length - 1);
+        let first = index - (distance_before / step).min(index);
+        let last = (index + distance_after / step).min(length - 1);
         (first, last)
     }
 
     /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. If
-    /// `without` is true and the segment is at one end of these positions, returns only the rest, unless the rest is
-    /// empty. For the other arguments, see [`AxisWalk::readers`]. This does not apply to walks along a list.
+    /// `omits_segment` is true and the segment is at one end of these positions, returns only the other positions, if
+    /// there are any. For the other arguments, see [`AxisWalk::readers`]. The walk must not be along a list.
     pub(super) fn positions(
         &self,
         segment: &Segment,
         start: usize,
         chunk: usize,
-        (length, without): (usize, bool),
+        (length, omits_segment): (usize, bool),
     ) -> Positions {
         let (mut first, mut last) = self.range_in_chunk(segment, start, chunk, length);
         let index = start + segment.first;
         let end = index + segment.count;
-        if without && index == first && end <= last {
+        if omits_segment && index == first && end <= last {
             first = end;
-        } else if without && end == last + 1 && first < index {
+        } else if omits_segment && end == last + 1 && first < index {
             last = index - 1;
         }
         let ends = [first, last].map(|index| self.at(index) % chunk);
@@ -108,10 +108,10 @@ impl AxisWalk {
         };
         let range = &result[dim];
         let mut parts: Vec<Part> = Vec::new();
-        let mut numbers = HashMap::new();
+        let mut part_numbers = HashMap::new();
         for (place, &at) in list[range.clone()].iter().enumerate() {
             let (number, begin) = (at / chunk, at % chunk);
-            let part = *numbers.entry(number).or_insert_with(|| {
+            let part_number = *part_numbers.entry(number).or_insert_with(|| {
                 parts.push(Part {
                     segment: Segment {
                         chunk: number,
@@ -124,7 +124,7 @@ impl AxisWalk {
                 });
                 parts.len() - 1
             });
-            let Part { segment, listed } = &mut parts[part];
+            let Part { segment, listed } = &mut parts[part_number];
             let listed = listed.get_or_insert_default();
             listed.add(begin, place, segment.count);
             segment.count += 1;
@@ -148,7 +148,7 @@ impl AxisWalk {
     }
 
     /// Returns a segment for each chunk that a box of the result overlaps in this dimension, in the result's order.
-    /// `chunk` is the size of a chunk in this dimension. This does not apply to walks along a list.
+    /// `chunk` is the size of a chunk in this dimension. The walk must not be along a list.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
             return vec![Segment {
@@ -216,8 +216,8 @@ pub(super) struct Listed {
     pub(super) runs: Vec<Run>,
 }
 
-/// Positions that are consecutive among those read in a chunk, and in the result. `number` is the first one's index
-/// among the positions read in the chunk, and `first` is its index in the box of the result.
+/// Positions that are consecutive both among the positions read in a chunk and in the result. `number` is the index of
+/// the first position among the positions read in the chunk, and `first` is its index in the box of the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) number: usize,
@@ -302,23 +302,23 @@ pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     Ok(walks)
 }
 
-/// Calls `each` like [`product`], but postpones a choice for which `is_taken` is true until after the next one, unless
-/// another is already postponed.
+/// Calls `each` like [`product`], but postpones a choice for which `is_taken` is true until after the next choice,
+/// unless another choice is already postponed.
 pub(super) fn product_of_free<T: Copy>(
     lists: &[Vec<T>],
     is_taken: impl Fn(&[T]) -> bool,
     mut each: impl FnMut(&[T]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut put_off: Option<Vec<T>> = None;
+    let mut postponed: Option<Vec<T>> = None;
     product(lists, |chosen| {
-        if put_off.is_none() && is_taken(chosen) {
-            put_off = Some(chosen.to_vec());
+        if postponed.is_none() && is_taken(chosen) {
+            postponed = Some(chosen.to_vec());
             return Ok(());
         }
         each(chosen)?;
-        put_off.take().map_or(Ok(()), |chosen| each(&chosen))
+        postponed.take().map_or(Ok(()), |chosen| each(&chosen))
     })?;
-    put_off.map_or(Ok(()), |chosen| each(&chosen))
+    postponed.map_or(Ok(()), |chosen| each(&chosen))
 }
 
 /// Calls `each` for every choice of one item from each list. The last list's item changes fastest.
@@ -354,11 +354,11 @@ pub(super) fn product<T: Copy>(
 mod tests {
     use super::*;
 
-    /// The part that is kept for other shards contains all positions of a chunk that they need. It omits positions that
-    /// only this shard needs, if these are at an end.
+    /// The part of a chunk that is kept for other shards contains all positions that these shards need. It omits
+    /// positions that only this shard needs, if these are at an end.
     #[test]
     fn other_shards_have_the_positions_that_they_need() {
-        let mut left = 0;
+        let mut omitted_count = 0;
         for (step, chunk, shard, length) in walks() {
             let base = if step > 0 { 3 } else { 60 };
             let walk = AxisWalk {
@@ -398,11 +398,11 @@ mod tests {
                     let kept = listed(&kept);
                     let is_between = others[0] < own[0] && others[others.len() - 1] > own[0];
                     assert_eq!(kept, if is_between { &union[..] } else { &others });
-                    left += usize::from(!is_between);
+                    omitted_count += usize::from(!is_between);
                 }
             }
         }
-        assert!(left > 100, "{left}");
+        assert!(omitted_count > 100, "{omitted_count}");
     }
 
     fn listed(positions: &Positions) -> Vec<usize> {
@@ -412,7 +412,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns steps, sizes of chunks, sizes of shards, and lengths of walks.
+    /// Returns cases: the step of a walk, the size of a chunk, the size of a shard, and the length of the walk.
     fn walks() -> impl Iterator<Item = (isize, usize, usize, usize)> {
         let steps = [1, 2, 3, -1, -2, -5];
         steps.into_iter().flat_map(|step| {

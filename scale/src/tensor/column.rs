@@ -40,7 +40,7 @@ impl Column {
                 tensor.data_type()
             );
         }
-        let present = array.nulls();
+        let validity = array.nulls();
         let mut values = Arc::clone(array);
         // The number of items of one row, at this depth of the lists.
         let mut items = 1usize;
@@ -52,7 +52,7 @@ impl Column {
                 let mut missing = (0..nulls.len())
                     .filter(|&item| nulls.is_null(item))
                     .map(|item| item / items);
-                missing.find(|&row| present.is_none_or(|present| present.is_valid(row)))
+                missing.find(|&row| validity.is_none_or(|validity| validity.is_valid(row)))
             });
             if let Some(row) = row {
                 return exec_err!(
@@ -61,7 +61,7 @@ impl Column {
             }
         }
         if let Some(order) = tensor.permutation() {
-            values = in_order(&values, &tensor, array.len(), order)?;
+            values = in_row_major(&values, &tensor, array.len(), order)?;
         }
         Ok(Self {
             tensor,
@@ -70,7 +70,7 @@ impl Column {
         })
     }
 
-    /// Uses the column's only tensor for every row.
+    /// Returns the column with its only tensor used for every row.
     #[must_use]
     pub fn repeated(self) -> Self {
         Self {
@@ -145,28 +145,28 @@ impl Column {
 }
 
 /// Reads `rows` tensors that are stored with permuted dimensions and returns their elements in row-major order.
-fn in_order(
+fn in_row_major(
     stored: &ArrayRef,
     tensor: &TensorType,
     rows: usize,
     order: &[usize],
 ) -> Result<ArrayRef> {
     let dtype = tensor.dtype();
-    let of_rows: Vec<usize> = iter::once(0)
+    let row_order: Vec<usize> = iter::once(0)
         .chain(order.iter().map(|axis| axis + 1))
         .collect();
     let view = View::new(&[&[rows], &*tensor.stored_shape()].concat());
-    let view = view.and_then(|view| view.transpose(&of_rows));
+    let view = view.and_then(|view| view.transpose(&row_order));
     let stored = bytes(stored, dtype);
-    let mut turned = zeroed(stored.len())?;
+    let mut row_major = zeroed(stored.len())?;
     let run = view
         .and_then(|view| Plan::contiguous(view, dtype))
         .and_then(|plan| {
             let inputs = [Values::from_bytes(dtype, &stored)];
-            plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(dtype, &mut turned)])
+            plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(dtype, &mut row_major)])
         });
     run.map_err(|error| DataFusionError::Execution(error.to_string()))?;
-    elements(tensor, turned.into(), None)
+    elements(tensor, row_major.into(), None)
 }
 
 /// Returns the bytes of an array of elements. A boolean is a byte, 0 or 1.

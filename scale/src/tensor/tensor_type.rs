@@ -122,9 +122,9 @@ impl TensorType {
         let shape = parameters.shape;
         let permutation = parameters.permutation;
         if let Some(permutation) = &permutation {
-            let mut named = permutation.clone();
-            named.sort_unstable();
-            if !named.iter().copied().eq(0..shape.len()) {
+            let mut sorted = permutation.clone();
+            sorted.sort_unstable();
+            if !sorted.iter().copied().eq(0..shape.len()) {
                 return plan_err!(
                     "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with shape {shape:?} and permutation \
                      {permutation:?}, but a permutation must name each dimension once, from 0 on"

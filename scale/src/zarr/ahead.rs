@@ -1,9 +1,10 @@
 //! Requests values from remote stores before threads need them.
 //!
-//! A thread that computes shards knows which chunks it will read, for this shard and for the next one. It tells its
-//! reader, which begins the requests in this order. Whenever it reads a chunk, the reader begins further requests, as
-//! many as the memory allows. So requests are in flight while the thread decodes and encodes, and no thread waits for
-//! one request alone. The threads share requests: one request is enough for a chunk that several shards need.
+//! A thread that computes shards knows which chunks it will read, for this shard and for the next one. It passes them
+//! to its reader, which begins the requests in this order. Whenever the reader reads a chunk, it begins further
+//! requests, as many as the memory allows. So requests are in flight while the thread decodes and encodes, and a thread
+//! waits for many requests at the same time. The threads share requests: one request is enough for a chunk that several
+//! shards need.
 //!
 //! Early requests only save time. Values that were not requested in advance are read when they are needed.
 
@@ -49,7 +50,7 @@ struct Request {
     users: usize,
     /// True if any user has taken the answer.
     is_counted: bool,
-    /// The value's range of bytes in the answer. `None` if it is the whole answer.
+    /// The value's range of bytes in the answer. `None` if the value is the whole answer.
     part: Option<Range<usize>>,
     answer: Arc<Mutex<RequestState>>,
 }
@@ -127,16 +128,16 @@ pub(super) struct WantedValue {
     pub(super) bytes: usize,
 }
 
-/// Groups consecutive values of up to [`MAX_JOINED_BYTES`], so that one request is enough for each group. The groups
-/// are in the order of `values`.
+/// Groups consecutive values that together have up to [`MAX_JOINED_BYTES`], so that one request is enough for each
+/// group. The groups are in the order of `values`.
 fn groups(
     values: &[WantedValue],
-    mut new: Vec<(usize, RequestKey)>,
+    mut new_requests: Vec<(usize, RequestKey)>,
 ) -> Vec<Vec<(usize, RequestKey)>> {
-    new.sort_by(|(_, a), (_, b)| a.cmp(b));
+    new_requests.sort_by(|(_, a), (_, b)| a.cmp(b));
     let mut groups: Vec<Vec<(usize, RequestKey)>> = Vec::new();
     let mut room = 0;
-    for (number, key) in new {
+    for (number, key) in new_requests {
         let length = match values[number].piece.range {
             ByteRange::FromStart(_, Some(length)) => length,
             _ => u64::MAX,
@@ -145,7 +146,7 @@ fn groups(
         let is_next = last.is_some_and(|(last, _)| {
             let (last, value) = (&values[*last], &values[number]);
             last.key == value.key
-                && end(last.piece).is_some_and(|end| begin(value.piece) == Some(end))
+                && piece_end(last.piece).is_some_and(|end| piece_start(value.piece) == Some(end))
         });
         match groups.last_mut() {
             Some(group) if is_next && length <= room => {
@@ -164,21 +165,21 @@ fn groups(
 
 /// Returns the piece from the first of several consecutive pieces to the last.
 fn joined_piece(first: Piece, last: Piece) -> Piece {
-    let range = match (begin(first), end(last)) {
+    let range = match (piece_start(first), piece_end(last)) {
         (Some(begin), Some(end)) => ByteRange::FromStart(begin, Some(end - begin)),
         _ => first.range,
     };
     Piece { range, ..first }
 }
 
-fn begin(piece: Piece) -> Option<u64> {
+fn piece_start(piece: Piece) -> Option<u64> {
     match piece.range {
         ByteRange::FromStart(begin, _) => Some(begin),
         ByteRange::Suffix(_) => None,
     }
 }
 
-fn end(piece: Piece) -> Option<u64> {
+fn piece_end(piece: Piece) -> Option<u64> {
     match piece.range {
         ByteRange::FromStart(begin, Some(length)) => begin.checked_add(length),
         _ => None,
@@ -217,7 +218,7 @@ pub(super) struct ReadQueue<'a> {
     /// The requested values, each with its task and its [`WantedValue::users`].
     wanted: Vec<(u64, usize, WantedAnswer<'a>)>,
     /// The request for the last chunk that other shards also need. It is kept until the chunk can be in the cache.
-    used: Option<WantedAnswer<'a>>,
+    last_shared: Option<WantedAnswer<'a>>,
 }
 
 impl<'a> ReadQueue<'a> {
@@ -228,7 +229,7 @@ impl<'a> ReadQueue<'a> {
             tasks: VecDeque::new(),
             next: VecDeque::new(),
             wanted: Vec::new(),
-            used: None,
+            last_shared: None,
         }
     }
 
@@ -236,7 +237,8 @@ impl<'a> ReadQueue<'a> {
         self.tasks.push_back((task, needs));
     }
 
-    /// Takes the next chunk that is not in `next` yet. Returns the chunk and its task.
+    /// Takes the next chunk that is not in `next` yet. Returns the chunk and its task, or `None` if `next` is full or
+    /// has all chunks.
     pub(super) fn look(&mut self) -> Option<(u64, Need)> {
         /// The maximum number of chunks that are looked at before they are requested, so that the indexes of their
         /// shards have arrived by then.
@@ -260,10 +262,10 @@ impl<'a> ReadQueue<'a> {
 
     /// Drops the remaining requests of a task.
     pub(super) fn forget(&mut self, task: u64) {
-        self.tasks.retain(|(of, _)| *of != task);
-        self.next.retain(|(of, _)| *of != task);
-        self.wanted.retain(|(of, ..)| *of != task);
-        self.used = None;
+        self.tasks.retain(|(owner, _)| *owner != task);
+        self.next.retain(|(owner, _)| *owner != task);
+        self.wanted.retain(|(owner, ..)| *owner != task);
+        self.last_shared = None;
     }
 
     /// Returns whether so few values are requested that the next requests should begin. Many requests begin at a time,
@@ -284,8 +286,8 @@ impl<'a> ReadQueue<'a> {
 
     /// Returns whether this thread can request `more` additional values of `bytes` bytes in total.
     pub(super) fn has_room(&self, more: usize, bytes: usize) -> bool {
-        let (count, most) = self.share();
-        self.wanted.len() + more <= count && self.held().saturating_add(bytes) <= most
+        let (max_count, max_bytes) = self.share();
+        self.wanted.len() + more <= max_count && self.held().saturating_add(bytes) <= max_bytes
     }
 
     /// Returns the maximum number of values and bytes for this thread.
@@ -295,12 +297,12 @@ impl<'a> ReadQueue<'a> {
     }
 
     fn held(&self) -> usize {
-        let own = self.wanted.iter().map(|(.., wanted)| wanted.bytes);
-        own.fold(0, usize::saturating_add)
+        let own_bytes = self.wanted.iter().map(|(.., wanted)| wanted.bytes);
+        own_bytes.fold(0, usize::saturating_add)
     }
 
-    /// Begins requests for values, or shares requests that have begun. Returns the number of values, from the first on,
-    /// that fit into the limits.
+    /// Begins requests for values, or shares requests that have begun. Stops at the first value that does not fit into
+    /// the limits, and returns the number of values before it.
     pub(super) fn begin(
         &mut self,
         (source, place): (usize, &dyn Place),
@@ -310,10 +312,10 @@ impl<'a> ReadQueue<'a> {
         let mut requests = ahead.requests();
         let held = requests.values().map(|request| request.bytes);
         let mut held = held.fold(0, usize::saturating_add);
-        let mut new = Vec::new();
+        let mut new_requests = Vec::new();
         let mut count = 0;
         for value in values {
-            let key = name(source, &value.key, value.piece);
+            let key = request_key(source, &value.key, value.piece);
             let mut bytes = 0;
             match requests.get_mut(&key) {
                 Some(request) if request.piece == value.piece => request.users += 1,
@@ -337,7 +339,7 @@ impl<'a> ReadQueue<'a> {
                         answer: Arc::new(Mutex::new(RequestState::Failed)),
                     };
                     requests.insert(key.clone(), request);
-                    new.push((count, key.clone()));
+                    new_requests.push((count, key.clone()));
                 }
             }
             count += 1;
@@ -349,7 +351,7 @@ impl<'a> ReadQueue<'a> {
             };
             self.wanted.push((value.task, value.users, wanted));
         }
-        for group in groups(values, new) {
+        for group in groups(values, new_requests) {
             let [first, last] = [&group[0], &group[group.len() - 1]];
             let piece = joined_piece(values[first.0].piece, values[last.0].piece);
             let Some(begun) = place.begin(&first.1.1, piece) else {
@@ -371,7 +373,7 @@ impl<'a> ReadQueue<'a> {
 
     /// Returns whether the answer to the request for a value has arrived, or `None` if it was not requested.
     pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
-        let key = name(source, key, piece);
+        let key = request_key(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         wanted.find(|wanted| wanted.key == key && wanted.piece == piece)?;
         Some(self.ahead.requests().get(&key)?.has_come())
@@ -385,7 +387,7 @@ impl<'a> ReadQueue<'a> {
         key: &str,
         piece: Piece,
     ) -> Option<Result<(Value, bool), Unread>> {
-        let key = name(source, key, piece);
+        let key = request_key(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         let number = wanted.position(|wanted| wanted.key == key && wanted.piece == piece)?;
         let (_, users, wanted) = self.wanted.remove(number);
@@ -415,13 +417,13 @@ impl<'a> ReadQueue<'a> {
             (value, _) => value.clone(),
         };
         // Other threads can take the chunk from this request until it is in the cache.
-        self.used = (users > 1).then_some(wanted);
+        self.last_shared = (users > 1).then_some(wanted);
         Some(Ok((value, is_first)))
     }
 
     /// Drops the request for a value that was found elsewhere.
     pub(super) fn leave(&mut self, source: usize, key: &str, piece: Piece) {
-        let key = name(source, key, piece);
+        let key = request_key(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         if let Some(number) = wanted.position(|wanted| wanted.key == key) {
             self.wanted.remove(number);
@@ -429,6 +431,6 @@ impl<'a> ReadQueue<'a> {
     }
 }
 
-fn name(source: usize, key: &str, piece: Piece) -> RequestKey {
-    (source, key.to_owned(), begin(piece))
+fn request_key(source: usize, key: &str, piece: Piece) -> RequestKey {
+    (source, key.to_owned(), piece_start(piece))
 }

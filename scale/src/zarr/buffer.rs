@@ -79,7 +79,7 @@ impl Buffer {
 
 fn map_anonymous(bytes: usize, purpose: Purpose<impl Display>) -> Result<MmapMut, Error> {
     let map = MmapMut::map_anon(bytes.max(1)).map_err(|_| too_large(bytes, &purpose))?;
-    // If the system has no huge pages left, it rejects this or uses ordinary pages.
+    // If the system has no free huge pages, it rejects this advice or uses ordinary pages.
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
     Ok(map)

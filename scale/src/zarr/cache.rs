@@ -29,8 +29,8 @@ impl AsRef<[u8]> for Chunk {
 pub(crate) struct Cache {
     /// The maximum number of bytes of all kept chunks together.
     limit: usize,
-    kept: Mutex<KeptChunks>,
-    read: Condvar,
+    kept_chunks: Mutex<KeptChunks>,
+    reading_ended: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -59,18 +59,20 @@ impl Cache {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, KeptChunks> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_kept(&self) -> MutexGuard<'_, KeptChunks> {
+        self.kept_chunks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether a chunk is in the cache.
     pub(super) fn has(&self, at: &[usize]) -> bool {
-        self.kept().chunks.contains_key(at)
+        self.lock_kept().chunks.contains_key(at)
     }
 
     /// Returns whether a thread is reading a chunk.
     pub(super) fn is_reading(&self, at: &[usize]) -> bool {
-        self.kept().reading.contains(at)
+        self.lock_kept().reading.contains(at)
     }
 
     /// Returns whether a chunk of this size can be kept.
@@ -81,7 +83,7 @@ impl Cache {
     /// Returns the kept part of a chunk, after waiting for a thread that is reading the chunk. If no part is kept,
     /// returns `Err`, and the caller must read the chunk.
     pub(super) fn take(&self, at: &[usize]) -> Result<Excerpt, Reading<'_>> {
-        let mut kept = self.kept();
+        let mut kept = self.lock_kept();
         loop {
             if let Some((chunk, users)) = kept.chunks.get_mut(at) {
                 let chunk = chunk.clone();
@@ -95,7 +97,10 @@ impl Cache {
             if kept.reading.insert(at.clone()) {
                 return Err(Reading { cache: self, at });
             }
-            kept = self.read.wait(kept).unwrap_or_else(PoisonError::into_inner);
+            kept = self
+                .reading_ended
+                .wait(kept)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -104,7 +109,7 @@ impl Reading<'_> {
     /// Keeps this part of the chunk for `users` more shards, at least one. The part must have passed [`Cache::fits`].
     pub(super) fn keep(self, part: Excerpt, users: usize) {
         let (at, bytes) = (&self.at, part.elements.as_ref().len());
-        let mut kept = self.cache.kept();
+        let mut kept = self.cache.lock_kept();
         while kept.bytes + bytes > self.cache.limit {
             let Some(oldest) = kept.order.pop_front() else {
                 break;
@@ -124,8 +129,8 @@ impl Reading<'_> {
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        self.cache.kept().reading.remove(&self.at);
-        self.cache.read.notify_all();
+        self.cache.lock_kept().reading.remove(&self.at);
+        self.cache.reading_ended.notify_all();
     }
 }
 
@@ -166,7 +171,7 @@ mod tests {
             keep(&cache, number, 0, 1);
             assert!(has(number));
         }
-        let kept = cache.kept();
+        let kept = cache.lock_kept();
         assert!(kept.bytes == 0 && kept.chunks.is_empty() && kept.order.len() < 100);
         assert!(kept.reading.is_empty());
     }

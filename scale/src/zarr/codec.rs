@@ -29,13 +29,14 @@ impl Codec {
             "blosc" => Some(Self::Blosc),
             _ => None,
         });
-        let other = ["adler32", "crc32", "crc32c", "fletcher32", "shuffle"];
-        let compresses = |name: &str| !other.contains(&name.strip_prefix(PREFIX).unwrap_or(name));
+        let not_compressing = ["adler32", "crc32", "crc32c", "fletcher32", "shuffle"];
+        let compresses =
+            |name: &str| !not_compressing.contains(&name.strip_prefix(PREFIX).unwrap_or(name));
         // The codecs before the bytes-to-bytes codecs do not compress.
-        let others = codecs.bytes_to_bytes_codecs().len();
+        let count = codecs.bytes_to_bytes_codecs().len();
         match deflate_or_blosc {
             Some(codec) => codec,
-            None if names.rev().take(others).any(compresses) => Self::Zstd,
+            None if names.rev().take(count).any(compresses) => Self::Zstd,
             None => Self::None,
         }
     }

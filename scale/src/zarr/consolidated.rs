@@ -23,8 +23,8 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
         let Ok(place) = place(&group) else {
             break;
         };
-        let shown = group.display().to_string();
-        let Some(key) = name.strip_prefix(&shown) else {
+        let group_name = group.display().to_string();
+        let Some(key) = name.strip_prefix(&group_name) else {
             break;
         };
         let key = key.trim_start_matches('/');
@@ -33,20 +33,20 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
             if !consolidated.is_null() && !is_described_by(&consolidated["metadata"][key], written)
             {
                 warnings.push(format!(
-                    "the consolidated metadata of the group {shown} does not describe {key} as it is now: who opens the \
-                     group finds no such array, or another one. Write that metadata anew, as zarr-python's \
+                    "the consolidated metadata of the group {group_name} does not describe {key} as it is now: who \
+                     opens the group finds no such array, or another one. Write that metadata anew, as zarr-python's \
                      consolidate_metadata does"
                 ));
             }
         } else if json(&*place, ".zgroup").is_some() {
             let found = json(&*place, ".zmetadata").unwrap_or_default();
-            let or_other = match &found["metadata"][format!("{key}/.zarray")] {
+            let stale_note = match &found["metadata"][format!("{key}/.zarray")] {
                 Value::Null => "",
                 _ => ", and its .zmetadata still describes another one there",
             };
             warnings.push(format!(
-                "{shown} is a group of Zarr V2, in which readers find no array of Zarr V3 such as {key}{or_other}: open \
-                 the array by its own name, or write it outside of the group"
+                "{group_name} is a group of Zarr V2, in which readers find no array of Zarr V3 such as \
+                 {key}{stale_note}: open the array by its own name, or write it outside of the group"
             ));
         } else {
             break;

@@ -77,13 +77,13 @@ pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
         },
         value => value.as_f64()?,
     };
-    let is_it = |bits: &u8| {
+    let has_value = |bits: &u8| {
         let found = float.value(*bits);
         found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan()
     };
     // If a type has several NaNs, as in IEEE 754, the quiet NaN is tried first.
     let quiet = (0x7f >> float.fraction << float.fraction) | 1 << (float.fraction - 1);
-    [quiet].into_iter().chain(0..=255).find(is_it)
+    [quiet].into_iter().chain(0..=255).find(has_value)
 }
 
 /// Returns the element type that Zarr V3 calls `name`. Zarr uses the library's names, and has second names for complex

@@ -22,11 +22,11 @@ impl Positions {
     }
 
     fn contain(&self, other: &Self) -> bool {
-        let is_met = |at: usize| {
+        let is_position = |at: usize| {
             (self.begin..=self.last()).contains(&at) && (at - self.begin).is_multiple_of(self.step)
         };
         let fits = other.count == 1 || other.step.is_multiple_of(self.step);
-        is_met(other.begin) && is_met(other.last()) && fits
+        is_position(other.begin) && is_position(other.last()) && fits
     }
 }
 
@@ -67,8 +67,8 @@ impl Excerpt {
             way_out: "write the array anew with smaller chunks",
         };
         let count = product(&counts);
-        let room = (2 * count <= product(shape)).then(|| allocate::zeros(count * unit, purpose));
-        let Some(Ok(mut elements)) = room else {
+        let memory = (2 * count <= product(shape)).then(|| allocate::zeros(count * unit, purpose));
+        let Some(Ok(mut elements)) = memory else {
             return Self::whole(chunk.clone());
         };
         let sides = positions.iter().zip(strides(shape));
@@ -94,7 +94,7 @@ impl Excerpt {
             return true;
         };
         let mut sides = positions.iter().zip(wanted);
-        sides.all(|(has, wanted)| has.contain(wanted))
+        sides.all(|(own, wanted)| own.contain(wanted))
     }
 }
 
@@ -127,11 +127,12 @@ mod tests {
         ] {
             assert_eq!(part.has(&positions(sides)), is_in, "{sides:?}");
         }
-        // This box has more than half of the elements.
-        let whole = cut([(0, 2, 3), (0, 3, 2)]);
+        // With all positions along the last dimension, both boxes have exactly half of the elements.
+        let widened = cut([(0, 2, 3), (0, 3, 2)]);
         let half = cut([(0, 2, 3), (0, 1, 4)]);
         assert!(half.positions.is_some() && half.elements.as_ref()[4] == 8);
-        assert_eq!(whole.positions, Some(positions([(0, 2, 3), (0, 1, 4)])));
+        assert_eq!(widened.positions, Some(positions([(0, 2, 3), (0, 1, 4)])));
+        // This box has more than half of the elements.
         let whole = cut([(0, 1, 4), (0, 1, 4)]);
         assert!(whole.positions.is_none() && whole.has(&positions([(5, 1, 1), (3, 1, 1)])));
         assert_eq!(whole.elements.as_ref(), chunk.as_ref());

@@ -136,22 +136,22 @@ impl Place for Folder {
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let new = self
+        let new_file = self
             .staging(job)
             .join(format!("{}-{number}.new", process::id()));
         let path = self.path(key);
         let write = || {
-            let mut file = File::create(&new)?;
+            let mut file = File::create(&new_file)?;
             file.write_all(value)?;
             file.sync_data()?;
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)?;
             }
-            fs::rename(&new, &path)
+            fs::rename(&new_file, &path)
         };
         write().inspect_err(|_| {
             // If the file cannot be removed, it stays under a name that nothing reads.
-            let _ = fs::remove_file(&new);
+            let _ = fs::remove_file(&new_file);
         })
     }
 

@@ -56,8 +56,8 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     let name = dtype
         .as_str()
         .map_or_else(|| dtype.to_string(), str::to_owned);
-    let is_other = element(&name).is_none();
-    if is_other {
+    let is_unknown = element(&name).is_none();
+    if is_unknown {
         *dtype = json!(if name == "bfloat16" { "<u2" } else { "|u1" });
     }
     // `zarrs` cannot convert an order of no dimensions.
@@ -68,7 +68,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
         serde_json::from_value(metadata).map_err(|error| format!(".zarray: {error}"))?;
     let converted = array_metadata_v2_to_v3(&parsed).map_err(|error| error.to_string())?;
     let mut converted = serde_json::to_value(converted).map_err(|error| error.to_string())?;
-    if is_other {
+    if is_unknown {
         converted["data_type"] = json!(name);
     }
     let data_type = data_type(&converted["data_type"]);
@@ -83,8 +83,8 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     };
     let mut filters = list(filters);
     // The output of a filter can have another byte order than the array.
-    let mut last_first = filters.iter().rev();
-    let stored = last_first.find_map(|filter| element(filter["astype"].as_str()?));
+    let mut reversed_filters = filters.iter().rev();
+    let stored = reversed_filters.find_map(|filter| element(filter["astype"].as_str()?));
     // The converted codecs are `transpose`, if dimensions are permuted, and `bytes` with the byte order.
     let mut codecs = list(converted["codecs"].take());
     if let (Some((_, is_big)), Some(bytes)) = (stored, codecs.last_mut()) {
@@ -104,7 +104,8 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     Ok(converted)
 }
 
-/// Replaces an 8-bit float type, which `zarrs` lacks, by `uint8`. Returns the name of the original type.
+/// Replaces an 8-bit float type, which `zarrs` lacks, by `uint8`. Returns the name of the original type. Fails if the
+/// fill value is not a number of this type.
 pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
     let name = data_type(&metadata["data_type"]);
     if dtype::is_float8(&name) {
@@ -118,8 +119,8 @@ pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
     Ok(name)
 }
 
-/// Parses JSON. Python's writers write NaN and infinities in attributes, which JSON does not have. They become strings,
-/// as in fill values.
+/// Parses JSON. Python's writers write NaN and infinities in attributes, although JSON does not have such numbers.
+/// These become strings, as in fill values.
 pub(super) fn json(text: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(text)
         .or_else(|error| serde_json::from_slice(&quoted(text)).map_err(|_| error))
@@ -270,7 +271,7 @@ fn fill_value(value: Value, data_type: &str) -> Value {
     found.unwrap_or(value)
 }
 
-/// Returns a JSON number as an integer, or `None` if it may not be exactly an integer.
+/// Returns a JSON number as an integer, or `None` if the number might not be exactly an integer.
 fn integer(number: &Value) -> Option<Value> {
     /// Above this size, some integers have no 64-bit float.
     const EXACT_INTEGERS: f64 = (1_u64 << 53) as f64;

@@ -13,7 +13,7 @@
 //! | `ahead` | requests to remote stores before their answers are needed |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
-//! | `codecs` | codecs that `zarrs` does not have |
+//! | `codecs` | codecs that `zarrs` lacks or has in a slow form |
 //! | `consolidated` | groups whose consolidated metadata is out of date |
 //! | `metadata` | the metadata of an array, in one form for all writers |
 //! | `numcodecs` | the codecs of numcodecs |
@@ -21,6 +21,7 @@
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `encode` | the bytes of a shard as they are stored |
+//! | `excerpt` | copies of parts of chunks |
 //! | `index` | the index of a shard |
 //! | `npy` | arrays in `.npy` files |
 

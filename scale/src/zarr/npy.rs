@@ -164,7 +164,7 @@ impl NpyFile {
     }
 }
 
-/// The maximum number of bytes of the file that are read at once.
+/// The maximum number of bytes of the file that one read covers.
 pub(crate) const MAX_SPAN: usize = 4 << 20;
 /// The cost of one more read, expressed as the number of bytes that could be read in the same time.
 const CALL_COST: usize = 4 << 10;

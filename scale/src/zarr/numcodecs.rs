@@ -1,5 +1,5 @@
 //! Converts the codecs of the Python package numcodecs: the codecs of Zarr V2, and codecs of Zarr V3 with names that
-//! begin with `numcodecs.`. Most correspond to a Zarr V3 codec with another configuration.
+//! begin with `numcodecs.`. Most of these codecs correspond to a Zarr V3 codec with another configuration.
 
 use serde_json::{Value, json};
 use zarrs::metadata::DataTypeSize;
@@ -47,7 +47,7 @@ const CODECS_NOT_IN_V3: [&str; 11] = [
     "zlib",
 ];
 
-/// Returns the error for an unsupported codec, with what to do.
+/// Returns the error for an unsupported codec, with a way to convert the array.
 pub(super) fn unsupported(name: &str) -> String {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     format!(

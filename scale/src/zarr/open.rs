@@ -46,19 +46,19 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     };
     store.prefetch(&METADATA_KEYS).map_err(unread)?;
     let mut checksum = 0;
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for key in METADATA_KEYS {
         let text = read(key)?;
         if let Some(text) = &text {
             checksum = crc32c::crc32c_append(checksum, text);
         }
-        found.push(text);
+        texts.push(text);
     }
     let json = |key: &str, text: &[u8]| {
         metadata::json(text)
             .map_err(|error| problem(&format_args!("its {key} is not JSON: {error}")))
     };
-    let metadata = match &found[..] {
+    let metadata = match &texts[..] {
         [Some(text), ..] => metadata::v3(json(METADATA_KEYS[0], text)?),
         [_, Some(text)] => {
             let array = json(METADATA_KEYS[1], text)?;

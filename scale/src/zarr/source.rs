@@ -189,7 +189,7 @@ impl Source {
     }
 
     /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are
-    /// requested in advance, because requests follow the order in which chunks are needed.
+    /// requested in advance, because these requests are in the order in which chunks are needed.
     pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
         !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
     }
@@ -307,7 +307,7 @@ impl Source {
         self.new_reader(self.is_far().then(|| ReadQueue::new(ahead, cache)))
     }
 
-    fn new_reader<'a>(&'a self, line: Option<ReadQueue<'a>>) -> Reader<'a> {
+    fn new_reader<'a>(&'a self, queue: Option<ReadQueue<'a>>) -> Reader<'a> {
         let store = Arc::new(Store::new(self.array.storage().place().clone()));
         let array = self.array.with_storage(store.clone());
         Reader {
@@ -316,7 +316,7 @@ impl Source {
             array,
             indexes: HashMap::new(),
             chunks: 0,
-            line,
+            queue,
         }
     }
 }
@@ -332,37 +332,37 @@ pub struct Reader<'a> {
     indexes: HashMap<Vec<u64>, Index>,
     chunks: u64,
     /// The reads from a remote store, in order. `None` if nothing is requested in advance.
-    line: Option<ReadQueue<'a>>,
+    queue: Option<ReadQueue<'a>>,
 }
 
 impl<'a> Reader<'a> {
     /// Adds the chunks that a task will read, after the chunks of earlier tasks. Begins to read the indexes of their
     /// shards.
     pub(crate) fn want(&mut self, task: u64, needs: Needs<'a>) {
-        if let Some(line) = &mut self.line {
-            line.add(task, needs);
+        if let Some(queue) = &mut self.queue {
+            queue.add(task, needs);
             self.request_indexes();
         }
     }
 
     /// Cancels the reads for a task.
     pub(crate) fn forget(&mut self, task: u64) {
-        if let Some(line) = &mut self.line {
-            line.forget(task);
+        if let Some(queue) = &mut self.queue {
+            queue.forget(task);
         }
     }
 
     /// Looks at the next chunks to read, and requests the indexes of their shards.
     fn request_indexes(&mut self) {
-        let mut asked: Vec<WantedValue> = Vec::new();
-        while let Some(line) = &mut self.line
-            && let Some((task, need)) = line.look()
+        let mut wanted: Vec<WantedValue> = Vec::new();
+        while let Some(queue) = &mut self.queue
+            && let Some((task, need)) = queue.look()
         {
             if let Some((key, layout, None)) =
-                index_of(self.source, &self.array, &self.indexes, line, &need.at)
-                && asked.iter().all(|asked| asked.key != key)
+                index_of(self.source, &self.array, &self.indexes, queue, &need.at)
+                && wanted.iter().all(|wanted| wanted.key != key)
             {
-                asked.push(WantedValue {
+                wanted.push(WantedValue {
                     task,
                     users: 0,
                     key,
@@ -370,39 +370,39 @@ impl<'a> Reader<'a> {
                     bytes: layout.bytes,
                 });
             }
-            line.next.push_back((task, need));
+            queue.next.push_back((task, need));
         }
-        if let Some(line) = &mut self.line {
+        if let Some(queue) = &mut self.queue {
             let from = (self.source.number, &**self.store.place());
             // An index that does not fit into the memory is read when it is needed.
-            line.begin(from, &asked);
+            queue.begin(from, &wanted);
         }
     }
 
     /// Requests the next chunks to read, as many as fit into the memory. The chunk `at` is being read now.
     fn advance(&mut self, at: &[usize]) {
-        if self.line.as_ref().is_some_and(ReadQueue::is_low) {
+        if self.queue.as_ref().is_some_and(ReadQueue::is_low) {
             self.request_indexes();
-            if !self.request_next() && self.line.as_ref().is_some_and(ReadQueue::has_no_answer) {
+            if !self.request_next() && self.queue.as_ref().is_some_and(ReadQueue::has_no_answer) {
                 self.wait_for_indexes();
                 self.request_next();
             }
         }
-        if let Some(line) = &mut self.line {
-            line.pass(at);
+        if let Some(queue) = &mut self.queue {
+            queue.pass(at);
         }
     }
 
     /// Waits for the indexes of the next chunks' shards. They arrive at about the same time, so all are available soon
     /// after the first one.
     fn wait_for_indexes(&mut self) {
-        let next = self.line.iter().flat_map(|line| &line.next);
+        let next = self.queue.iter().flat_map(|queue| &queue.next);
         let next: Vec<Vec<usize>> = next.map(|(_, need)| need.at.clone()).collect();
         for at in next {
-            let Some(line) = &self.line else {
+            let Some(queue) = &self.queue else {
                 return;
             };
-            let index = index_of(self.source, &self.array, &self.indexes, line, &at);
+            let index = index_of(self.source, &self.array, &self.indexes, queue, &at);
             // Reading the chunk reports the error.
             if matches!(index, Some((.., Some(false)))) && self.place(&at).is_err() {
                 return;
@@ -416,19 +416,19 @@ impl<'a> Reader<'a> {
         let mut has_indexes = true;
         let number = self.source.number;
         let mut needs = Vec::new();
-        let mut asked = Vec::new();
+        let mut wanted = Vec::new();
         let mut bytes = 0;
-        while let Some(line) = &mut self.line
-            && let Some((task, need)) = line.next.pop_front()
+        while let Some(queue) = &mut self.queue
+            && let Some((task, need)) = queue.next.pop_front()
         {
-            if need.users > 1 && line.cache.has(&[&[number], &need.at[..]].concat()) {
+            if need.users > 1 && queue.cache.has(&[&[number], &need.at[..]].concat()) {
                 continue;
             }
-            let index = index_of(self.source, &self.array, &self.indexes, line, &need.at);
+            let index = index_of(self.source, &self.array, &self.indexes, queue, &need.at);
             let is_coming = matches!(index, Some((.., Some(false))));
-            if is_coming || !line.has_room(asked.len() + 1, bytes) {
+            if is_coming || !queue.has_room(wanted.len() + 1, bytes) {
                 has_indexes = !is_coming;
-                line.next.push_front((task, need));
+                queue.next.push_front((task, need));
                 break;
             }
             match self.request(&need) {
@@ -445,23 +445,23 @@ impl<'a> Reader<'a> {
                         bytes: length.unwrap_or(usize::MAX),
                     };
                     bytes = bytes.saturating_add(value.bytes);
-                    asked.push(value);
+                    wanted.push(value);
                     needs.push((task, need));
                 }
                 Ok(None) => {}
                 // Reading the chunk reports the error.
                 Err(_) => {
-                    needs.retain(|(of, _)| *of != task);
-                    asked.retain(|asked| asked.task != task);
+                    needs.retain(|(owner, _)| *owner != task);
+                    wanted.retain(|wanted| wanted.task != task);
                     self.forget(task);
                 }
             }
         }
-        if let Some(line) = &mut self.line {
+        if let Some(queue) = &mut self.queue {
             let from = (number, &**self.store.place());
-            let begun = line.begin(from, &asked);
-            for (task, need) in needs.drain(begun..).rev() {
-                line.next.push_front((task, need));
+            let begun_count = queue.begin(from, &wanted);
+            for (task, need) in needs.drain(begun_count..).rev() {
+                queue.next.push_front((task, need));
             }
         }
         has_indexes
@@ -508,8 +508,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a chunk that `users` shards need, like [`Reader::chunk`]. The first of these shards reads it from the
-    /// store, and keeps the part that `rest` returns in the cache. The others wait for it, and use the cached part if
-    /// it is still there and `is_enough`.
+    /// store, and keeps the part that `rest` returns in the cache. The other shards wait for this read, and use the
+    /// cached part if it is still in the cache and `is_enough`.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
@@ -534,12 +534,12 @@ impl<'a> Reader<'a> {
 
     /// Passes over a chunk that was found in the cache: cancels its request, and begins further requests.
     fn passed(&mut self, at: &[usize]) -> Result<(), Error> {
-        if self.line.is_some() {
+        if self.queue.is_some() {
             let (key, place) = self.place(at)?;
-            if let Some(line) = &mut self.line {
-                line.pass(at);
+            if let Some(queue) = &mut self.queue {
+                queue.pass(at);
                 if let Some(place) = place {
-                    line.leave(self.source.number, key.as_str(), place);
+                    queue.leave(self.source.number, key.as_str(), place);
                 }
             }
             self.advance(at);
@@ -562,8 +562,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Can
-    /// return more elements, if reading them is cheaper. Also returns the index of the first returned element in the
-    /// chunk. Bytes that are not decoded are not checked.
+    /// return more elements, if that is cheaper. Also returns the index of the first returned element in the chunk.
+    /// Bytes that are not decoded are not checked.
     pub(crate) fn part(
         &mut self,
         at: &[usize],
@@ -601,9 +601,10 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(read), elements.start))
     }
 
-    /// Reads parts of these elements of a chunk if a file stores them as in memory: `length` elements at the start of
-    /// every `apart` elements. Returns `None` if reading all elements is as fast: if less than `gap` bytes are between
-    /// two parts, or if all of the chunk's `users` together would read more than the chunk.
+    /// Reads parts of these elements of a chunk: `length` elements at the start of every `apart` elements. Returns
+    /// `None` if no file stores the elements as in memory, or if reading all elements is as fast. The latter is assumed
+    /// if less than `gap` bytes are between two parts, or if all `users` of the chunk together would read more than the
+    /// chunk.
     pub(crate) fn planes(
         &mut self,
         (at, users): (&[usize], usize),
@@ -714,10 +715,10 @@ impl<'a> Reader<'a> {
         at: &[usize],
         place: Piece,
     ) -> Result<Option<Option<Bytes>>, Error> {
-        let Some(line) = &mut self.line else {
+        let Some(queue) = &mut self.queue else {
             return Ok(None);
         };
-        let Some(answer) = line.take(self.source.number, key.as_str(), place) else {
+        let Some(answer) = queue.take(self.source.number, key.as_str(), place) else {
             return Ok(None);
         };
         let value = self.store.received(answer);
@@ -735,8 +736,8 @@ impl<'a> Reader<'a> {
     /// Finds where a chunk is stored: the key of the value that contains it, and its place in that value. The place is
     /// `None` if the index of its shard marks the chunk as missing.
     ///
-    /// All reads of chunks begin here, so the length of a chunk that is stored exactly as in memory is checked from
-    /// here. In a shard, the index gives the length. Otherwise [`Piece::of`] has the expected length, and the store
+    /// All reads of chunks call this function, so that the length of each chunk that is stored exactly as in memory is
+    /// checked. In a shard, the index gives the length. Otherwise [`Piece::of`] has the expected length, and the store
     /// returns the value's length with the bytes.
     fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
@@ -826,13 +827,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the index of a chunk's shard if the index must be read before the chunk: its key, its layout, and whether
-/// the answer to its request has arrived, or `None` if it was not requested.
+/// Returns the key and the layout of the index that must be read before a chunk, and whether the answer to the index's
+/// request has arrived, or `None` if the index was not requested. Returns `None` instead of all three if no index must
+/// be read.
 fn index_of<'a>(
     source: &'a Source,
     array: &Array<Store>,
     known: &HashMap<Vec<u64>, Index>,
-    line: &ReadQueue<'_>,
+    queue: &ReadQueue<'_>,
     at: &[usize],
 ) -> Option<(String, &'a index::Layout, Option<bool>)> {
     let (_, layout) = source.sharding.as_ref()?;
@@ -841,8 +843,8 @@ fn index_of<'a>(
         return None;
     }
     let key = array.chunk_key(&shard).as_str().to_owned();
-    let has = line.has(source.number, &key, layout.place);
-    Some((key, layout, has))
+    let has_arrived = queue.has(source.number, &key, layout.place);
+    Some((key, layout, has_arrived))
 }
 
 /// Decodes these bytes of a chunk that has `length` bytes and was encoded by Blosc. Returns `None` if the chunk must be

@@ -52,7 +52,8 @@ pub(crate) trait Place: Debug + Send + Sync {
     /// Reads a piece of a value. `None` if there is no such value.
     fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread>;
 
-    /// Begins to read like [`Place::read`], without waiting. `None` if that saves no time, as for files.
+    /// Begins to read like [`Place::read`], without waiting. `None` if the request cannot begin or would save no time,
+    /// as for files.
     fn begin(&self, _key: &str, _piece: Piece) -> Option<Begun> {
         None
     }
@@ -141,8 +142,8 @@ impl Piece {
 
     /// Returns the range of the piece in a value of this length in bytes.
     pub(super) fn within(self, length: u64) -> Result<Range<u64>, Unread> {
-        if let Some(right) = self.of.filter(|&right| right != length) {
-            return Err(Unread::Value(wrong_length(length, right)));
+        if let Some(expected) = self.of.filter(|&expected| expected != length) {
+            return Err(Unread::Value(wrong_length(length, expected)));
         }
         let found = match self.range {
             ByteRange::FromStart(begin, None) => Some(begin..length),
@@ -195,8 +196,8 @@ impl From<io::Error> for Unread {
 }
 
 /// Returns the error for an uncompressed chunk with a wrong length. Both lengths are in bytes.
-pub(super) fn wrong_length(length: u64, right: u64) -> String {
-    format!("it has {length} bytes, and its shape needs {right}")
+pub(super) fn wrong_length(length: u64, expected: u64) -> String {
+    format!("it has {length} bytes, and its shape needs {expected}")
 }
 
 /// Opens the place with this name, a folder or a URL.
@@ -261,7 +262,7 @@ impl Store {
         failure.take()
     }
 
-    fn noted<T>(&self, outcome: io::Result<T>) -> Result<T, StorageError> {
+    fn record_failure<T>(&self, outcome: io::Result<T>) -> Result<T, StorageError> {
         outcome.map_err(|error| {
             let copy = io::Error::new(error.kind(), error.to_string());
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -280,7 +281,7 @@ impl Store {
                 return Ok(value.clone());
             }
         }
-        let bytes = self.known(self.place.read(key.as_str(), piece))?;
+        let bytes = self.storage_result(self.place.read(key.as_str(), piece))?;
         let length = bytes.as_ref().map_or(0, Bytes::len);
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(bytes)
@@ -294,7 +295,7 @@ impl Store {
         parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, StorageError> {
-        let is_there = self.known(self.place.read_to(key.as_str(), piece, parts, dest))?;
+        let is_there = self.storage_result(self.place.read_to(key.as_str(), piece, parts, dest))?;
         let length = if is_there { dest.len() } else { 0 };
         self.delivered.fetch_add(length as u64, Ordering::Relaxed);
         Ok(is_there)
@@ -305,7 +306,7 @@ impl Store {
         &self,
         answer: Result<(Value, bool), Unread>,
     ) -> Result<Value, StorageError> {
-        let (value, is_first) = self.known(answer)?;
+        let (value, is_first) = self.storage_result(answer)?;
         if let Some(bytes) = value.as_ref().filter(|_| is_first) {
             self.delivered
                 .fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -313,10 +314,10 @@ impl Store {
         Ok(value)
     }
 
-    fn known<T>(&self, read: Result<T, Unread>) -> Result<T, StorageError> {
+    fn storage_result<T>(&self, read: Result<T, Unread>) -> Result<T, StorageError> {
         match read {
             Err(Unread::Value(problem)) => Err(StorageError::Other(problem)),
-            Err(Unread::System(error)) => self.noted(Err(error)),
+            Err(Unread::System(error)) => self.record_failure(Err(error)),
             Ok(read) => Ok(read),
         }
     }
@@ -339,7 +340,7 @@ impl ReadableStorageTraits for Store {
     }
 
     fn size_key(&self, key: &StoreKey) -> Result<Option<u64>, StorageError> {
-        self.noted(self.place.size(key.as_str()))
+        self.record_failure(self.place.size(key.as_str()))
     }
 
     fn supports_get_partial(&self) -> bool {

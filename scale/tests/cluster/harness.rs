@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
     executors: Vec<Option<Child>>,
     logs: PathBuf,
     /// A locked file, so that only one cluster runs at a time. With two clusters, heartbeats would be late.
-    _alone: File,
+    _lock: File,
 }
 
 impl Cluster {
@@ -57,7 +57,7 @@ impl Cluster {
         environment: &[(&str, String)],
         arguments: &[&str],
     ) -> Self {
-        let alone = lock();
+        let lock_file = lock();
         let logs = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join("cluster")
             .join(test);
@@ -82,7 +82,7 @@ impl Cluster {
             scheduler,
             executors: Vec::new(),
             logs: logs.clone(),
-            _alone: alone,
+            _lock: lock_file,
         };
         until(START_LIMIT, "the scheduler listens", || {
             TcpStream::connect(&address).is_ok()
@@ -90,7 +90,7 @@ impl Cluster {
         for number in 0..executors {
             let [port, command_port] =
                 [ports[1 + 2 * number], ports[2 + 2 * number]].map(|port| port.to_string());
-            let own = [
+            let own_arguments = [
                 "executor",
                 "-v",
                 "--scheduler",
@@ -105,7 +105,7 @@ impl Cluster {
                 &command_port,
             ];
             let log = logs.join(format!("executor-{number}.log"));
-            let executor = spawn(&[&own[..], arguments].concat(), &log, environment);
+            let executor = spawn(&[&own_arguments[..], arguments].concat(), &log, environment);
             cluster.executors.push(Some(executor));
         }
         until(START_LIMIT, "the executors are registered", || {

@@ -169,22 +169,28 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
     let cluster = Cluster::start("stores", None, &[]);
     let values = values();
     let mut random = Random::new(7);
-    let mut agreed = 0;
-    while agreed < 50 {
+    let mut agreed_count = 0;
+    while agreed_count < 50 {
         let slice = Slice::of(&mut random, &SHAPE);
         let (shape, expected) = slice.naive(&values, &SHAPE);
         if expected.is_empty() {
             continue;
         }
-        agreed += 1;
+        agreed_count += 1;
         let sizes: Vec<_> = shape
             .iter()
             .map(|&size| (size.div_ceil(2)).to_string())
             .collect();
         let shard = sizes.join(",");
         let from = folder.text("a.zarr");
-        let (near, far) = (format!("near-{agreed}.zarr"), format!("far-{agreed}.zarr"));
-        for (to, more) in [(&near, &[][..]), (&far, &["--cluster", &cluster.url][..])] {
+        let (local_store, cluster_store) = (
+            format!("near-{agreed_count}.zarr"),
+            format!("far-{agreed_count}.zarr"),
+        );
+        for (to, more) in [
+            (&local_store, &[][..]),
+            (&cluster_store, &["--cluster", &cluster.url][..]),
+        ] {
             let to = folder.text(to);
             let arguments = [
                 "slice",
@@ -199,10 +205,16 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
             ];
             folder.run(&[&arguments[..], more].concat());
         }
-        assert!(folder.files(&near) == folder.files(&far), "{slice:?}");
+        assert!(
+            folder.files(&local_store) == folder.files(&cluster_store),
+            "{slice:?}"
+        );
         let whole = Backend::cpu().slice((&values, &SHAPE), &slice.text.parse().unwrap());
-        assert!(folder.elements(&far) == whole.unwrap().data, "{slice:?}");
-        assert!(folder.elements(&far) == expected, "{slice:?}");
+        assert!(
+            folder.elements(&cluster_store) == whole.unwrap().data,
+            "{slice:?}"
+        );
+        assert!(folder.elements(&cluster_store) == expected, "{slice:?}");
     }
     // A gather with indices from a file.
     let rows: Vec<u16> = (0..25).map(|i| i * 7 % 40).collect();
@@ -234,7 +246,7 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
 }
 
 /// Waits until an executor has begun this many shards, and returns its process id.
-fn begun(faults: &Path, shards: usize) -> u32 {
+fn executor_with_shards(faults: &Path, shards: usize) -> u32 {
     let mut found = None;
     until(LIMIT, "an executor has begun shards", || {
         let started = fs::read_to_string(faults.join("started")).unwrap();
@@ -268,8 +280,8 @@ fn an_executor_is_killed(test: &str, fault: &str) {
     let mut cluster = Cluster::start(test, Some(faults.path()), &[]);
     let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
     // The executor has begun its third shard. It has written two, and has not delivered their outcomes yet.
-    let lost = begun(faults.path(), 3);
-    cluster.kill(lost);
+    let lost_executor = executor_with_shards(faults.path(), 3);
+    cluster.kill(lost_executor);
     fs::remove_file(faults.path().join(fault)).unwrap();
     let figures = figures(&job.end(LIMIT));
     assert_eq!(figures["shards"], 24);
@@ -303,10 +315,10 @@ fn an_executor_killed_after_its_shards_were_written_changes_nothing() {
 #[test]
 fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() {
     let folder = Folder::new();
-    let slow = faults(&[("sleep", "300")]);
-    let mut cluster = Cluster::start("all-killed", Some(slow.path()), &[]);
+    let slow_faults = faults(&[("sleep", "300")]);
+    let mut cluster = Cluster::start("all-killed", Some(slow_faults.path()), &[]);
     let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
-    begun(slow.path(), 3);
+    executor_with_shards(slow_faults.path(), 3);
     for id in cluster.executors() {
         cluster.kill(id);
     }
@@ -318,8 +330,8 @@ fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() 
     let stood = folder.shards("b.zarr");
     assert!((3..24).contains(&stood), "{stood} shards");
 
-    let counted = faults(&[]);
-    let cluster = Cluster::start("all-killed-again", Some(counted.path()), &[]);
+    let start_log_folder = faults(&[]);
+    let cluster = Cluster::start("all-killed-again", Some(start_log_folder.path()), &[]);
     let figures = figures(
         &folder
             .slice(FLIP, "b.zarr", "10,10,10", &cluster.url)
@@ -327,7 +339,7 @@ fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() 
     );
     assert_eq!(figures["stood"], stood, "{figures}");
     assert_eq!(figures["computed"], 24 - stood, "{figures}");
-    let started = fs::read_to_string(counted.path().join("started")).unwrap();
+    let started = fs::read_to_string(start_log_folder.path().join("started")).unwrap();
     assert_eq!(started.lines().count(), 24 - stood);
     assert!(folder.elements("b.zarr") == flipped());
 }
@@ -369,7 +381,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
         let _ = fs::remove_file(error);
     }
 
-    // Corrupts some bytes of a shard. The checksum of gzip shows it, and another try would find the same bytes.
+    // Corrupts some bytes of a shard. The checksum of gzip reveals this, and another try would find the same bytes.
     let key = Path::new("c/1/0/1");
     let path = folder.path("a.zarr").join(key);
     let mut bytes = fs::read(&path).unwrap();

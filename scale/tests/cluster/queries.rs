@@ -97,13 +97,13 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     let folder = TempDir::new().unwrap();
     let (path, images, pairs) = table(folder.path());
     let cluster = Cluster::start("queries", None, &[]);
-    let far = Engine::cluster(&cluster.url, 4).await.unwrap();
-    let near = Engine::embedded(2).unwrap();
+    let cluster_engine = Engine::cluster(&cluster.url, 4).await.unwrap();
+    let local_engine = Engine::embedded(2).unwrap();
 
     // Compares 50 random slices.
     let mut random = Random::new(6);
-    let mut agreed = 0;
-    while agreed < 50 {
+    let mut agreed_count = 0;
+    while agreed_count < 50 {
         let slice = Slice::of(&mut random, &IMAGE);
         let (expected_shape, first) = slice.naive(&images[..60], &IMAGE);
         if first.is_empty() {
@@ -113,12 +113,12 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             "SELECT id, strided_slice(image, '{}') AS y FROM '{path}' ORDER BY id",
             slice.text
         );
-        let result = run(&far, &query)
+        let result = run(&cluster_engine, &query)
             .await
             .unwrap_or_else(|error| panic!("{query}: {error}"));
         assert_eq!(
             checksum(&result),
-            checksum(&run(&near, &query).await.unwrap()),
+            checksum(&run(&local_engine, &query).await.unwrap()),
             "{query}"
         );
         let column = result.column(1);
@@ -138,7 +138,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             );
         }
         assert!(column.is_null(17) && column.null_count() == 1);
-        agreed += 1;
+        agreed_count += 1;
     }
 
     // This query has a nested call whose shape must be passed on, a filter with two such calls, and built-in functions.
@@ -146,7 +146,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         "SELECT abs(-id) AS n, gather_nd(strided_slice(image, '::-1, ..., ::-1'), pairs) AS y, upper('a') AS a \
          FROM '{path}' WHERE gather_nd(strided_slice(image, '0, 0'), '[0]') % 2 = 1 ORDER BY n"
     );
-    let result = run(&far, &query).await.unwrap();
+    let result = run(&cluster_engine, &query).await.unwrap();
     let rows = elements::<Int64Type>(result.column(0));
     let odd = |row: &usize| *row != 17 && images[row * 60] % 2 == 1;
     assert_eq!(
@@ -179,7 +179,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     }
     let aggregated =
         format!("SELECT count(*) AS n, sum(gather(tensor_shape(image), 1)) AS s FROM '{path}'");
-    let result = run(&far, &aggregated).await.unwrap();
+    let result = run(&cluster_engine, &aggregated).await.unwrap();
     assert_eq!(elements::<Int64Type>(result.column(0)), [400]);
     assert_eq!(elements::<Int64Type>(result.column(1)), [399 * 5]);
 
@@ -203,7 +203,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             "SELECT tensor_to_arrow(strided_slice(strided_slice(y, '1'), '::-1')) AS z FROM \
              (SELECT id, x AS y FROM '{name}') ORDER BY id"
         );
-        let result = check_query(&far, &query, &expected).await;
+        let result = check_query(&cluster_engine, &query, &expected).await;
         assert_eq!(
             result.schema().field(0).metadata()["ARROW:extension:name"],
             "arrow.fixed_shape_tensor"
@@ -219,19 +219,19 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         ] {
             let query =
                 format!("SELECT strided_slice(y, '1, ::-1') AS z FROM {from} ORDER BY t.id");
-            check_query(&far, &query, &expected).await;
+            check_query(&cluster_engine, &query, &expected).await;
         }
 
-        // The cluster loses the metadata of a function's result here.
+        // In this query, the cluster loses the metadata of a function's result.
         let query = format!(
             "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
         );
-        check_query(&far, &query, &expected).await;
+        check_query(&cluster_engine, &query, &expected).await;
     }
 
     // An index out of range fails the query once, with its row and its tuple.
     let query = format!("SELECT gather_nd(image, '[[0, 7]]') FROM '{path}'");
-    let error = run(&far, &query).await.unwrap_err();
+    let error = run(&cluster_engine, &query).await.unwrap_err();
     assert!(
         error.contains("in every row") || error.contains("in row 0 of the batch"),
         "{error}"
@@ -241,10 +241,10 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         "{error}"
     );
     let query = format!("SELECT gather_nd(image, pairs, '', concat('image ', id)) FROM '{path}'");
-    assert!(run(&far, &query).await.is_ok());
+    assert!(run(&cluster_engine, &query).await.is_ok());
     let query =
         format!("SELECT gather(image, id, '', concat('image ', id)) FROM '{path}' WHERE id = 99");
-    let error = run(&far, &query).await.unwrap_err();
+    let error = run(&cluster_engine, &query).await.unwrap_err();
     assert!(
         error.contains("in row image 99, the indices at [] are [99]"),
         "{error}"
@@ -252,7 +252,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
 
     // The command names the row by its file; each of the four files has 100 rows. It does so for every function with
-    // indices or a mask, with an output file, and for tensors with permuted dimensions.
+    // indices or a mask, with and without an output file, and for tensors with permuted dimensions.
     let last = Path::new(&path).canonicalize().unwrap().join("3.parquet");
     let turned = folder.path().canonicalize().unwrap().join("turned.parquet");
     // One element of the mask is true for id < 342, and then two.
@@ -334,7 +334,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     assert!(figures.contains("\"rows\":400"), "{figures}");
     assert_eq!(
         checksum(&read(&output)),
-        checksum(&run(&near, &query).await.unwrap())
+        checksum(&run(&local_engine, &query).await.unwrap())
     );
 
     assert!(cluster.stop(), "a process did not end by SIGTERM");

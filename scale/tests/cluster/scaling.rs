@@ -54,12 +54,12 @@ async fn a_million_tasks_pass_the_scheduler() {
     for files in [8, 100, 1000, 10_000] {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         write_tasks(folder.path(), files);
-        let near = Engine::embedded(2).unwrap();
-        let seconds = time_query(&near, folder.path()).await;
+        let local_engine = Engine::embedded(2).unwrap();
+        let seconds = time_query(&local_engine, folder.path()).await;
         report("in one process", files, seconds, "");
         let cluster = Cluster::with_executors(&format!("scaling-{files}"), 3, 300, None, &[]);
-        let far = Engine::cluster(&cluster.url, files).await.unwrap();
-        let seconds = time_query(&far, folder.path()).await;
+        let cluster_engine = Engine::cluster(&cluster.url, files).await.unwrap();
+        let seconds = time_query(&cluster_engine, folder.path()).await;
         let peak = cluster.scheduler_peak() >> 20;
         report("cluster of 3 executors", files, seconds, &peak.to_string());
     }

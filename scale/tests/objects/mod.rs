@@ -103,10 +103,10 @@ fn content(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = files(store);
     let metadata = content.get_mut(Path::new("zarr.json")).unwrap();
     let mut json: Value = serde_json::from_slice(metadata).unwrap();
-    let made = &mut json["attributes"]["wgslice"];
-    assert!(made["source"].is_string(), "{made}");
-    made["source"] = Value::Null;
-    made["operation"]["indices"] = Value::Null;
+    let provenance = &mut json["attributes"]["wgslice"];
+    assert!(provenance["source"].is_string(), "{provenance}");
+    provenance["source"] = Value::Null;
+    provenance["operation"]["indices"] = Value::Null;
     *metadata = json.to_string().into_bytes();
     content
 }

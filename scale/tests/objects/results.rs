@@ -161,8 +161,8 @@ fn a_shard_is_put_again_when_the_server_fails() {
         .fail("PUT bucket/c.zarr/c/5/1", &[Fault::Status500; 100]);
     let to = url("c.zarr");
     let said = place.run(&slice(":", &from, &to, &[]));
-    let met = 100 - place.server.forgive();
-    assert!((16..=32).contains(&met), "{met}");
+    let fault_count = 100 - place.server.forgive();
+    assert!((16..=32).contains(&fault_count), "{fault_count}");
     let named = said.errors.contains("s3://bucket/c.zarr/c/5/1") && said.errors.contains("500");
     assert!(said.code == 1 && named, "{said:?}");
     assert!(!place.key("c.zarr/zarr.json").exists());

@@ -44,7 +44,7 @@ struct Shared {
     /// The mark of each marked object, by the object's key: the id of the object's job, from the header
     /// `x-amz-meta-wgslice`.
     marks: BTreeMap<String, String>,
-    /// The faults that requests will meet, each with a text that the method and path of such a request contain.
+    /// The faults of later requests, each with a text that the method and path of such a request contain.
     faults: VecDeque<(String, Fault)>,
     /// The method and the path of each request, and the number of bytes in the body of its answer, 0 after a fault or
     /// an error.
@@ -52,8 +52,8 @@ struct Shared {
     /// The time for which each answer is held back.
     delay: Duration,
     /// The number of answers that are held back, and the maximum of this number.
-    held: usize,
-    most: usize,
+    held_count: usize,
+    max_held: usize,
 }
 
 impl Server {
@@ -81,13 +81,13 @@ impl Server {
         environment(self.port)
     }
 
-    /// Makes the next requests whose method and path contain a text, as in `GET bucket/a`, meet these faults.
+    /// Causes these faults in the next requests whose method and path contain a text, as in `GET bucket/a`.
     pub(crate) fn fail(&self, text: &str, faults: &[Fault]) {
         let faults = faults.iter().map(|&fault| (text.to_owned(), fault));
         self.state.shared.lock().unwrap().faults.extend(faults);
     }
 
-    /// Removes the faults that no request has met, and returns their number.
+    /// Removes the faults that no request has had yet, and returns their number.
     pub(crate) fn forgive(&self) -> usize {
         std::mem::take(&mut self.state.shared.lock().unwrap().faults).len()
     }
@@ -105,7 +105,7 @@ impl Server {
 
     /// Returns the maximum number of answers that were held back at a time since the last call.
     pub(crate) fn take_most(&self) -> usize {
-        std::mem::take(&mut self.state.shared.lock().unwrap().most)
+        std::mem::take(&mut self.state.shared.lock().unwrap().max_held)
     }
 
     /// Replaces the mark of all marked objects whose keys begin with `prefix`, so that they belong to another job.
@@ -172,16 +172,16 @@ impl State {
             let mut shared = self.shared.lock().unwrap();
             let delay = shared.delay;
             if !delay.is_zero() {
-                shared.held += 1;
-                shared.most = shared.most.max(shared.held);
+                shared.held_count += 1;
+                shared.max_held = shared.max_held.max(shared.held_count);
                 drop(shared);
                 thread::sleep(delay);
                 shared = self.shared.lock().unwrap();
-                shared.held -= 1;
+                shared.held_count -= 1;
             }
             let line = format!("{} {}", request.method, request.key);
-            let meets = |(text, _): &(String, Fault)| line.contains(text.as_str());
-            let fault = shared.faults.iter().position(meets);
+            let matches = |(text, _): &(String, Fault)| line.contains(text.as_str());
+            let fault = shared.faults.iter().position(matches);
             let fault = fault.and_then(|at| shared.faults.remove(at)).map(|f| f.1);
             let answer = match fault {
                 Some(Fault::Status500) => Answer::error("500 Internal Error", "InternalError"),
@@ -201,11 +201,11 @@ impl State {
             let body = if is_head { &[][..] } else { &answer.body };
             bytes.extend(body);
             if fault == Some(Fault::Cut) {
-                let left = match body.len() {
+                let sent_length = match body.len() {
                     0 => 0,
                     length => bytes.len() - length.div_ceil(2),
                 };
-                bytes.truncate(left);
+                bytes.truncate(sent_length);
             }
             let is_value = fault.is_none() && answer.status.starts_with('2');
             let sent = if is_value { body.len() } else { 0 };
@@ -239,8 +239,8 @@ impl State {
                 let is_new = request.headers.contains_key("if-none-match");
                 let wanted = request.headers.get("if-match");
                 // A put without a condition would let a late task replace a shard of another job.
-                let is_free = is_new || wanted.is_some() || !key.contains("/c/");
-                assert!(is_free, "{key} is put on no condition");
+                let is_allowed = is_new || wanted.is_some() || !key.contains("/c/");
+                assert!(is_allowed, "{key} is put on no condition");
                 let is_refused = match wanted {
                     Some(wanted) => old.as_ref() != Some(wanted),
                     None => is_new && old.is_some(),

@@ -248,8 +248,11 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     for (key, most) in [("a.zarr/c/1/0", 80), ("a.zarr/zarr.json", 4)] {
         place.server.fail(key, &[Fault::Status500; 100]);
         let said = slice("c.zarr");
-        let met = 100 - place.server.forgive();
-        assert!((most / 5..=most).contains(&met), "{met}: {said:?}");
+        let fault_count = 100 - place.server.forgive();
+        assert!(
+            (most / 5..=most).contains(&fault_count),
+            "{fault_count}: {said:?}"
+        );
         let named = said.errors.contains("s3://bucket/a.zarr") && said.errors.contains("500");
         assert!(said.code == 1 && named, "{said:?}");
         assert!(!place.path("c.zarr/zarr.json").exists());

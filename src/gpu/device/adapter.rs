@@ -79,16 +79,16 @@ impl AdapterOptions {
 
     async fn find_adapters(&self) -> Vec<FoundAdapter> {
         match self.backends {
-            Some(backends) => self.look_through(backends).await,
+            Some(backends) => self.list_adapters(backends).await,
             // OpenGL is searched only if the other APIs have no adapter, because it usually lists the same adapters.
-            None => match self.look_through(Backends::PRIMARY).await {
-                none if none.is_empty() => self.look_through(Backends::SECONDARY).await,
-                some => some,
+            None => match self.list_adapters(Backends::PRIMARY).await {
+                adapters if adapters.is_empty() => self.list_adapters(Backends::SECONDARY).await,
+                adapters => adapters,
             },
         }
     }
 
-    async fn look_through(&self, backends: Backends) -> Vec<FoundAdapter> {
+    async fn list_adapters(&self, backends: Backends) -> Vec<FoundAdapter> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         descriptor.backends = backends;
         let instance = wgpu::Instance::new(descriptor);
@@ -119,11 +119,11 @@ impl AdapterOptions {
         let mut candidates = options.find_adapters().await;
         match candidates.iter().position(|found| found.refused.is_none()) {
             Some(best) => Ok(candidates.swap_remove(best).adapter),
-            None => Err(Error::NoAdapter(options.nothing_fits(&candidates))),
+            None => Err(Error::NoAdapter(options.no_fit_message(&candidates))),
         }
     }
 
-    fn nothing_fits(&self, candidates: &[FoundAdapter]) -> String {
+    fn no_fit_message(&self, candidates: &[FoundAdapter]) -> String {
         let name = self.name.as_ref();
         if candidates.is_empty() {
             let name_condition =
@@ -191,19 +191,19 @@ impl FoundAdapter {
     fn sort_key(&self, power: Option<PowerPreference>) -> (u8, u8) {
         let low_power = power == Some(PowerPreference::LowPower);
         let info = self.adapter.get_info();
-        let kind = match info.device_type {
+        let type_rank = match info.device_type {
             DeviceType::DiscreteGpu => u8::from(low_power),
             DeviceType::IntegratedGpu => u8::from(!low_power),
             DeviceType::VirtualGpu => 2,
             DeviceType::Other => 3,
             DeviceType::Cpu => 4,
         };
-        let api = match info.backend {
+        let api_rank = match info.backend {
             Backend::Vulkan | Backend::Metal | Backend::Dx12 | Backend::BrowserWebGpu => 0,
             Backend::Gl => 1,
             Backend::Noop => 2,
         };
-        (kind, api)
+        (type_rank, api_rank)
     }
 }
 

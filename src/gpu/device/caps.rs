@@ -10,8 +10,8 @@ pub(crate) const VECTOR_BYTES: usize = 16;
 pub(crate) const INVOCATION_MEMORY: u32 = 48;
 
 /// The value of [`Tuning::few_units`]. With a shared pipeline, lavapipe takes twice as long to look up a row of a walk,
-/// but compiling a pipeline for the walk takes about 20 ms. A large GPU runs more invocations than this at the same
-/// time (an H100 270,000), so on such a GPU the longer look-up only adds its latency.
+/// but compiling a pipeline for the walk takes about 20 ms. A large GPU runs more invocations than this number at the
+/// same time (an H100 270,000), so on such a GPU the longer look-up only adds its latency.
 const FEW_UNITS: usize = 1 << 16;
 
 /// The numbers that differ between adapters. They do not affect the choice of a kernel.
@@ -51,7 +51,7 @@ impl Tuning {
     };
 
     /// Returns the numbers for an adapter. If the device's limits on invocations or workgroup memory are too low for
-    /// the usual workgroup, its size is the largest power of two that fits, but at least 64. A device that does not
+    /// the usual workgroup, workgroups have the largest power of two that fits, but at least 64. A device that does not
     /// allow 64 rejects the shaders.
     pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
         let tuning = if is_software {
@@ -59,20 +59,20 @@ impl Tuning {
         } else {
             Self::HARDWARE
         };
-        let allowed = limits
+        let max_invocations = limits
             .max_compute_invocations_per_workgroup
             .min(limits.max_compute_workgroup_size_x)
             .min(limits.max_compute_workgroup_storage_size / INVOCATION_MEMORY)
             .max(64);
         Self {
-            workgroup: tuning.workgroup.min(1 << allowed.ilog2()),
+            workgroup: tuning.workgroup.min(1 << max_invocations.ilog2()),
             ..tuning
         }
     }
 }
 
 /// Returns the largest size in bytes of a binding, in whole vectors. Metal allows bindings of more than 4 GiB, but wgpu
-/// passes their sizes to shaders as 32-bit numbers and clamps offsets to 32 bits. Other APIs allow less than 2 GiB.
+/// passes their sizes to shaders as 32-bit numbers and clamps offsets to 32 bits. All other APIs allow less than 2 GiB.
 pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
     let max_bytes = limits.max_storage_buffer_binding_size;
     max_bytes.min(i32::MAX as u64) / VECTOR_BYTES as u64 * VECTOR_BYTES as u64
@@ -149,10 +149,10 @@ impl BufferParts {
             if at == end {
                 return None;
             }
-            let (part, within) = (at / self.bytes, at % self.bytes);
-            let length = (self.bytes - within).min(end - at);
+            let (part, offset_in_part) = (at / self.bytes, at % self.bytes);
+            let length = (self.bytes - offset_in_part).min(end - at);
             at += length;
-            let offset = self.offset + within;
+            let offset = self.offset + offset_in_part;
             Some(buffers[usize::try_from(part).ok()?].slice(offset..offset + length))
         })
     }
@@ -192,15 +192,15 @@ impl DispatchLimits {
         if (to - 1) / parts.bytes != part {
             return None;
         }
-        let in_part = parts.offset + from % parts.bytes;
-        let offset = in_part - in_part % self.alignment;
-        let bytes = (in_part - offset + (to - from)).next_multiple_of(4);
+        let offset_in_part = parts.offset + from % parts.bytes;
+        let offset = offset_in_part - offset_in_part % self.alignment;
+        let bytes = (offset_in_part - offset + (to - from)).next_multiple_of(4);
         let span = BindingRange {
             part: usize::try_from(part).ok()?,
             offset,
             bytes,
         };
-        (bytes <= self.binding).then_some((span, in_part - offset))
+        (bytes <= self.binding).then_some((span, offset_in_part - offset))
     }
 
     /// Returns the error for a move in which even a single unit, of `unit` bytes, exceeds the device's limits.

@@ -11,7 +11,7 @@ use wgpu::WriteOnly;
 /// last of these lines can be written partially.
 const LONG_ROW: usize = 4 << 10;
 
-/// The size in bytes of the buffer in which all other rows are collected: small enough for a core's second-level cache.
+/// The size in bytes of the buffer in which short rows are collected: small enough for a core's second-level cache.
 const BOUNCE_BYTES: usize = 256 << 10;
 
 /// Fills `dest` with the bytes of a slice's result, starting at byte `at` of the result.
@@ -28,25 +28,25 @@ pub(in crate::gpu) fn write_slice(
         Some(_) => Vec::new(),
         None => zeroed(BOUNCE_BYTES.min(dest.len()))?,
     };
-    let mut filled = 0;
-    while filled < dest.len() {
-        let (at, left) = (at + filled, dest.len() - filled);
+    let mut filled_bytes = 0;
+    while filled_bytes < dest.len() {
+        let (at, bytes_left) = (at + filled_bytes, dest.len() - filled_bytes);
         let bytes = match long_walk {
             Some(walk) => {
                 let (row, skipped) = (at / row_bytes(walk), at % row_bytes(walk));
                 let [first, _] = walk.row_start(row);
-                let bytes = left.min(row_bytes(walk) - skipped);
+                let bytes = bytes_left.min(row_bytes(walk) - skipped);
                 &source[first * walk.unit + skipped..][..bytes]
             }
             None => {
-                let bytes = left.min(BOUNCE_BYTES);
+                let bytes = bytes_left.min(BOUNCE_BYTES);
                 step_move.run_part(source, at, &mut bounce[..bytes])?;
                 &bounce[..bytes]
             }
         };
-        dest.slice(filled..filled + bytes.len())
+        dest.slice(filled_bytes..filled_bytes + bytes.len())
             .copy_from_slice(bytes);
-        filled += bytes.len();
+        filled_bytes += bytes.len();
     }
     Ok(())
 }

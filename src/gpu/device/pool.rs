@@ -6,8 +6,8 @@
 //!
 //! The pool is bounded. It holds at most 64 buffers. Tensors and pooled buffers together hold at most as many bytes as
 //! tensors alone have held since the pool was last emptied (briefly more while a tensor is allocated). A buffer is
-//! freed if more than 32 requests in a row do not reuse it. A buffer that was exposed to the caller is not pooled,
-//! since the caller can hold a clone of it. If the device runs out of memory, the pool is emptied.
+//! freed if more than 32 consecutive requests do not reuse it. A buffer that was exposed to the caller is not pooled,
+//! because the caller can hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::{Error, lock::lock};
 use std::{
@@ -18,7 +18,7 @@ use std::{
     },
 };
 
-/// A pooled buffer is freed if more than this many requests for buffers in a row do not reuse it. So a loop that
+/// A pooled buffer is freed if more than this many consecutive requests for buffers do not reuse it. So a loop that
 /// creates and drops up to 32 tensors reuses all of their buffers.
 const MAX_UNUSED_REQUESTS: u64 = 32;
 
@@ -32,25 +32,30 @@ pub(in crate::gpu) struct BufferPool(Mutex<PooledBuffers>);
 
 #[derive(Debug, Default)]
 struct PooledBuffers {
-    /// Pooled buffers, oldest first, each with the value of `asked` when it returned.
-    idle: VecDeque<(wgpu::Buffer, u64)>,
+    /// Pooled buffers, oldest first, each with the value of `request_count` when it returned.
+    idle_buffers: VecDeque<(wgpu::Buffer, u64)>,
     /// The number of requests for buffers so far.
-    asked: u64,
+    request_count: u64,
     /// The number of bytes that tensors hold.
-    lent: u64,
+    lent_bytes: u64,
     /// The peak number of bytes that tensors have held since the pool was last emptied.
-    most_lent: u64,
+    peak_lent_bytes: u64,
 }
 
 impl PooledBuffers {
     /// Returns the size of all pooled buffers in bytes.
     fn kept_bytes(&self) -> u64 {
-        self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
+        self.idle_buffers
+            .iter()
+            .map(|(buffer, _)| buffer.size())
+            .sum()
     }
 
     fn keep_bounds(&mut self) {
-        while self.idle.len() > MAX_KEPT_BUFFERS || self.lent + self.kept_bytes() > self.most_lent {
-            self.idle.pop_front();
+        while self.idle_buffers.len() > MAX_KEPT_BUFFERS
+            || self.lent_bytes + self.kept_bytes() > self.peak_lent_bytes
+        {
+            self.idle_buffers.pop_front();
         }
     }
 }
@@ -59,15 +64,18 @@ impl BufferPool {
     /// Takes a buffer of `size` bytes with unspecified contents from the pool. Returns `None` if the pool has no buffer
     /// of this size.
     pub(in crate::gpu) fn take_buffer(&self, size: u64) -> Option<wgpu::Buffer> {
-        let mut shelf = lock(&self.0);
-        shelf.asked += 1;
-        let request_count = shelf.asked;
+        let mut pool_state = lock(&self.0);
+        pool_state.request_count += 1;
+        let request_count = pool_state.request_count;
         // If several buffers fit, takes the most recently returned buffer, because its bytes might still be in a cache.
-        let found_index = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
-        let taken_buffer = found_index.and_then(|place| shelf.idle.remove(place));
-        shelf
-            .idle
-            .retain(|(_, since)| request_count - since <= MAX_UNUSED_REQUESTS);
+        let found_index = pool_state
+            .idle_buffers
+            .iter()
+            .rposition(|(buffer, _)| buffer.size() == size);
+        let taken_buffer = found_index.and_then(|index| pool_state.idle_buffers.remove(index));
+        pool_state
+            .idle_buffers
+            .retain(|(_, returned_at)| request_count - returned_at <= MAX_UNUSED_REQUESTS);
         taken_buffer.map(|(buffer, _)| buffer)
     }
 
@@ -87,35 +95,35 @@ impl BufferPool {
         }
     }
 
-    /// Lends buffers to a tensor. When the [`LentBuffers`] is dropped, the buffers return to the pool, unless they were
-    /// exposed to the caller.
+    /// Lends buffers to a tensor. When the [`LentBuffers`] are dropped, the buffers return to the pool, unless they
+    /// were exposed to the caller.
     pub(in crate::gpu) fn lend_buffers(
         self: &Arc<Self>,
         buffers: Vec<wgpu::Buffer>,
     ) -> Arc<LentBuffers> {
-        let mut shelf = lock(&self.0);
-        shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
-        shelf.most_lent = shelf.most_lent.max(shelf.lent);
-        shelf.keep_bounds();
+        let mut pool_state = lock(&self.0);
+        pool_state.lent_bytes += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
+        pool_state.peak_lent_bytes = pool_state.peak_lent_bytes.max(pool_state.lent_bytes);
+        pool_state.keep_bounds();
         Arc::new(LentBuffers {
             buffers,
-            shown: AtomicBool::new(false),
+            is_exposed: AtomicBool::new(false),
             pool: Arc::clone(self),
         })
     }
 
     /// Empties the pool. Returns whether it held a buffer.
     pub(in crate::gpu) fn clear(&self) -> bool {
-        let mut shelf = lock(&self.0);
-        let any = !shelf.idle.is_empty();
-        shelf.idle.clear();
-        shelf.most_lent = shelf.lent;
-        any
+        let mut pool_state = lock(&self.0);
+        let had_buffers = !pool_state.idle_buffers.is_empty();
+        pool_state.idle_buffers.clear();
+        pool_state.peak_lent_bytes = pool_state.lent_bytes;
+        had_buffers
     }
 
     /// Returns the number of bytes that tensors hold.
     pub(super) fn lent_bytes(&self) -> u64 {
-        lock(&self.0).lent
+        lock(&self.0).lent_bytes
     }
 
     /// Returns the size of all pooled buffers in bytes.
@@ -131,29 +139,29 @@ pub(in crate::gpu) struct LentBuffers {
     /// Only for use within the crate: after the tensor is dropped, another tensor can overwrite these buffers.
     pub(super) buffers: Vec<wgpu::Buffer>,
     /// True if the buffers were exposed to the caller. Exposed buffers must not be reused.
-    shown: AtomicBool,
+    is_exposed: AtomicBool,
     pool: Arc<BufferPool>,
 }
 
 impl LentBuffers {
     /// Exposes the buffers to the caller, who can keep clones.
     pub(in crate::gpu) fn expose_buffers(&self) -> &[wgpu::Buffer] {
-        self.shown.store(true, Ordering::Relaxed);
+        self.is_exposed.store(true, Ordering::Relaxed);
         &self.buffers
     }
 }
 
 impl Drop for LentBuffers {
     fn drop(&mut self) {
-        let shown = *self.shown.get_mut();
-        let mut shelf = lock(&self.pool.0);
-        let since = shelf.asked;
+        let is_exposed = *self.is_exposed.get_mut();
+        let mut pool_state = lock(&self.pool.0);
+        let returned_at = pool_state.request_count;
         for buffer in self.buffers.drain(..) {
-            shelf.lent -= buffer.size();
-            if !shown {
-                shelf.idle.push_back((buffer, since));
+            pool_state.lent_bytes -= buffer.size();
+            if !is_exposed {
+                pool_state.idle_buffers.push_back((buffer, returned_at));
             }
         }
-        shelf.keep_bounds();
+        pool_state.keep_bounds();
     }
 }

@@ -22,7 +22,7 @@ pub(in crate::gpu) struct Readback {
 #[derive(Debug, Default)]
 struct Mapping {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
-    /// The wakers of all tasks that wait for the mapping, since several tasks can await one report.
+    /// The wakers of all tasks that wait for the mapping, because several tasks can await one report.
     wakers: Vec<Waker>,
 }
 
@@ -104,7 +104,7 @@ impl Readback {
     /// device, because a future must not block. A browser needs no watcher, because it polls the device itself.
     pub(in crate::gpu) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let device = &self.device;
-        let mut watched = cfg!(target_arch = "wasm32");
+        let mut is_watched = cfg!(target_arch = "wasm32");
         let mapping_result = poll_fn(|context| {
             let mut mapping = lock(&self.mapping);
             if let Some(result) = &mapping.result {
@@ -117,8 +117,8 @@ impl Readback {
             if !mapping.wakers.iter().any(|other| other.will_wake(waker)) {
                 mapping.wakers.push(waker.clone());
             }
-            if !watched {
-                watched = true;
+            if !is_watched {
+                is_watched = true;
                 drop(mapping);
                 device.shared.watcher.watch_mapping(device, &self.mapping);
             }
@@ -145,8 +145,8 @@ impl Readback {
     }
 }
 
-/// A thread that waits for the device while tasks await mappings. The list has the mappings that were added since the
-/// thread's current wait began. The thread ends when no mapping is left. While no thread runs, the list is `None`.
+/// A thread that waits for the device while tasks await mappings. The list has the mappings that were added after the
+/// thread's current wait began. If none were added, the thread ends. While no thread runs, the list is `None`.
 #[derive(Debug, Default)]
 pub(in crate::gpu) struct MappingWatcher(Mutex<Option<Vec<Arc<Mutex<Mapping>>>>>);
 
@@ -187,8 +187,8 @@ impl MappingWatcher {
     /// Returns the mappings that were added since the last call, or `None` if none were added, which ends the thread.
     fn next(&self) -> Option<Vec<Arc<Mutex<Mapping>>>> {
         let mut mappings = lock(&self.0);
-        let added = mappings.take().filter(|added| !added.is_empty())?;
+        let new_mappings = mappings.take().filter(|list| !list.is_empty())?;
         *mappings = Some(Vec::new());
-        Some(added)
+        Some(new_mappings)
     }
 }

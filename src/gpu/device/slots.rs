@@ -66,11 +66,12 @@ pub(in crate::gpu) fn hold_slots(pass: &mut ComputePass<'_>, slots: [Slot; 2]) {
 impl SlotStrip {
     /// Creates a strip of zeros with a bind group of this layout. A slot has `bytes` bytes.
     fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, bytes: u32) -> Self {
-        let slot = u64::from(bytes);
-        let slots = (device.limits().max_buffer_size / slot).clamp(1, STRIP_SLOTS.into());
+        let slot_bytes = u64::from(bytes);
+        let slot_count =
+            (device.limits().max_buffer_size / slot_bytes).clamp(1, STRIP_SLOTS.into());
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("wgslice slots"),
-            size: slot * slots,
+            size: slot_bytes * slot_count,
             usage: BufferUsages::STORAGE
                 | BufferUsages::UNIFORM
                 | BufferUsages::COPY_SRC
@@ -83,7 +84,12 @@ impl SlotStrip {
         if is_mapped {
             buffer.unmap();
         }
-        let group = bind_group(device, Some("wgslice slots"), layout, [(&buffer, 0, slot)]);
+        let group = bind_group(
+            device,
+            Some("wgslice slots"),
+            layout,
+            [(&buffer, 0, slot_bytes)],
+        );
         Self {
             buffer,
             group,
@@ -98,15 +104,15 @@ pub(in crate::gpu) struct Slots {
     device: wgpu::Device,
     queue: wgpu::Queue,
     /// The size of a slot in bytes.
-    slot: u32,
+    slot_bytes: u32,
     strips: Mutex<StripList>,
 }
 
 #[derive(Debug, Default)]
 struct StripList {
-    all: Vec<Arc<SlotStrip>>,
+    all_strips: Vec<Arc<SlotStrip>>,
     /// The slot to lend next. `None` if a strip must be found or created first.
-    next: Option<Slot>,
+    next_slot: Option<Slot>,
 }
 
 impl Slots {
@@ -115,7 +121,7 @@ impl Slots {
         Self {
             device: device.clone(),
             queue: queue.clone(),
-            slot: bytes.next_multiple_of(SLOT_ALIGNMENT),
+            slot_bytes: bytes.next_multiple_of(SLOT_ALIGNMENT),
             strips: Mutex::default(),
         }
     }
@@ -124,14 +130,17 @@ impl Slots {
     /// bind group.
     pub(in crate::gpu) fn lend_slot(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         let mut strips = lock(&self.strips);
-        let StripList { all, next } = &mut *strips;
-        let slot = next.take().unwrap_or_else(|| Slot {
-            strip: self.unused_strip(all, layout),
+        let StripList {
+            all_strips,
+            next_slot,
+        } = &mut *strips;
+        let slot = next_slot.take().unwrap_or_else(|| Slot {
+            strip: self.unused_strip(all_strips, layout),
             offset: 0,
         });
-        let offset = slot.offset + self.slot;
-        let is_within_strip = u64::from(offset + self.slot) <= slot.strip.buffer.size();
-        *next = (slot.has_buffer() && is_within_strip).then(|| Slot {
+        let offset = slot.offset + self.slot_bytes;
+        let is_within_strip = u64::from(offset + self.slot_bytes) <= slot.strip.buffer.size();
+        *next_slot = (slot.has_buffer() && is_within_strip).then(|| Slot {
             offset,
             ..slot.clone()
         });
@@ -141,35 +150,40 @@ impl Slots {
     /// Frees the strips without a slot in use.
     pub(in crate::gpu) fn free_unused(&self) {
         let mut strips = lock(&self.strips);
-        strips.next = None;
-        strips.all.retain(|strip| Arc::strong_count(strip) > 1);
+        strips.next_slot = None;
+        strips
+            .all_strips
+            .retain(|strip| Arc::strong_count(strip) > 1);
     }
 
-    /// Returns a strip of zeros without a slot in use: either a strip of `all`, which this call clears, or a new strip,
-    /// which it adds to `all`.
+    /// Returns a strip of zeros without a slot in use: either a strip of `all_strips`, which this call clears, or a new
+    /// strip, which it adds to `all_strips`.
     fn unused_strip(
         &self,
-        all: &mut Vec<Arc<SlotStrip>>,
+        all_strips: &mut Vec<Arc<SlotStrip>>,
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Arc<SlotStrip> {
-        if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
-            let zeros = vec![0; (STRIP_SLOTS * self.slot) as usize];
+        if let Some(strip) = all_strips
+            .iter()
+            .find(|strip| Arc::strong_count(strip) == 1)
+        {
+            let zeros = vec![0; (STRIP_SLOTS * self.slot_bytes) as usize];
             let bytes = usize::try_from(strip.buffer.size()).unwrap_or(zeros.len());
             self.queue
                 .write_buffer(&strip.buffer, 0, &zeros[..bytes.min(zeros.len())]);
             return Arc::clone(strip);
         }
-        let make = || SlotStrip::new(&self.device, &layout(), self.slot);
+        let make = || SlotStrip::new(&self.device, &layout(), self.slot_bytes);
         // The error is not needed: `exists` is false if the strip could not be made.
         let strip = Arc::new(run_in_error_scope(&self.device, make).0);
         if strip.exists {
-            all.push(Arc::clone(&strip));
+            all_strips.push(Arc::clone(&strip));
         }
         strip
     }
 
     #[cfg(test)]
     pub(in crate::gpu) fn strip_count(&self) -> usize {
-        self.strips.lock().unwrap().all.len()
+        self.strips.lock().unwrap().all_strips.len()
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn padded_size(bytes: usize) -> u64 {
 /// A tensor's bytes on the device. Clones share the bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
-    lent: Arc<LentBuffers>,
+    lent_buffers: Arc<LentBuffers>,
     /// The location of the tensor in its buffers.
     pub(in crate::gpu) parts: BufferParts,
     /// The size of the tensor in bytes.
@@ -38,10 +38,10 @@ pub(crate) struct DeviceBytes {
 impl DeviceBytes {
     /// Uses the first `bytes` bytes of the caller's buffer. The buffer is never pooled.
     pub(crate) fn from_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
-        let lent = Arc::<BufferPool>::default().lend_buffers(vec![buffer]);
-        lent.expose_buffers();
+        let lent_buffers = Arc::<BufferPool>::default().lend_buffers(vec![buffer]);
+        lent_buffers.expose_buffers();
         Self {
-            lent,
+            lent_buffers,
             parts: BufferParts::ONE_PART,
             bytes,
         }
@@ -49,23 +49,23 @@ impl DeviceBytes {
 
     /// Returns the buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
     pub(in crate::gpu) fn buffers(&self) -> &[wgpu::Buffer] {
-        &self.lent.buffers
+        &self.lent_buffers.buffers
     }
 
     /// Exposes the buffers to the caller, who can keep clones. From then on no other tensor reuses them.
     pub(crate) fn expose_buffers(&self) -> &[wgpu::Buffer] {
-        self.lent.expose_buffers()
+        self.lent_buffers.expose_buffers()
     }
 
     /// Returns whether no other tensor and no pending report holds the buffers.
     pub(crate) fn is_unshared(&mut self) -> bool {
-        Arc::get_mut(&mut self.lent).is_some()
+        Arc::get_mut(&mut self.lent_buffers).is_some()
     }
 
     /// Fails if the caller's buffer lacks the usage that copying its bytes needs.
     fn check_copied(&self) -> Result<(), Error> {
-        let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
-        match self.buffers().iter().all(has) {
+        let can_copy = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
+        match self.buffers().iter().all(can_copy) {
             true => Ok(()),
             false => Err(Error::Buffer {
                 argument: "tensor's",
@@ -91,30 +91,30 @@ impl DeviceBytes {
 }
 
 /// On a software adapter, tensors of at least this many bytes are allocated only if the machine has enough memory.
-const CHECKED_FROM_BYTES: u64 = 1 << 20;
+const MIN_CHECKED_BYTES: u64 = 1 << 20;
 
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
 const TUPLES_MULTIPLE: u64 = 80_640;
 
-/// Returns the size in bytes of each part except the last: at most `most`, unless `most` is below 256. `row_bytes` is
-/// the size of a row of the innermost dimension.
+/// Returns the size in bytes of each part except the last: at most `max_bytes`, unless `max_bytes` is below 256.
+/// `row_bytes` is the size of a row of the innermost dimension.
 ///
 /// An index tuple must not be split between two buffers, and a tensor can be reshaped before it is used as indices. If
-/// `most` allows it, as on all real devices, parts therefore have whole tuples of up to 10 integers. They also have
-/// whole rows, which can be longer tuples, unless this would make parts much smaller. If `most` does not allow whole
-/// tuples, parts have whole rows if possible.
-pub(in crate::gpu) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
+/// `max_bytes` allows it, as on all real devices, parts therefore have whole tuples of up to 10 integers. They also
+/// have whole rows, which can be longer tuples, unless this would make parts much smaller. If `max_bytes` does not
+/// allow whole tuples, parts have whole rows if possible.
+pub(in crate::gpu) fn part_bytes(max_bytes: u64, row_bytes: u64) -> u64 {
     let rows = multiple_of_both(row_bytes, PART_ALIGNMENT);
     let tuples_and_rows = multiple_of_both(TUPLES_MULTIPLE, rows);
     let step = [
-        (tuples_and_rows, most / 8),
-        (TUPLES_MULTIPLE, most),
-        (rows, most),
+        (tuples_and_rows, max_bytes / 8),
+        (TUPLES_MULTIPLE, max_bytes),
+        (rows, max_bytes),
     ]
     .into_iter()
-    .find_map(|(step, most)| (step <= most).then_some(step));
+    .find_map(|(step, limit)| (step <= limit).then_some(step));
     let step = step.unwrap_or(PART_ALIGNMENT);
-    (most / step * step).max(PART_ALIGNMENT)
+    (max_bytes / step * step).max(PART_ALIGNMENT)
 }
 
 /// Returns the least common multiple of two numbers, or a larger number if the multiple exceeds 64 bits.
@@ -136,43 +136,44 @@ impl OpenDevice {
     ) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
         let max_bytes = self.shared.limits.max_buffer_size;
-        let row = shape.last().map_or(1, |&size| size.max(1)) * element;
+        let row_bytes = shape.last().map_or(1, |&size| size.max(1)) * element;
         let parts = match padded_size(bytes) <= max_bytes {
             true => BufferParts::ONE_PART,
             false => BufferParts {
                 offset: 0,
-                bytes: part_bytes(max_bytes, row as u64),
+                bytes: part_bytes(max_bytes, row_bytes as u64),
             },
         };
         self.allocate_parts(parts, bytes)
     }
 
     fn allocate_parts(&self, parts: BufferParts, bytes: usize) -> Result<DeviceBytes, Error> {
-        let (mut buffers, mut left) = (Vec::new(), padded_size(bytes));
-        self.check_host_memory("allocating a tensor", left)?;
-        while left > 0 {
-            let size = parts.bytes.min(left);
+        let (mut buffers, mut bytes_left) = (Vec::new(), padded_size(bytes));
+        self.check_host_memory("allocating a tensor", bytes_left)?;
+        while bytes_left > 0 {
+            let size = parts.bytes.min(bytes_left);
             buffers.push(self.tensor_buffer(size)?);
-            left -= size;
+            bytes_left -= size;
         }
         Ok(DeviceBytes {
-            lent: self.shared.pool.lend_buffers(buffers),
+            lent_buffers: self.shared.pool.lend_buffers(buffers),
             parts,
             bytes,
         })
     }
 
-    /// On a software adapter, fails if the machine does not have `more` bytes of memory in addition to the adapter's
-    /// tensors. Drivers do not check this: the operating system would kill the process when it writes to the memory.
-    fn check_host_memory(&self, doing: &'static str, more: u64) -> Result<(), Error> {
-        if more < CHECKED_FROM_BYTES || !is_software(&self.shared.info) {
+    /// On a software adapter, fails if the machine does not have `more_bytes` bytes of memory in addition to the
+    /// adapter's tensors. Drivers do not check this: the operating system would kill the process when it writes to the
+    /// memory.
+    fn check_host_memory(&self, doing: &'static str, more_bytes: u64) -> Result<(), Error> {
+        if more_bytes < MIN_CHECKED_BYTES || !is_software(&self.shared.info) {
             return Ok(());
         }
-        let needed_bytes = self.shared.pool.lent_bytes().saturating_add(more);
+        let needed_bytes = self.shared.pool.lent_bytes().saturating_add(more_bytes);
         let needed_bytes = usize::try_from(needed_bytes).unwrap_or(usize::MAX);
         // The system rejects a mapping that exceeds its memory. Mapped pages use no memory until they are written.
-        let room = Vec::<u8>::new().try_reserve_exact(needed_bytes);
-        room.map_err(|_| Error::OutOfDeviceMemory { doing })
+        let reservation = Vec::<u8>::new().try_reserve_exact(needed_bytes);
+        reservation.map_err(|_| Error::OutOfDeviceMemory { doing })
     }
 
     /// Returns the tensor to change. If `in_place`, this is `source` itself. Otherwise it is a new tensor, and this
@@ -212,41 +213,41 @@ impl OpenDevice {
     pub(crate) fn download_bytes(
         &self,
         source: &DeviceBytes,
-        into: &mut [u8],
+        dest: &mut [u8],
     ) -> Result<(), Error> {
         self.check_may_block("the values of a tensor", "Tensor::to_array_async")?;
-        let mut downloading = std::pin::pin!(self.download_async(source, into));
+        let mut downloading = std::pin::pin!(self.download_async(source, dest));
         self.wait_until(|context| downloading.as_mut().poll(context))
     }
 
-    /// Reads all bytes of a tensor without blocking, in pieces of up to 8 MiB. The host copies one piece out of
-    /// staging memory while the device copies the next one into it.
+    /// Reads all bytes of a tensor without blocking, in pieces of up to 8 MiB. While the host copies one piece out of a
+    /// staging buffer, the device copies the next piece into another.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,
-        into: &mut [u8],
+        dest: &mut [u8],
     ) -> Result<(), Error> {
         source.check_copied()?;
-        self.check_host_memory("reading a tensor back", into.len() as u64)?;
+        self.check_host_memory("reading a tensor back", dest.len() as u64)?;
         let max_bytes = STAGING_BYTES.min(self.shared.limits.max_buffer_size / 4 * 4);
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        let longest = into.len().min(max_bytes).next_multiple_of(4) as u64;
-        let mut under_way: Option<(Readback, &mut [u8])> = None;
+        let staging_bytes = dest.len().min(max_bytes).next_multiple_of(4) as u64;
+        let mut pending_readback: Option<(Readback, &mut [u8])> = None;
         let mut idle_buffer = None;
-        for (number, piece) in into.chunks_mut(max_bytes).enumerate() {
+        for (number, piece) in dest.chunks_mut(max_bytes).enumerate() {
             let staging = match idle_buffer.take() {
                 Some(staging) => staging,
-                None => self.create_staging_buffer(longest)?,
+                None => self.create_staging_buffer(staging_bytes)?,
             };
-            let copied = source.buffer_slices(number * max_bytes, piece.len());
-            let readback = self.read_back(staging, copied)?;
-            if let Some((before, piece)) = under_way.replace((readback, piece)) {
-                before.copy_to(piece).await?;
-                idle_buffer = Some(before.into_staging());
+            let ranges = source.buffer_slices(number * max_bytes, piece.len());
+            let readback = self.read_back(staging, ranges)?;
+            if let Some((previous_readback, piece)) = pending_readback.replace((readback, piece)) {
+                previous_readback.copy_to(piece).await?;
+                idle_buffer = Some(previous_readback.into_staging());
             }
         }
-        match under_way {
-            Some((last, piece)) => last.copy_to(piece).await,
+        match pending_readback {
+            Some((last_readback, piece)) => last_readback.copy_to(piece).await,
             None => Ok(()),
         }
     }
@@ -263,11 +264,11 @@ impl OpenDevice {
                 .create_command_encoder(&wgpu::CommandEncoderDescriptor {
                     label: Some(&format!("wgslice {doing}")),
                 });
-            let recorded = record(&mut encoder)?;
+            let output = record(&mut encoder)?;
             let submission = self.queue.submit([encoder.finish()]);
             #[cfg(test)]
             crate::gpu::pass_tests::count_submission();
-            Ok((recorded, submission))
+            Ok((output, submission))
         })?
     }
 }

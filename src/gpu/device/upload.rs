@@ -1,8 +1,8 @@
 //! Uploads host bytes to the device.
 //!
-//! The host writes bytes to staging memory, which wgpu does not clear first, and the device copies them from there.
-//! Large tensors are uploaded in pieces: the device copies one piece while the host writes the next. The host waits for
-//! earlier pieces, which limits the staging memory.
+//! The host writes bytes to staging memory, which wgpu does not clear first, and the device copies them from this
+//! memory. Large tensors are uploaded in pieces: the device copies one piece while the host writes the next. The host
+//! waits for earlier pieces, which limits the staging memory.
 
 use super::{DeviceBytes, OpenDevice, failure::device_error, fill::write_slice};
 use crate::{Error, moves::Move};
@@ -19,8 +19,8 @@ const PIECE_BYTES: usize = 2 << 20;
 const MAX_SUBMITTED: usize = 2;
 
 impl OpenDevice {
-    /// Uploads the slice of `source` that `step_move` describes. The host packs the slice while copying it to memory that
-    /// the device reads.
+    /// Uploads the slice of `source` that `step_move` describes. The host packs the slice while copying it to memory
+    /// that the device reads.
     pub(crate) fn upload_slice_of(
         &self,
         step_move: &Move,
@@ -28,7 +28,7 @@ impl OpenDevice {
     ) -> Result<DeviceBytes, Error> {
         let dest = self.allocate_array(step_move.shape(), step_move.dtype.size())?;
         let bytes = step_move.result_bytes();
-        let mut under_way = VecDeque::new();
+        let mut submissions = VecDeque::new();
         let mut at = 0;
         while at < bytes {
             let mut view = self.staging_memory(&dest, at, PIECE_BYTES.min(bytes - at))?;
@@ -37,12 +37,12 @@ impl OpenDevice {
             write_slice(step_move, source, at, view.slice(..piece))?;
             self.run_guarded(DOING_UPLOAD, || drop(view))?;
             at += piece;
-            // A tensor of a single piece needs no submission here: the next submission by any caller copies it.
+            // A tensor of a single piece is not submitted: the next submission by any caller copies it.
             if bytes > PIECE_BYTES {
-                under_way.push_back(self.run_guarded(DOING_UPLOAD, || self.queue.submit([]))?);
+                submissions.push_back(self.run_guarded(DOING_UPLOAD, || self.queue.submit([]))?);
             }
-            if under_way.len() == MAX_SUBMITTED
-                && let Some(oldest) = under_way.pop_front()
+            if submissions.len() == MAX_SUBMITTED
+                && let Some(oldest) = submissions.pop_front()
             {
                 self.wait_for(oldest)?;
             }
@@ -58,13 +58,13 @@ impl OpenDevice {
         at: usize,
         bytes: usize,
     ) -> Result<QueueWriteBufferView, Error> {
-        let staged = self.run_guarded(DOING_UPLOAD, || {
+        let staging_view = self.run_guarded(DOING_UPLOAD, || {
             let dest_slice = dest.buffer_slices(at, bytes).next()?;
             let size = wgpu::BufferSize::new(dest_slice.size())?;
             let queue = &self.queue;
             queue.write_buffer_with(dest_slice.buffer(), dest_slice.offset(), size)
         })?;
         let no_memory = || device_error(self, DOING_UPLOAD, io::Error::other("no staging memory"));
-        staged.ok_or_else(no_memory)
+        staging_view.ok_or_else(no_memory)
     }
 }

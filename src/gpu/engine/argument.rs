@@ -36,18 +36,18 @@ impl<'a> Argument<'a> {
 
     pub(in crate::gpu) fn passed_buffer(
         name: &'static str,
-        passed: BufferSlice<'a>,
-        needed: usize,
+        buffer_slice: BufferSlice<'a>,
+        needed_bytes: usize,
     ) -> Self {
         Self {
             name,
-            buffers: slice::from_ref(passed.buffer()),
+            buffers: slice::from_ref(buffer_slice.buffer()),
             parts: BufferParts {
-                offset: passed.offset(),
+                offset: buffer_slice.offset(),
                 ..BufferParts::ONE_PART
             },
-            passed: passed.size(),
-            needed: needed as u64,
+            passed: buffer_slice.size(),
+            needed: needed_bytes as u64,
             keeps_groups: true,
             tensor: None,
         }
@@ -56,12 +56,12 @@ impl<'a> Argument<'a> {
     /// Like [`Argument::passed_buffer`], but for memory of this crate. Its bind groups are not kept.
     pub(in crate::gpu) fn own_memory(
         name: &'static str,
-        passed: BufferSlice<'a>,
-        needed: usize,
+        buffer_slice: BufferSlice<'a>,
+        needed_bytes: usize,
     ) -> Self {
         Self {
             keeps_groups: false,
-            ..Self::passed_buffer(name, passed, needed)
+            ..Self::passed_buffer(name, buffer_slice, needed_bytes)
         }
     }
 
@@ -99,19 +99,19 @@ impl<'a> Argument<'a> {
     pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;
         let needed_bytes = self.needed;
-        let Some(last) = self.buffers.last() else {
+        let Some(last_buffer) = self.buffers.last() else {
             return Ok(());
         };
-        let in_last = match self.buffers.len() {
+        let bytes_in_last = match self.buffers.len() {
             1 => needed_bytes.max(1),
             _ => (needed_bytes.max(1) - 1) % self.parts.bytes + 1,
         };
-        let end = self.parts.offset + in_last;
-        if end.next_multiple_of(4) > last.size() {
+        let end = self.parts.offset + bytes_in_last;
+        if end.next_multiple_of(4) > last_buffer.size() {
             let problem = format!(
                 "ends at byte {end} of {}, in the middle of a word: \
                  make the buffer a multiple of 4 bytes long",
-                last.size()
+                last_buffer.size()
             );
             return Err(self.argument_error(problem));
         }
@@ -174,8 +174,8 @@ impl<'a> Argument<'a> {
     }
 
     pub(in crate::gpu) fn check_storage(&self) -> Result<(), Error> {
-        let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::STORAGE);
-        if self.buffers.iter().all(has) {
+        let is_storage = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::STORAGE);
+        if self.buffers.iter().all(is_storage) {
             return Ok(());
         }
         let problem = "lacks the usage STORAGE: create it with BufferUsages::STORAGE";

@@ -25,7 +25,7 @@ pub(super) struct CopyPlace {
     memory: wgpu::Buffer,
     offset: u64,
     /// The range of bytes that are read, counted from the beginning of the argument.
-    read: Range<u64>,
+    read_range: Range<u64>,
 }
 
 impl Engine {
@@ -53,29 +53,29 @@ impl Engine {
             .walk()
             .map_or(0, |_| step_move.index_bytes() as u64);
         let mut size = 0;
-        let mut copied_place = |argument: Option<&Argument<'_>>, read: Range<u64>| {
+        let mut place_copy = |argument: Option<&Argument<'_>>, read_range: Range<u64>| {
             let Some(argument) = argument else {
                 return Ok(None);
             };
             argument.check_words()?;
-            check_apart(argument, &read, dest, &written_range(step_move))?;
+            check_apart(argument, &read_range, dest, &written_range(step_move))?;
             let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
             // An empty argument also needs a place inside the memory.
             size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
-            Ok::<_, Error>(Some((offset, read)))
+            Ok::<_, Error>(Some((offset, read_range)))
         };
         let places = [
-            copied_place(source, source_range)?,
-            copied_place(indices, indices_range)?,
+            place_copy(source, source_range)?,
+            place_copy(indices, indices_range)?,
         ];
         let doing = "allocating memory for a source in the buffer of dest";
         let memory = self.grown_twofold(&self.scratch.aside, size, doing)?;
-        let memory_place = |(offset, read)| CopyPlace {
+        let memory_place = |(offset, read_range)| CopyPlace {
             memory: memory.clone(),
             offset,
-            read,
+            read_range,
         };
-        Ok(places.map(|copied_place| copied_place.map(memory_place)))
+        Ok(places.map(|place| place.map(memory_place)))
     }
 
     /// Returns the copy of `argument` at a place in scratch memory. Adds the command that makes the copy to `copies`: a
@@ -90,8 +90,8 @@ impl Engine {
         let Some(place) = place else {
             return Ok(argument);
         };
-        let (read, memory) = (&place.read, &place.memory);
-        let moved_argument = Argument {
+        let (read_range, memory) = (&place.read_range, &place.memory);
+        let argument_copy = Argument {
             buffers: slice::from_ref(memory),
             parts: BufferParts {
                 offset: place.offset,
@@ -100,11 +100,11 @@ impl Engine {
             keeps_groups: false,
             ..argument
         };
-        if !read.is_empty() {
+        if !read_range.is_empty() {
             // `check_words` has checked that these whole words are in the buffer.
             let words = |argument: Argument<'a>| {
-                let first_byte = (argument.parts.offset + read.start) / 4 * 4;
-                let end = (argument.parts.offset + read.end).next_multiple_of(4);
+                let first_byte = (argument.parts.offset + read_range.start) / 4 * 4;
+                let end = (argument.parts.offset + read_range.end).next_multiple_of(4);
                 let bytes = end - first_byte;
                 Argument {
                     parts: BufferParts {
@@ -116,11 +116,11 @@ impl Engine {
                     ..argument
                 }
             };
-            let (from, to) = (words(argument), words(moved_argument));
+            let (from, to) = (words(argument), words(argument_copy));
             let copy = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
             copies.push(self.choose_commands(&copy, &[], &[from, to], may_copy)?);
         }
-        Ok(moved_argument)
+        Ok(argument_copy)
     }
 }
 
@@ -131,10 +131,10 @@ pub(super) fn check_steps(
     inputs: &[Argument<'_>],
     outputs: &[Argument<'_>],
 ) -> Result<(), Error> {
-    let union = |all: Option<Range<u64>>, one: Range<u64>| match all {
-        _ if one.is_empty() => all,
-        None => Some(one),
-        Some(all) => Some(all.start.min(one.start)..all.end.max(one.end)),
+    let union = |total: Option<Range<u64>>, range: Range<u64>| match total {
+        _ if range.is_empty() => total,
+        None => Some(range),
+        Some(total) => Some(total.start.min(range.start)..total.end.max(range.end)),
     };
     let shares = |one: &Argument<'_>, other: &Argument<'_>| {
         one.buffers
@@ -142,10 +142,10 @@ pub(super) fn check_steps(
             .any(|buffer| other.buffers.contains(buffer))
     };
     for (m, dest) in outputs.iter().enumerate() {
-        let to = plan
+        let writing_steps = plan
             .steps()
             .filter(|(_, step)| step.to == Operand::Output(m));
-        let Some(written) = to
+        let Some(written_bytes) = writing_steps
             .map(|(step_move, _)| written_range(step_move))
             .fold(None, union)
         else {
@@ -161,8 +161,8 @@ pub(super) fn check_steps(
                 }
                 _ => None,
             });
-            if let Some(read) = reads.fold(None, union) {
-                check_apart(input, &read, dest, &written)?;
+            if let Some(read_bytes) = reads.fold(None, union) {
+                check_apart(input, &read_bytes, dest, &written_bytes)?;
             }
         }
     }
@@ -172,11 +172,11 @@ pub(super) fn check_steps(
 /// Fails if bytes that are read from `argument` overlap bytes that are written to `dest` in the same buffer.
 fn check_apart(
     argument: &Argument<'_>,
-    read: &Range<u64>,
+    read_bytes: &Range<u64>,
     dest: &Argument<'_>,
-    written: &Range<u64>,
+    written_bytes: &Range<u64>,
 ) -> Result<(), Error> {
-    let [from, to] = [(argument, read), (dest, written)].map(|(argument, bytes)| {
+    let [from, to] = [(argument, read_bytes), (dest, written_bytes)].map(|(argument, bytes)| {
         argument.parts.offset + bytes.start..argument.parts.offset + bytes.end
     });
     if from.start.max(to.start) >= from.end.min(to.end) {
@@ -190,6 +190,7 @@ fn check_apart(
 }
 
 /// Describes the cost of a source in the buffer of the destination, for a move that changes its destination in place.
+/// Returns `None` for all other moves.
 pub(in crate::gpu) fn describe_cost(step_move: &Move) -> Option<String> {
     let bytes = reached_range(step_move, Side::Source);
     let bytes = counted(
@@ -211,8 +212,8 @@ fn written_range(step_move: &Move) -> Range<u64> {
     }
 }
 
-/// Returns the range from the first to the last byte that a move's walk can access in the source or the destination:
-/// see `side`.
+/// Returns the range from the first to the last byte that a move's walk can access in the source or the destination,
+/// depending on `side`.
 fn reached_range(step_move: &Move, side: Side) -> Range<u64> {
     let Some(walk) = step_move.walk() else {
         return 0..0;

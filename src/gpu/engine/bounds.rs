@@ -71,7 +71,7 @@ struct KernelUnits {
     element: i128,
     /// The size in bytes of the aligned blocks in which a kernel loads and stores.
     block: i128,
-    /// The number of elements in a group of a dense result, or 0 if the walk determines the places of rows.
+    /// The number of elements in a group of a dense result, or 0 if the walk determines the positions of rows.
     group: i128,
 }
 
@@ -160,11 +160,11 @@ pub(super) fn argument_memory(
         Effect::Find(_) => COUNT_BYTES,
         _ => step_move.index_bytes(),
     };
-    let conversion = step_move
+    let table = step_move
         .conversion
         .as_ref()
-        .and_then(|of| of.table.as_ref());
-    let tables = conversion.map_or(0, |table| 4 * table.entries.len());
+        .and_then(|conversion| conversion.table.as_ref());
+    let tables = table.map_or(0, |table| 4 * table.entries.len());
     let move_bytes = [step_move.source_bytes(), step_move.result_bytes(), indices];
     let [source, dest, indices] = move_bytes.map(|bytes| bytes as u64);
     let sizes = [source, dest, indices, scratch, tables as u64];
@@ -213,18 +213,21 @@ pub(super) fn check_dispatch(
             accesses(dispatch, walk, measure)?
         }
     };
-    for (binding, moved, block) in accesses {
+    for (binding, byte_range, block) in accesses {
         let bound = dispatch.bound[binding];
         let span = bound.span;
-        let is_bound = moved.start >= 0 && divide_up(moved.end, block) * block <= span.bytes.into();
-        require(is_bound, || format!("bytes {moved:?} outside of {span:?}"))?;
+        let is_bound =
+            byte_range.start >= 0 && divide_up(byte_range.end, block) * block <= span.bytes.into();
+        require(is_bound, || {
+            format!("bytes {byte_range:?} outside of {span:?}")
+        })?;
         // The bytes of the argument's part, counted from the beginning of the binding.
         let (parts, bytes) = memory[bound.argument];
         let begin = i128::from(parts.offset) - i128::from(span.offset);
         let bytes_before = i128::from(parts.bytes) * span.part as i128;
         let end = begin + (i128::from(bytes) - bytes_before).min(parts.bytes.into());
-        require(begin <= moved.start && moved.end <= end, || {
-            format!("bytes {moved:?} outside of the argument, {begin} to {end}")
+        require(begin <= byte_range.start && byte_range.end <= end, || {
+            format!("bytes {byte_range:?} outside of the argument, {begin} to {end}")
         })?;
     }
     Ok(())
@@ -270,7 +273,7 @@ fn check_grid(
         _ => divide_up(run + head, measure.group.max(1)),
     };
     let segments = i128::from(walk.segments);
-    let units_of_all = divide_up(
+    let total_words = divide_up(
         i128::from(walk.to_base) % (4 / element).max(1) + rows * run,
         (4 / element).max(1),
     );
@@ -283,25 +286,25 @@ fn check_grid(
         is_short || segments * i128::from(walk.segment) >= units,
         || format!("{segments} segments of {} for {units} units", walk.segment),
     )?;
-    let four_rows = match kernel {
+    let takes_four_rows = match kernel {
         Kernel::Copy | Kernel::CopyWords => constant_value(dispatch, Constant::Rows)? == 4,
         _ => kernel == Kernel::Link,
     };
-    let by_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
+    let takes_slices = matches!(kernel, Kernel::Combine | Kernel::CombineParts)
         && constant_value(dispatch, Constant::ByRows)? == 0;
     // A group of lanes moves one segment of an owner: a row or, in some kernels, a slice, a word or a group of
     // elements.
     let (owners, segments) = match kernel {
         Kernel::CopyWords if is_short => (divide_up(rows * run + head, 4), 1),
-        Kernel::Convert if is_short => (units_of_all, 1),
+        Kernel::Convert if is_short => (total_words, 1),
         // The four rows are neighbours along the innermost dimension.
-        Kernel::CopyWords if four_rows => {
+        Kernel::CopyWords if takes_four_rows => {
             let last_dim = walk.dims[..walk.dims_used as usize].last();
             let size = last_dim.map_or(0, |dim| i128::from(dim.size)).max(1);
             (rows / size * divide_up(size, 4) * 4, segments)
         }
-        Kernel::Combine if by_slices => (slices, segments),
-        Kernel::CombineParts if by_slices => {
+        Kernel::Combine if takes_slices => (slices, segments),
+        Kernel::CombineParts if takes_slices => {
             let word_elements = 4 / element;
             let elements = (slices - 1) * i128::from(walk.pitch) + run;
             (
@@ -315,7 +318,7 @@ fn check_grid(
         _ => (rows, segments.max(1)),
     };
     let lane_rows = workgroup / lanes;
-    let needed_groups = match four_rows {
+    let needed_groups = match takes_four_rows {
         true => divide_up(owners, 4 * lane_rows) * segments,
         false => divide_up(owners * segments, lane_rows),
     };
@@ -395,7 +398,7 @@ fn accesses(
     measure: KernelUnits,
 ) -> Result<Vec<Access>, Refusal> {
     let mut accesses = list_accesses(dispatch, walk)?;
-    let (from, to, reads) = match dispatch.program.kernel {
+    let (source_range, dest_range, reads) = match dispatch.program.kernel {
         Kernel::Order => return Ok(accesses),
         Kernel::Last | Kernel::Link => {
             // In these kernels a position is the number of a slice, and the shaders check that it is in the bound
@@ -413,17 +416,17 @@ fn accesses(
                 rows.extend_along(0, i128::from(walk.run) - 1, 1)
                     .add_base(base)
             };
-            let (from, to) = (
+            let (source_range, dest_range) = (
                 list_access(walk.rows, walk.updates),
                 list_access(walk.slices, walk.to_base),
             );
-            (from, to, true)
+            (source_range, dest_range, true)
         }
         _ => {
-            let (from, to, reads) = reached_units(dispatch, walk, &mut accesses)?;
+            let (source_range, dest_range, reads) = reached_units(dispatch, walk, &mut accesses)?;
             (
-                from.add_base(walk.from_base),
-                to.add_base(walk.to_base),
+                source_range.add_base(walk.from_base),
+                dest_range.add_base(walk.to_base),
                 reads,
             )
         }
@@ -433,7 +436,7 @@ fn accesses(
     require(head_units < group.max(1), || {
         format!("a head of {head_units} in groups of {group}")
     })?;
-    let mut dest = measure.bytes(to);
+    let mut dest = measure.bytes(dest_range);
     if group > 0 {
         let begin = signed_word(walk.to_base) * block + head_units * measure.element;
         dest = begin..begin + i128::from(walk.rows) * i128::from(walk.run) * measure.element;
@@ -442,7 +445,7 @@ fn accesses(
     let from_measure = match dispatch.program.kernel {
         Kernel::Convert => {
             let bytes = constant_value(dispatch, Constant::FromBytes)?;
-            accesses.extend(table_access(dispatch, walk, from)?);
+            accesses.extend(table_access(dispatch, walk, source_range)?);
             KernelUnits {
                 unit: bytes,
                 element: bytes,
@@ -452,7 +455,7 @@ fn accesses(
         _ => measure,
     };
     if reads {
-        accesses.push((1, from_measure.bytes(from), block));
+        accesses.push((1, from_measure.bytes(source_range), block));
     }
     // Shaders load the first unit even for rows without a source. This unit is in the binding, but might be outside the
     // argument.
@@ -468,7 +471,7 @@ fn accesses(
 fn table_access(
     dispatch: &Dispatch,
     walk: &WalkWords,
-    from: NumberRange,
+    source_range: NumberRange,
 ) -> Result<Option<Access>, Refusal> {
     if constant_value(dispatch, Constant::Tables)? == 0 {
         let is_placeholder = dispatch.bound[3] == dispatch.bound[1];
@@ -483,7 +486,7 @@ fn table_access(
             walk.tables, walk.table_inner
         )
     })?;
-    let last_element = from.high + i128::from(walk.table_shift);
+    let last_element = source_range.high + i128::from(walk.table_shift);
     require(last_element < 1 << 32, || {
         format!("element {last_element} of the source")
     })?;
@@ -513,13 +516,13 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
     let chunk = 4 * i128::from(dispatch.program.workgroup);
     let is_listed = match lists {
         0 => {
-            let by_rows = match kernel {
+            let takes_rows = match kernel {
                 Kernel::Combine | Kernel::CombineParts => {
                     constant_value(dispatch, Constant::ByRows)? == 1
                 }
                 _ => kernel == Kernel::Link,
             };
-            is_ordered && rows <= chunk && by_rows
+            is_ordered && rows <= chunk && takes_rows
         }
         _ if is_ordered => last_list < lists,
         _ => lists == 1,
@@ -531,7 +534,7 @@ fn list_accesses(dispatch: &Dispatch, walk: &WalkWords) -> Result<Vec<Access>, R
 }
 
 /// Returns the units of source and destination that the rows of a walk can access, relative to its bases, and whether
-/// any unit is read. Adds the access to the tuples.
+/// any unit is read. Adds the access to the tuples to `accesses`.
 fn reached_units(
     dispatch: &Dispatch,
     walk: &WalkWords,
@@ -539,14 +542,14 @@ fn reached_units(
 ) -> Result<(NumberRange, NumberRange, bool), Refusal> {
     let dims = &walk.dims[..walk.dims_used as usize];
     let coordinates = &walk.coordinates[..walk.coordinates_used as usize];
-    for (of, most, count) in [
+    for (constant, max_count, count) in [
         (Constant::Dims, MAX_DIMS, dims.len()),
         (Constant::Coordinates, MAX_COORDINATES, coordinates.len()),
     ] {
-        let known_count = constant_value(dispatch, of)?;
+        let known_count = constant_value(dispatch, constant)?;
         require(
-            known_count == most as i128 || known_count == count as i128,
-            || format!("{of:?} is {known_count}, and there are {count}"),
+            known_count == max_count as i128 || known_count == count as i128,
+            || format!("{constant:?} is {known_count}, and there are {count}"),
         )?;
     }
     let crops = constant_value(dispatch, Constant::Crops)? == 1;
@@ -559,16 +562,16 @@ fn reached_units(
     })?;
     let along_run = |coordinate: &CoordinateWords| coordinate.along == RUN_DIMENSION;
     let last_of_run = i128::from(walk.run) - 1;
-    let mut from = match coordinates.iter().any(along_run) {
+    let mut source_range = match coordinates.iter().any(along_run) {
         true => NumberRange::ZERO,
         false => NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_from)),
     };
-    let mut to = NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_to));
+    let mut dest_range = NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_to));
     let mut last_tuple = 0;
     for dim in dims {
         let last_position = i128::from(dim.size) - 1;
-        from = from.extend_along(0, last_position, signed_word(dim.from_stride));
-        to = to.extend_along(0, last_position, signed_word(dim.to_stride));
+        source_range = source_range.extend_along(0, last_position, signed_word(dim.from_stride));
+        dest_range = dest_range.extend_along(0, last_position, signed_word(dim.to_stride));
         last_tuple += last_position * i128::from(dim.tuple_stride);
     }
     let (mut reads, mut columns) = (true, 0);
@@ -580,14 +583,14 @@ fn reached_units(
         ]
         .map(i128::from);
         let is_whole = count == size || !along_run(coordinate);
-        let is_counted = size < 1 << 32 || constant_value(dispatch, Constant::Long)? == 1;
-        require(first + count <= size && is_whole && is_counted, || {
+        let is_countable = size < 1 << 32 || constant_value(dispatch, Constant::Long)? == 1;
+        require(first + count <= size && is_whole && is_countable, || {
             format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")
         })?;
         reads &= count > 0;
         let side_range = match constant_value(dispatch, Constant::Scatters)? {
-            0 => &mut from,
-            _ => &mut to,
+            0 => &mut source_range,
+            _ => &mut dest_range,
         };
         *side_range =
             side_range.extend_along(first, first + count - 1, signed_word(coordinate.stride));
@@ -604,7 +607,7 @@ fn reached_units(
                 format!("{columns} columns of a mask")
             })?;
             accesses.push((0, first_tuple..first_tuple + last_tuple + 1, 4));
-            return Ok((from, to, reads));
+            return Ok((source_range, dest_range, reads));
         }
         require(
             columns * i128::from(walk.index_words) <= tuple_words,
@@ -612,5 +615,5 @@ fn reached_units(
         )?;
         accesses.push(word_access(0, walk.tuples, (last_tuple + 1) * tuple_words));
     }
-    Ok((from, to, reads))
+    Ok((source_range, dest_range, reads))
 }

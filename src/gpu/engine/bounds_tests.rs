@@ -25,7 +25,7 @@ const READS_CHUNKS: ReadsWord<SearchWords> = |dispatch, words| {
 };
 const READS_ELEMENTS: ReadsWord<SearchWords> =
     |dispatch, words| dispatch.program.kernel != Kernel::MaskScan && READS_CHUNKS(dispatch, words);
-const LONG_MASK: ReadsWord<SearchWords> =
+const READS_SECOND_DIM: ReadsWord<SearchWords> =
     |dispatch, words| READS_POSITIONS(dispatch, words) && words.dims[1].size > 0;
 const WRITES_DEST: ReadsWord<WalkWords> = |dispatch, _| dispatch.bound.len() >= 3;
 const COPIES: ReadsWord<WalkWords> = |dispatch, words| {
@@ -38,7 +38,7 @@ const COPIES: ReadsWord<WalkWords> = |dispatch, words| {
 const IS_LONG: ReadsWord<WalkWords> =
     |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
 const IS_INDEXED: ReadsWord<WalkWords> = |dispatch, words| {
-    constant_value(dispatch, Constant::Coordinates).is_ok_and(|some| some > 0)
+    constant_value(dispatch, Constant::Coordinates).is_ok_and(|count| count > 0)
         && words.coordinates[0].column != NO_NUMBER
 };
 
@@ -67,15 +67,15 @@ const SEARCH_FAULTS: &WordFaults<SearchWords> = &[
     (READS_POSITIONS, |words| &mut words.row_words, 1),
     (READS_POSITIONS, |words| &mut words.first_row, 1 << 31),
     (READS_POSITIONS, |words| &mut words.result, 1 << 20),
-    (LONG_MASK, |words| &mut words.dims[1].column, 1),
-    (LONG_MASK, |words| &mut words.dims[1].first, 1 << 20),
+    (READS_SECOND_DIM, |words| &mut words.dims[1].column, 1),
+    (READS_SECOND_DIM, |words| &mut words.dims[1].first, 1 << 20),
 ];
 
 /// Returns a copy of the dispatch for each fault in a word that its kernel reads, and the numbers of these faults.
 fn with_faults<W: Copy>(
     dispatch: &Dispatch,
     words: W,
-    kind: fn(W) -> Uniforms,
+    to_uniforms: fn(W) -> Uniforms,
     faults: &WordFaults<W>,
 ) -> Vec<(usize, Dispatch)> {
     let numbered_faults = faults.iter().enumerate();
@@ -85,7 +85,7 @@ fn with_faults<W: Copy>(
         let word = word(&mut words);
         *word = word.wrapping_add(*added);
         let mut dispatch = dispatch.clone();
-        dispatch.uniforms = kind(words);
+        dispatch.uniforms = to_uniforms(words);
         (number, dispatch)
     });
     broken_dispatches.collect()
@@ -102,21 +102,21 @@ fn every_fault_is_refused() {
         let cut = gpu.engine.cut_move(&tested_move, &places).unwrap();
         check_cut(reach, &tested_move, &places, &cut).unwrap();
         let memory = argument_memory(&tested_move, &places, cut.scratch);
-        let refuse = |step_move: &str, broken: &Dispatch| {
+        let assert_refused = |fault: &str, broken: &Dispatch| {
             let refused = check_dispatch(reach, &memory, broken).is_err();
-            assert!(refused, "{step_move}: {tested_move}\n{broken:#?}");
+            assert!(refused, "{fault}: {tested_move}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {
-            let mut shortened = dispatch.clone();
-            let last_bytes = &mut shortened.bound.last_mut().unwrap().span.bytes;
+            let mut shortened_dispatch = dispatch.clone();
+            let last_bytes = &mut shortened_dispatch.bound.last_mut().unwrap().span.bytes;
             if *last_bytes > 4 {
                 *last_bytes = 4;
-                refuse("a binding is too short", &shortened);
+                assert_refused("a binding is too short", &shortened_dispatch);
             }
             let mut shifted_dispatch = dispatch.clone();
             shifted_dispatch.bound[0].span.offset += 4;
-            refuse("a binding is not aligned", &shifted_dispatch);
-            let (kind, all) = match dispatch.uniforms {
+            assert_refused("a binding is not aligned", &shifted_dispatch);
+            let (list_number, faulty_dispatches) = match dispatch.uniforms {
                 Uniforms::Walk(words) => {
                     (0, with_faults(dispatch, words, Uniforms::Walk, WALK_FAULTS))
                 }
@@ -125,9 +125,9 @@ fn every_fault_is_refused() {
                     with_faults(dispatch, words, Uniforms::Search, SEARCH_FAULTS),
                 ),
             };
-            for (number, fault) in all {
-                tried_faults[kind][number] += 1;
-                refuse(&format!("fault {number}"), &fault);
+            for (number, faulty_dispatch) in faulty_dispatches {
+                tried_faults[list_number][number] += 1;
+                assert_refused(&format!("fault {number}"), &faulty_dispatch);
             }
         }
     }

@@ -18,7 +18,7 @@ use std::{
 };
 
 /// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its bind
-/// groups. So this suffices for a program that repeats the same thousand operations.
+/// groups. So this number suffices for a program that repeats the same thousand operations.
 const MAX_IDLE_LOOKUPS: usize = 4096;
 
 /// The works and bind groups of recent recordings.
@@ -39,7 +39,7 @@ enum Entry {
 
 /// The works that were prepared for the steps of a plan. The plan owns them.
 #[derive(Debug)]
-struct OfSteps {
+struct StepWorks {
     /// The cache of the engine that made the works. An engine with another device, other limits or other pipelines has
     /// another cache.
     cache: Weak<Cache>,
@@ -51,7 +51,7 @@ impl Engine {
     pub(in crate::gpu) fn works(&self, steps: Vec<Vec<Arc<Work>>>) -> Works {
         let cache = Arc::downgrade(&self.cache);
         Works {
-            made: Some(Arc::new(OfSteps { cache, steps })),
+            made: Some(Arc::new(StepWorks { cache, steps })),
         }
     }
 
@@ -59,11 +59,11 @@ impl Engine {
     pub(in crate::gpu) fn ready_works<'w>(&self, works: &'w Works, step: usize) -> &'w [Arc<Work>] {
         let prepared_works = works.made.as_ref();
         let prepared_works =
-            prepared_works.and_then(|prepared_works| prepared_works.downcast_ref::<OfSteps>());
+            prepared_works.and_then(|prepared_works| prepared_works.downcast_ref::<StepWorks>());
         let own_works =
             prepared_works.filter(|works| works.cache.as_ptr() == Arc::as_ptr(&self.cache));
-        let step = own_works.and_then(|works| works.steps.get(step));
-        step.map_or(&[], |works| works)
+        let step_works = own_works.and_then(|works| works.steps.get(step));
+        step_works.map_or(&[], |works| works)
     }
 }
 
@@ -118,13 +118,15 @@ impl Cache {
         let mut recent = lock(&self.0);
         let found_entry = recent.find_entry(hash);
         if let Some(Entry::Groups {
-            work: of,
-            buffers: bound,
+            work: kept_work,
+            buffers: kept_buffers,
             groups,
         }) = &found_entry
         {
-            let bound = bound.iter().map(|(buffer, offset)| (buffer, *offset));
-            if Arc::ptr_eq(of, work) && bound.eq(buffers()) {
+            let kept_buffers = kept_buffers
+                .iter()
+                .map(|(buffer, offset)| (buffer, *offset));
+            if Arc::ptr_eq(kept_work, work) && kept_buffers.eq(buffers()) {
                 return Ok(Arc::clone(groups));
             }
         }
@@ -167,10 +169,10 @@ impl Cache {
     }
 
     #[cfg(test)]
-    fn count_entries(&self, is: impl Fn(&Entry) -> bool) -> usize {
+    fn count_entries(&self, is_counted: impl Fn(&Entry) -> bool) -> usize {
         let recent = lock(&self.0);
         let entries = recent.young.values().chain(recent.old.values());
-        entries.filter(|entry| is(entry)).count()
+        entries.filter(|entry| is_counted(entry)).count()
     }
 }
 
@@ -190,7 +192,7 @@ impl Entry {
 struct RecentEntries {
     young: EntryGeneration,
     old: EntryGeneration,
-    uses: usize,
+    lookups: usize,
 }
 
 type EntryGeneration = HashMap<u64, Entry, BuildHasherDefault<WordHasher>>;
@@ -198,9 +200,9 @@ type EntryGeneration = HashMap<u64, Entry, BuildHasherDefault<WordHasher>>;
 impl RecentEntries {
     /// Returns the entry with this hash, if there is one. This counts as a use of the entry.
     fn find_entry(&mut self, hash: u64) -> Option<&mut Entry> {
-        self.uses += 1;
-        if self.uses == MAX_IDLE_LOOKUPS {
-            self.uses = 0;
+        self.lookups += 1;
+        if self.lookups == MAX_IDLE_LOOKUPS {
+            self.lookups = 0;
             let old = mem::replace(&mut self.old, mem::take(&mut self.young));
             let held_entries = old.into_iter().filter(|(_, entry)| entry.is_held());
             self.young = held_entries.collect();

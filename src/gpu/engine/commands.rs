@@ -64,7 +64,7 @@ impl Target<'_, '_> {
 #[derive(Debug)]
 pub(in crate::gpu) struct Commands<'a> {
     pub(super) operation: &'static str,
-    how: Recipe,
+    recipe: Recipe,
     source: Argument<'a>,
     dest: Argument<'a>,
 }
@@ -85,24 +85,28 @@ struct WorkWithGroups {
     groups: Arc<[wgpu::BindGroup]>,
     /// The memory in which the steps of a scatter or a search leave results for later steps.
     scratch: Option<wgpu::Buffer>,
-    /// In an open pass, which takes only dispatches: the dispatches that clear this memory, for each pass that needs it
-    /// cleared.
+    /// The dispatches that clear the scratch memory, for each pass that needs it cleared. Only used in an open pass,
+    /// which takes no other commands.
     zeros: Vec<Self>,
 }
 
 impl Commands<'_> {
     /// Returns the move of the commands' work, if the commands are dispatches.
     pub(super) fn dispatched_move(&self) -> Option<Arc<Move>> {
-        match &self.how {
-            Recipe::Dispatches(grouped) => Some(Arc::clone(&grouped.work.step_move)),
+        match &self.recipe {
+            Recipe::Dispatches(grouped_work) => Some(Arc::clone(&grouped_work.work.step_move)),
             _ => None,
         }
     }
 
     /// Returns whether the commands are only dispatches, which can share a pass with other dispatches.
     pub(super) fn are_dispatches(&self) -> bool {
-        match &self.how {
-            Recipe::Dispatches(grouped) => grouped.work.passes.iter().all(|pass| pass.cleared == 0),
+        match &self.recipe {
+            Recipe::Dispatches(grouped_work) => grouped_work
+                .work
+                .passes
+                .iter()
+                .all(|pass| pass.cleared == 0),
             _ => false,
         }
     }
@@ -113,7 +117,7 @@ impl Engine {
     pub(super) fn search_commands<'a>(
         &self,
         step_move: &Move,
-        ready: &[Arc<Work>],
+        ready_works: &[Arc<Work>],
         mask: Argument<'a>,
         rows: Argument<'a>,
         count: Argument<'a>,
@@ -126,9 +130,9 @@ impl Engine {
         }
         Ok(Commands {
             operation: step_move.name(),
-            how: Recipe::Dispatches(self.work_with_groups(
+            recipe: Recipe::Dispatches(self.work_with_groups(
                 step_move,
-                ready,
+                ready_works,
                 &[mask, rows, count],
                 false,
             )?),
@@ -149,33 +153,34 @@ impl Engine {
     }
 
     /// Chooses the commands of a move. `arguments` are the source, the result and, if the move has them, the index
-    /// tuples. If `copies` is true, the commands can be buffer copies and clears. Dispatches come from a work in
-    /// `ready` if one fits. All errors of recording occur here, so a failed call leaves the encoder unchanged.
+    /// tuples. If `may_copy` is true, the commands can be buffer copies and clears. Dispatches come from a work in
+    /// `ready_works` if one fits. All errors of recording occur in this call, so a failed call leaves the encoder
+    /// unchanged.
     pub(in crate::gpu) fn choose_commands<'a>(
         &self,
         step_move: &Move,
-        ready: &[Arc<Work>],
+        ready_works: &[Arc<Work>],
         arguments: &[Argument<'a>],
-        copies: bool,
+        may_copy: bool,
     ) -> Result<Commands<'a>, Error> {
         let (source, dest) = (arguments[SOURCE], arguments[DEST]);
         let recipe = match (step_move.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
-                let (moves, bytes) = (step_move.walk().is_some(), step_move.result_bytes());
+                let (has_walk, bytes) = (step_move.walk().is_some(), step_move.result_bytes());
                 let is_nothing = match step_move.effect() {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
-                        if scatter.fresh && !moves && bytes > 0 {
+                        if scatter.fresh && !has_walk && bytes > 0 {
                             return self.choose_commands(
                                 &Move::zeros(bytes),
                                 &[],
                                 &[source, dest],
-                                copies,
+                                may_copy,
                             );
                         }
-                        !moves
+                        !has_walk
                     }
-                    _ => bytes == 0 || step_move.is_in_place() && !moves,
+                    _ => bytes == 0 || step_move.is_in_place() && !has_walk,
                 };
                 if is_nothing {
                     Recipe::Nothing
@@ -185,12 +190,17 @@ impl Engine {
                         source.check_multiple(rule.number, "combined")?;
                         dest.check_multiple(rule.number, "combined")?;
                     }
-                    Recipe::Dispatches(self.work_with_groups(step_move, ready, arguments, !copies)?)
+                    Recipe::Dispatches(self.work_with_groups(
+                        step_move,
+                        ready_works,
+                        arguments,
+                        !may_copy,
+                    )?)
                 }
             }
             _ => {
-                let copies = copies && can_copy(&source, &dest);
-                let route = choose_route(step_move, &self.reach.tuning, copies);
+                let may_copy = may_copy && can_copy(&source, &dest);
+                let route = choose_route(step_move, &self.reach.tuning, may_copy);
                 if !matches!(route, Route::Nothing) {
                     source.check_sizes(&dest)?;
                 }
@@ -201,53 +211,56 @@ impl Engine {
                     Route::Dispatches => {
                         source.check_storage()?;
                         dest.check_storage()?;
-                        Recipe::Dispatches(
-                            self.work_with_groups(step_move, ready, arguments, false)?,
-                        )
+                        Recipe::Dispatches(self.work_with_groups(
+                            step_move,
+                            ready_works,
+                            arguments,
+                            false,
+                        )?)
                     }
                 }
             }
         };
         Ok(Commands {
             operation: step_move.name(),
-            how: recipe,
+            recipe,
             source,
             dest,
         })
     }
 
-    /// Records commands. Adds the slots of their reports to `counts`.
+    /// Records commands. Adds the slots of their reports to `report_slots`.
     pub(in crate::gpu) fn record_commands(
         &self,
         target: &mut Target<'_, '_>,
         commands: &Commands<'_>,
-        counts: &mut ReportSlots,
+        report_slots: &mut ReportSlots,
     ) {
         let Commands { source, dest, .. } = commands;
-        match (&commands.how, &mut *target) {
+        match (&commands.recipe, &mut *target) {
             (Recipe::Copies(walk), Target::Encoder(encoder)) => {
                 record_copies(encoder, walk, source, dest);
             }
             (Recipe::Clear, Target::Encoder(encoder)) => record_clear(encoder, dest),
-            (Recipe::Dispatches(grouped), _) => {
-                self.record_passes(target, commands.operation, grouped, counts);
+            (Recipe::Dispatches(grouped_work), _) => {
+                self.record_passes(target, commands.operation, grouped_work, report_slots);
             }
             _ => {}
         }
     }
 
     /// Returns the dispatches of a move with a non-empty result, and their bind groups. The bind groups also bind the
-    /// memory between the steps of a scatter or a search. The engine owns this memory and uses it for every recording,
+    /// memory between the steps of a scatter or a search. The engine owns this memory. Every recording can use it,
     /// because wgpu runs submissions in order. If `in_pass` is true, dispatches clear the memory, because an open pass
     /// takes no other commands.
     fn work_with_groups(
         &self,
         step_move: &Move,
-        ready: &[Arc<Work>],
+        ready_works: &[Arc<Work>],
         arguments: &[Argument<'_>],
         in_pass: bool,
     ) -> Result<WorkWithGroups, Error> {
-        let work = self.work_of(step_move, ready, arguments)?;
+        let work = self.work_of(step_move, ready_works, arguments)?;
         if work.scratch == 0 {
             return Ok(WorkWithGroups {
                 groups: self.bind_groups(&work, arguments)?,
@@ -279,34 +292,34 @@ impl Engine {
         })
     }
 
-    /// Returns the work of a move with a non-empty result: a work in `ready` if one fits. `arguments` are the source,
-    /// the result and, for a gather or a scatter, the index tuples.
+    /// Returns the work of a move with a non-empty result: a work in `ready_works` if one fits. `arguments` are the
+    /// source, the result and, for a gather or a scatter, the index tuples.
     pub(super) fn work_of(
         &self,
         step_move: &Move,
-        ready: &[Arc<Work>],
+        ready_works: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Arc<Work>, Error> {
         let parts_of = |number: usize| {
             let mut parts = arguments
                 .get(number)
-                .map_or(BufferParts::ONE_PART, |of| of.parts);
+                .map_or(BufferParts::ONE_PART, |argument| argument.parts);
             parts.offset -= self.reach.align_offset(parts.offset);
             parts
         };
         let places = ArgumentPlaces {
             parts: [SOURCE, DEST, INDICES].map(parts_of),
         };
-        let prepared = ready
+        let ready_work = ready_works
             .iter()
             .find(|work| work.places == places && *work.step_move == *step_move);
-        match prepared {
+        match ready_work {
             Some(work) => Ok(Arc::clone(work)),
             None => self.make_work(step_move, places, false),
         }
     }
 
-    /// Records all passes of a work. Adds the slots of reports to `counts`.
+    /// Records all passes of a work. Adds the slots of reports to `report_slots`.
     ///
     /// In the last step of a scatter, no two invocations write the same bytes, except by atomics whose order makes no
     /// difference. So results depend on scheduling only if the options allow rows to be combined in any order.
@@ -314,21 +327,26 @@ impl Engine {
         &self,
         target: &mut Target<'_, '_>,
         operation: &str,
-        grouped: &WorkWithGroups,
-        counts: &mut ReportSlots,
+        grouped_work: &WorkWithGroups,
+        report_slots: &mut ReportSlots,
     ) {
-        let (mut groups, mut zeros) = (grouped.groups.iter(), grouped.zeros.iter());
-        for pass in &grouped.work.passes {
-            let clears = grouped.scratch.as_ref().filter(|_| pass.cleared > 0);
-            if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, clears) {
+        let (mut groups, mut zeros) = (grouped_work.groups.iter(), grouped_work.zeros.iter());
+        for pass in &grouped_work.work.passes {
+            let scratch_to_clear = grouped_work.scratch.as_ref().filter(|_| pass.cleared > 0);
+            if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, scratch_to_clear) {
                 encoder.clear_buffer(scratch, 0, Some(pass.cleared as u64));
             }
-            target.in_pass(operation, |open| {
-                if let Some(zeros) = clears.and_then(|_| zeros.next()) {
-                    self.record_passes(&mut Target::Pass(open), operation, zeros, counts);
+            target.in_pass(operation, |open_pass| {
+                if let Some(zeros) = scratch_to_clear.and_then(|_| zeros.next()) {
+                    self.record_passes(
+                        &mut Target::Pass(open_pass),
+                        operation,
+                        zeros,
+                        report_slots,
+                    );
                 }
-                for (ready, group) in pass.dispatches.iter().zip(&mut groups) {
-                    self.record_dispatch(open, ready, group, counts);
+                for (ready_dispatch, group) in pass.dispatches.iter().zip(&mut groups) {
+                    self.record_dispatch(open_pass, ready_dispatch, group, report_slots);
                 }
             });
         }
@@ -341,8 +359,8 @@ impl Engine {
         work: &Arc<Work>,
         arguments: &[Argument<'_>],
     ) -> Result<Arc<[wgpu::BindGroup]>, Error> {
-        let group = |ready: &ReadyDispatch| {
-            let bind = |&BoundRange { argument, span }: &BoundRange| match &work.tables {
+        let make_group = |ready_dispatch: &ReadyDispatch| {
+            let bound_buffer = |&BoundRange { argument, span }: &BoundRange| match &work.tables {
                 Some(tables) if argument == TABLES => (tables, 0, span.bytes),
                 _ => {
                     let Argument { buffers, parts, .. } = arguments[argument];
@@ -350,36 +368,39 @@ impl Engine {
                     (&buffers[span.part], begin + span.offset, span.bytes)
                 }
             };
-            let label = format!("wgslice {}", ready.dispatch.program.kernel.name());
-            let layout = ready.pipeline.get_bind_group_layout(BUFFERS_GROUP);
-            let ranges = ready.dispatch.bound.iter().map(bind);
+            let label = format!("wgslice {}", ready_dispatch.dispatch.program.kernel.name());
+            let layout = ready_dispatch.pipeline.get_bind_group_layout(BUFFERS_GROUP);
+            let ranges = ready_dispatch.dispatch.bound.iter().map(bound_buffer);
             bind_group(&self.device.wgpu, Some(&label), &layout, ranges)
         };
         let make = || {
-            let bind_groups = self
-                .device
-                .run_guarded(DOING_RECORDING, || work.dispatches().map(group).collect());
+            let bind_groups = self.device.run_guarded(DOING_RECORDING, || {
+                work.dispatches().map(make_group).collect()
+            });
             bind_groups.map_err(|error| self.bind_group_error(arguments, error))
         };
         self.cache.cached_groups(work, arguments, make)
     }
 
-    /// Returns the error for arguments that wgpu rejected when it made bind groups. If the buffer of one argument is
+    /// Returns the error for arguments that wgpu rejected when bind groups were made. If the buffer of one argument is
     /// the cause, the error names this argument.
     fn bind_group_error(&self, arguments: &[Argument<'_>], error: Error) -> Error {
         let Error::Device { .. } = error else {
             return error;
         };
         let device = &self.device.wgpu;
-        let makes = |buffer: &wgpu::Buffer| {
+        let bind_alone = |buffer: &wgpu::Buffer| {
             let storage = BufferBindingType::Storage { read_only: true };
             let layout = group_layout(device, None, &[(storage, false)]);
             bind_group(device, None, &layout, [(buffer, 0, 4)]);
         };
-        let is_refused =
-            |buffer: &wgpu::Buffer| run_in_error_scope(device, || makes(buffer)).1.is_some();
-        let to_blame = |argument: &&Argument<'_>| argument.buffers.iter().any(is_refused);
-        match arguments.iter().find(to_blame) {
+        let is_refused = |buffer: &wgpu::Buffer| {
+            run_in_error_scope(device, || bind_alone(buffer))
+                .1
+                .is_some()
+        };
+        let has_refused_buffer = |argument: &&Argument<'_>| argument.buffers.iter().any(is_refused);
+        match arguments.iter().find(has_refused_buffer) {
             None => error,
             Some(argument) => argument.argument_error(
                 "is destroyed, or belongs to another device: pass a live one of the device of this Gpu"
@@ -388,7 +409,7 @@ impl Engine {
         }
     }
 
-    /// Records a dispatch. If it writes a report, adds the report's slot to `counts`.
+    /// Records a dispatch. If it writes a report, adds the report's slot to `report_slots`.
     fn record_dispatch(
         &self,
         pass: &mut ComputePass<'_>,
@@ -398,14 +419,14 @@ impl Engine {
             uniforms,
         }: &ReadyDispatch,
         group: &wgpu::BindGroup,
-        counts: &mut ReportSlots,
+        report_slots: &mut ReportSlots,
     ) {
         pass.set_pipeline(pipeline);
         pass.set_bind_group(BUFFERS_GROUP, group, &[]);
         uniforms.bind_slot(pass, UNIFORMS_GROUP);
         let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
         let report = match dispatch.is_reporting() || dispatch.is_strict() {
-            true => counts.report_slot(dispatch, || self.pipelines.reports.lend_slot(layout)),
+            true => report_slots.report_slot(dispatch, || self.pipelines.reports.lend_slot(layout)),
             false => self.pipelines.unread_slot(layout),
         };
         report.bind_slot(pass, REPORT_GROUP);

@@ -2,7 +2,7 @@
 //!
 //! | adapter | few rows | long rows | reason |
 //! |---|---|---|---|
-//! | software | up to 16 rows | at least 16 KiB each | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, in addition to moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
+//! | software | up to 16 rows | at least 16 KiB each | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, in addition to moving bytes, and copies move bytes two to three times as fast as dispatches: `cargo bench --bench copies` |
 //! | GPU | 1 row | at least 1 MiB each | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
 use super::{argument::Argument, caps::Tuning};
@@ -12,29 +12,29 @@ use wgpu::{BufferUsages, CommandEncoder};
 /// Returns whether buffer copies replace the dispatches of a move with this walk, provided that [`can_copy`] accepts
 /// the arguments.
 pub(super) fn is_copied(step_move: &Move, walk: &Walk, tuning: &Tuning) -> bool {
-    let row = walk.contiguous();
+    let run = walk.contiguous();
     let keeps_elements = step_move.conversion.is_none() && walk.columns == 0;
     let is_plain_copy =
         matches!(step_move.effect(), Effect::Make | Effect::Update) && keeps_elements;
-    let is_one = walk.units() == 1;
+    let has_one_unit = walk.units() == 1;
     is_plain_copy
         && walk.coordinates.is_empty()
         && walk.unit >= 4
-        && (row > 1 || is_one)
-        && (walk.units() / row <= tuning.few_rows || row * walk.unit >= tuning.long_row)
+        && (run > 1 || has_one_unit)
+        && (walk.units() / run <= tuning.few_rows || run * walk.unit >= tuning.long_row)
 }
 
 /// Returns whether the arguments' offsets and usages allow buffer copies.
 pub(super) fn can_copy(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
-    let has = |argument: &Argument<'_>, usage| {
+    let has_usage = |argument: &Argument<'_>, usage| {
         argument
             .buffers
             .iter()
             .all(|buffer| buffer.usage().contains(usage))
     };
     (source.parts.offset | dest.parts.offset).is_multiple_of(4)
-        && has(source, BufferUsages::COPY_SRC)
-        && has(dest, BufferUsages::COPY_DST)
+        && has_usage(source, BufferUsages::COPY_SRC)
+        && has_usage(dest, BufferUsages::COPY_DST)
 }
 
 /// Records the copies of a move that [`is_copied`] accepts: one for each row, or several if a row is in several

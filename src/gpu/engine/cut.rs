@@ -36,9 +36,9 @@ pub(crate) struct Cutter<'a> {
 
 /// The limit that a walk exceeds.
 #[derive(Clone, Copy, Debug)]
-enum TooMuch {
-    /// Too many bytes to write, rows or dimensions.
-    Work,
+enum ExceededLimit {
+    /// There are too many bytes to write, too many rows or too many dimensions.
+    Size,
     Source,
     Dest,
     Tuples,
@@ -47,9 +47,12 @@ enum TooMuch {
 impl Cutter<'_> {
     /// Adds the dispatches of a walk to `out`.
     pub(crate) fn cut_walk(&self, walk: &Walk, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
-        check_coordinates(walk, self.tuples.is_some_and(|of| of.policy.circular))?;
-        if let Some((conversion, to)) = self.conversion {
-            conversion.check_on_gpu(to)?;
+        check_coordinates(
+            walk,
+            self.tuples.is_some_and(|tuples| tuples.policy.circular),
+        )?;
+        if let Some((conversion, result_dtype)) = self.conversion {
+            conversion.check_on_gpu(result_dtype)?;
         }
         self.check_tables()?;
         match self.conversion {
@@ -58,8 +61,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// Fails if the device cannot bind the tables of a conversion, or if shaders cannot count the elements that share
-    /// them.
+    /// Fails if the device cannot bind the tables of a conversion, or if shaders cannot count the elements after which
+    /// the tables repeat.
     fn check_tables(&self) -> Result<(), Error> {
         let conversion = self.conversion.map(|(conversion, _)| conversion);
         let Some(table) = conversion.and_then(|conversion| conversion.table.as_ref()) else {
@@ -77,14 +80,14 @@ impl Cutter<'_> {
     /// Adds the dispatches of a walk to `out`. The walk counts bytes, or elements if they are converted. `unit` is the
     /// number of bytes in a unit of the move.
     fn cut_part(&self, walk: &Walk, unit: usize, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
-        let too_much = match self.make_dispatch(walk, unit) {
+        let limit = match self.make_dispatch(walk, unit) {
             Ok(dispatch) => {
                 out.push(dispatch);
                 return Ok(());
             }
-            Err(too_much) => too_much,
+            Err(limit) => limit,
         };
-        let Some(halves) = split_walk(walk, too_much) else {
+        let Some(halves) = split_walk(walk, limit) else {
             self.check_tuple(walk)?;
             return Err(self.reach.too_small(unit));
         };
@@ -96,37 +99,37 @@ impl Cutter<'_> {
     /// Returns the number of bytes in a distance of 1, in the source and in the destination.
     fn distance_bytes(&self) -> [usize; 2] {
         match self.conversion {
-            Some((conversion, to)) => [conversion.from.size(), to.size()],
+            Some((conversion, result_dtype)) => [conversion.from.size(), result_dtype.size()],
             None => [1, 1],
         }
     }
 
     /// Returns the dispatch of a walk, or the limit that the walk exceeds.
-    fn make_dispatch(&self, walk: &Walk, move_unit: usize) -> Result<WalkDispatch, TooMuch> {
-        let [of_source, of_dest] = self.distance_bytes();
-        if (walk.units() * of_dest) as u64 > self.reach.dispatch {
-            return Err(TooMuch::Work);
+    fn make_dispatch(&self, walk: &Walk, move_unit: usize) -> Result<WalkDispatch, ExceededLimit> {
+        let [source_size, dest_size] = self.distance_bytes();
+        if (walk.units() * dest_size) as u64 > self.reach.dispatch {
+            return Err(ExceededLimit::Size);
         }
         let mut walk = walk.clone();
-        let mut read = walk.span(Side::Source);
-        let reads_nothing = read.is_empty();
+        let mut read_range = walk.span(Side::Source);
+        let reads_nothing = read_range.is_empty();
         if reads_nothing {
             // A walk that reads nothing still binds a part of the source: a binding must not be empty, and shaders load
             // its first unit instead of units outside the source.
-            read = 0..(self.source_bytes.min(VECTOR_BYTES) / of_source).cast_signed();
+            read_range = 0..(self.source_bytes.min(VECTOR_BYTES) / source_size).cast_signed();
         }
-        let source = self.bind_range(SOURCE, &read, of_source, move_unit);
-        let (source, shift) = source.ok_or(TooMuch::Source)?;
+        let source = self.bind_range(SOURCE, &read_range, source_size, move_unit);
+        let (source, shift) = source.ok_or(ExceededLimit::Source)?;
         walk.from += shift;
-        let dest = self.bind_range(DEST, &walk.span(Side::Dest), of_dest, move_unit);
-        let (dest, begin) = dest.ok_or(TooMuch::Dest)?;
+        let dest = self.bind_range(DEST, &walk.span(Side::Dest), dest_size, move_unit);
+        let (dest, begin) = dest.ok_or(ExceededLimit::Dest)?;
         walk.to += begin;
         let walk_tuples = self.tuples.filter(|_| walk.columns > 0);
         let site = LaunchSite {
             reach: self.reach,
             source,
             dest,
-            widest: if read.len() < VECTOR_BYTES && reads_nothing {
+            widest: if read_range.len() < VECTOR_BYTES && reads_nothing {
                 4
             } else {
                 VECTOR_BYTES
@@ -134,14 +137,18 @@ impl Cutter<'_> {
             tuples: walk_tuples,
         };
         let dispatch = match self.conversion {
-            Some((conversion, to)) => site.launch_convert(&walk, conversion, to, shift),
+            Some((conversion, result_dtype)) => {
+                site.launch_convert(&walk, conversion, result_dtype, shift)
+            }
             None => site.launch_walk(&walk),
         };
-        let mut dispatch = dispatch.ok_or(TooMuch::Work)?;
-        if let Some(of) = walk_tuples {
-            let (tuples, begin) = self.bind_tuples(&walk, of).ok_or(TooMuch::Tuples)?;
-            dispatch.bound[0] = tuples;
-            set_tuples(&mut dispatch.uniforms, &walk, of, begin);
+        let mut dispatch = dispatch.ok_or(ExceededLimit::Size)?;
+        if let Some(tuples) = walk_tuples {
+            let (bound, begin) = self
+                .bind_tuples(&walk, tuples)
+                .ok_or(ExceededLimit::Tuples)?;
+            dispatch.bound[0] = bound;
+            set_tuples(&mut dispatch.uniforms, &walk, tuples, begin);
         }
         dispatch.first_tuple = walk.tuple;
         Ok(dispatch)
@@ -167,31 +174,32 @@ impl Cutter<'_> {
 
     /// Fails if the index tuple of a walk with a single unit is split between two buffers.
     fn check_tuple(&self, walk: &Walk) -> Result<(), Error> {
-        let Some(of) = self.tuples.filter(|_| walk.columns > 0) else {
+        let Some(tuples) = self.tuples.filter(|_| walk.columns > 0) else {
             return Ok(());
         };
-        let bytes = (walk.columns * of.index.bytes()) as u64;
+        let bytes = (walk.columns * tuples.index.bytes()) as u64;
         let tuple_start = walk.tuple as u64 * bytes;
         self.places
-            .parts_of(of.argument)
+            .parts_of(tuples.argument)
             .check_whole(tuple_start, tuple_start + bytes)
     }
 
-    /// Returns the binding of a walk's tuples and their offset in it, in words or, for a mask, in bytes.
+    /// Returns the binding of a walk's tuples and their offset in it, in words or, for a mask, in bytes. Returns `None`
+    /// if no single binding can contain them.
     pub(super) fn bind_tuples(
         &self,
         walk: &Walk,
-        of: TupleArgument,
+        tuples: TupleArgument,
     ) -> Option<(BoundRange, usize)> {
-        let bytes = (walk.columns * of.index.bytes()) as u64;
+        let bytes = (walk.columns * tuples.index.bytes()) as u64;
         let first_tuple = walk.tuple as u64;
         let end = first_tuple + walk.tuples() as u64;
-        let (reach, counted) = (self.reach, of.index.bytes().min(4));
-        let tuples = self
-            .places
-            .bind_range(reach, of.argument, first_tuple * bytes, end * bytes);
-        let (bound, begin) = tuples?;
-        (bound.span.bytes / counted as u64 <= reach.units).then_some((bound, begin / counted))
+        let (reach, unit) = (self.reach, tuples.index.bytes().min(4));
+        let bound_range =
+            self.places
+                .bind_range(reach, tuples.argument, first_tuple * bytes, end * bytes);
+        let (bound, begin) = bound_range?;
+        (bound.span.bytes / unit as u64 <= reach.units).then_some((bound, begin / unit))
     }
 }
 
@@ -222,24 +230,25 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
 }
 
 /// Halves the walk such that both halves are smaller with regard to the exceeded limit. Returns `None` if the walk is a
-/// single byte.
-fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
+/// single byte or element.
+fn split_walk(walk: &Walk, limit: ExceededLimit) -> Option<[Walk; 2]> {
     let reach_of = |d: usize| {
         let dim = &walk.dims[d];
-        match too_much {
-            TooMuch::Source => (dim.size - 1) * dim.from.unsigned_abs(),
-            TooMuch::Dest => (dim.size - 1) * dim.to.unsigned_abs(),
-            TooMuch::Tuples => (dim.size - 1) * dim.tuple,
-            // If several dimensions are equally long, the outermost dimension is cut.
-            TooMuch::Work => usize::from(dim.size > 1) * (walk.dims.len() - d),
+        match limit {
+            ExceededLimit::Source => (dim.size - 1) * dim.from.unsigned_abs(),
+            ExceededLimit::Dest => (dim.size - 1) * dim.to.unsigned_abs(),
+            ExceededLimit::Tuples => (dim.size - 1) * dim.tuple,
+            // The outermost dimension with several positions is cut.
+            ExceededLimit::Size => usize::from(dim.size > 1) * (walk.dims.len() - d),
         }
     };
-    // `max_by_key` returns the last maximum, so the reversed order prefers the outermost of equal dimensions.
+    // `max_by_key` returns the last maximum, so the reversed order prefers the outermost of dimensions with equal
+    // reach.
     let farthest_dim = (0..walk.dims.len()).rev().max_by_key(|&d| reach_of(d))?;
-    let is_windowed = match too_much {
-        TooMuch::Source => walk.points == Side::Source,
-        TooMuch::Dest => walk.points == Side::Dest,
-        TooMuch::Tuples | TooMuch::Work => false,
+    let is_windowed = match limit {
+        ExceededLimit::Source => walk.points == Side::Source,
+        ExceededLimit::Dest => walk.points == Side::Dest,
+        ExceededLimit::Tuples | ExceededLimit::Size => false,
     };
     let window = |c: usize| {
         let coordinate = &walk.coordinates[c];
@@ -250,8 +259,8 @@ fn split_walk(walk: &Walk, too_much: TooMuch) -> Option<[Walk; 2]> {
     } else {
         0
     };
-    let widest = (0..coordinates).max_by_key(|&c| window(c));
-    if let Some(c) = widest.filter(|&c| window(c) > reach_of(farthest_dim)) {
+    let widest_window = (0..coordinates).max_by_key(|&c| window(c));
+    if let Some(c) = widest_window.filter(|&c| window(c) > reach_of(farthest_dim)) {
         let middle = split_position(walk.coordinates[c].window.count)?;
         return Some(walk.split_window(c, middle));
     }

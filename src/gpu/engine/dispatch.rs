@@ -16,8 +16,8 @@ pub(crate) const SCRATCH: usize = 3;
 /// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
 
-/// The maximum estimated number of dispatches of a move. More would take the host too much time and memory. They would
-/// be needed only for tensors that no device can hold, or on devices with tiny limits.
+/// The maximum estimated number of dispatches of a move. More dispatches would take the host too much time and memory.
+/// They would be needed only for tensors that no device can hold, or on devices with tiny limits.
 pub(super) const MAX_DISPATCHES: u64 = 1 << 18;
 
 /// The locations of a move's arguments.
@@ -109,10 +109,10 @@ impl<U> Dispatch<U> {
         })
     }
 
-    fn map_uniforms<V>(self, to: impl FnOnce(U) -> V) -> Dispatch<V> {
+    fn map_uniforms<V>(self, convert: impl FnOnce(U) -> V) -> Dispatch<V> {
         Dispatch {
             program: self.program,
-            uniforms: to(self.uniforms),
+            uniforms: convert(self.uniforms),
             height: self.height,
             bound: self.bound,
             first_tuple: self.first_tuple,
@@ -172,9 +172,11 @@ impl Pass<Dispatch> {
     pub(super) fn from_dispatches<U>(
         cleared: usize,
         dispatches: Vec<Dispatch<U>>,
-        kind: impl Fn(U) -> Uniforms,
+        to_uniforms: impl Fn(U) -> Uniforms,
     ) -> Self {
-        let dispatches = dispatches.into_iter().map(|of| of.map_uniforms(&kind));
+        let dispatches = dispatches
+            .into_iter()
+            .map(|dispatch| dispatch.map_uniforms(&to_uniforms));
         Self {
             cleared,
             dispatches: dispatches.collect(),
@@ -204,7 +206,8 @@ impl WalkDispatch {
     }
 }
 
-/// Returns the width and height of a grid of at least `groups` workgroups. Both are at most `limit`.
+/// Returns the width and height of a grid of at least `groups` workgroups. Both are at most `limit`. Returns `None` if
+/// no such grid exists.
 pub(super) fn grid_size(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);

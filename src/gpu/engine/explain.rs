@@ -13,22 +13,22 @@ use crate::{
 };
 
 impl Engine {
-    /// Returns the text of [`Gpu::explain`](crate::Gpu::explain) without the description of the move.
+    /// Returns the part of [`Gpu::explain`](crate::Gpu::explain)'s text that describes the commands of a move.
     pub(in crate::gpu) fn explain_move(&self, step_move: &Move) -> String {
-        let movement = match step_move.is_identity() {
+        let note = match step_move.is_identity() {
             true => "; of tensors nothing is moved, since the result is the source",
             false => "",
         };
-        self.explain_recorded(step_move) + movement
+        self.explain_recorded(step_move) + note
     }
 
     fn explain_recorded(&self, step_move: &Move) -> String {
         match choose_route(step_move, &self.reach.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {
-                let row = walk.contiguous();
-                let copies = counted(walk.units() / row, "buffer copy", "buffer copies");
-                let bytes = counted(row * walk.unit, "byte", "bytes");
+                let run = walk.contiguous();
+                let copies = counted(walk.units() / run, "buffer copy", "buffer copies");
+                let bytes = counted(run * walk.unit, "byte", "bytes");
                 return format!("{copies} of {bytes}");
             }
             Route::Clear => {
@@ -41,25 +41,26 @@ impl Engine {
             Err(error) => return error.to_string(),
             Ok(cut) => cut,
         };
-        let described = match step_move.effect() {
+        let main_dispatch = match step_move.effect() {
             Effect::Find(_) => return explain_search(&cut),
             // The last dispatch of a pass moves or combines the rows.
             Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
             _ => cut.dispatches().next(),
         };
-        let walked = described.and_then(|of| Some((of, of.uniforms.walk_words()?)));
-        let Some((described, words)) = walked else {
+        let dispatch_and_words =
+            main_dispatch.and_then(|dispatch| Some((dispatch, dispatch.uniforms.walk_words()?)));
+        let Some((main_dispatch, words)) = dispatch_and_words else {
             return "nothing is recorded".into();
         };
-        let kernel = described.program.kernel.name();
-        let grid = format!("{} x {} workgroups", words.groups_x, described.height);
-        let tile = explain_tile(&described.program, words);
+        let kernel = main_dispatch.program.kernel.name();
+        let grid = format!("{} x {} workgroups", words.groups_x, main_dispatch.height);
+        let tile = explain_tile(&main_dispatch.program, words);
         let Effect::Scatter(_) = step_move.effect() else {
             let count = counted(cut.dispatches().count(), "dispatch", "dispatches");
             return format!("{count} of the {kernel} kernel, the first {grid}, {tile}");
         };
         let blocks = counted(cut.passes.len(), "block", "blocks");
-        let description = match described.bound[0].argument {
+        let description = match main_dispatch.bound[0].argument {
             INDICES => "each row goes straight to its place".to_owned(),
             _ => format!("{} bytes between the steps", cut.scratch),
         };
@@ -69,13 +70,13 @@ impl Engine {
 
 /// Describes the dispatches of a search, which have different kernels.
 fn explain_search(cut: &Cut) -> String {
-    let count_of = |kernel: Kernel| {
+    let describe_kernel = |kernel: Kernel| {
         let count = cut
             .dispatches()
             .filter(|dispatch| dispatch.program.kernel == kernel);
         format!("{} of the {} kernel", count.count(), kernel.name())
     };
-    let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(count_of);
+    let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(describe_kernel);
     let (count, kernels) = (cut.dispatches().count(), kernels.join(", "));
     let count = counted(count, "dispatch", "dispatches");
     format!("{count}, {kernels}; {} bytes between them", cut.scratch)

@@ -36,9 +36,10 @@ const COUNT_ARGUMENT: usize = INDICES;
 /// The number of elements of a chunk that one invocation takes: four words of one-byte elements.
 pub(super) const ELEMENTS_PER_INVOCATION: usize = 16;
 
-/// The maximum number of rounds of a scan. A round takes one chunk for each invocation. Lavapipe exits every loop of an
-/// invocation after 65,535 iterations in total, and a round takes at most 12 iterations.
-const MAX_ROUNDS: usize = 1 << 12;
+/// The maximum number of iterations of the outer loop in `mask_scan`, in which each invocation takes one chunk.
+/// Lavapipe exits every loop of an invocation after 65,535 iterations in total. An outer iteration and its inner ones
+/// are at most 12 iterations.
+const MAX_SCAN_ITERATIONS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.
 pub(super) fn search_cut(
@@ -83,12 +84,12 @@ impl Searcher<'_> {
         )?;
         check_positions(self.find.capacity, MAX_SIGNED)?;
         let elements: usize = self.mask.iter().product();
-        // No part extends beyond a row of the long dimension.
-        let row: usize = self.mask[self.long_dim()..].iter().product();
+        // All elements of a part have the same position along each dimension outside the long dimension.
+        let row_elements: usize = self.mask[self.long_dim()..].iter().product();
         let mut parts: Vec<MaskPart> = Vec::new();
         let mut chunks = 0;
-        for begin in (0..elements).step_by(row.max(1)) {
-            for elements in self.cut_range(SOURCE, begin..begin + row)? {
+        for begin in (0..elements).step_by(row_elements.max(1)) {
+            for elements in self.cut_range(SOURCE, begin..begin + row_elements)? {
                 let first_chunk = chunks;
                 chunks += self.chunk_count(&elements);
                 parts.push(MaskPart {
@@ -107,24 +108,29 @@ impl Searcher<'_> {
         let dispatch_count = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
         let limit = "limit on dispatches";
         check_limit("a mask of this size", limit, dispatch_count, MAX_DISPATCHES)?;
-        let counting = parts.iter().map(|part| self.counting_dispatch(part));
-        let scanning = scans.iter().map(|chunks| self.scanning_dispatch(chunks));
-        let filling = rows.iter().map(|rows| self.filling_dispatch(rows));
+        let counting_dispatches = parts.iter().map(|part| self.counting_dispatch(part));
+        let scanning_dispatches = scans.iter().map(|chunks| self.scanning_dispatch(chunks));
+        let filling_dispatches = rows.iter().map(|rows| self.filling_dispatch(rows));
         let rows_and_parts = rows
             .iter()
             .flat_map(|rows| parts.iter().map(move |part| (rows, part)));
-        let writing = rows_and_parts.map(|(rows, part)| self.writing_dispatch(rows, part));
-        let dispatches = counting.chain(scanning).chain(filling).chain(writing);
+        let writing_dispatches =
+            rows_and_parts.map(|(rows, part)| self.writing_dispatch(rows, part));
+        let dispatches = counting_dispatches
+            .chain(scanning_dispatches)
+            .chain(filling_dispatches)
+            .chain(writing_dispatches);
         let dispatches = dispatches.collect::<Option<Vec<_>>>();
         let dispatches = dispatches.ok_or_else(|| self.reach.too_small(4))?;
         let pass = Pass::from_dispatches(0, dispatches, Uniforms::Search);
         Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
     }
 
-    /// Splits a range of an argument into parts that are each small enough for one dispatch.
+    /// Splits a range of an argument into parts that are each small enough for one dispatch. Fails if a single item is
+    /// too large.
     fn cut_range(&self, argument: usize, range: Range<usize>) -> Result<Vec<Range<usize>>, Error> {
-        let (mut left, mut parts) = (vec![range], Vec::new());
-        while let Some(range) = left.pop() {
+        let (mut ranges, mut parts) = (vec![range], Vec::new());
+        while let Some(range) = ranges.pop() {
             if self.is_small_enough(argument, &range) {
                 parts.push(range);
                 continue;
@@ -136,7 +142,7 @@ impl Searcher<'_> {
                 return Err(self.reach.too_small(4));
             };
             let middle = range.start + half;
-            left.extend([middle..range.end, range.start..middle]);
+            ranges.extend([middle..range.end, range.start..middle]);
         }
         Ok(parts)
     }
@@ -145,7 +151,7 @@ impl Searcher<'_> {
         self.reach.tuning.workgroup as usize
     }
 
-    /// Returns the number of elements, or of rows, for a workgroup.
+    /// Returns the number of elements, or of rows, that a workgroup takes.
     fn chunk_size(&self) -> usize {
         self.workgroup_size() * ELEMENTS_PER_INVOCATION
     }
@@ -184,7 +190,7 @@ impl Searcher<'_> {
         let is_within_limits = match argument {
             SOURCE => is_dispatchable(bytes, self.chunk_count(range)),
             DEST => is_dispatchable(bytes / 4, length.div_ceil(self.chunk_size())),
-            _ => length <= MAX_ROUNDS * self.workgroup_size(),
+            _ => length <= MAX_SCAN_ITERATIONS * self.workgroup_size(),
         };
         is_within_limits && self.bind_range(argument, range).is_some()
     }
@@ -197,7 +203,8 @@ impl Searcher<'_> {
         (begin + elements.len()).div_ceil(self.chunk_size())
     }
 
-    /// Returns the binding of a range of an argument, and the range's offset in it, in bytes.
+    /// Returns the binding of a range of an argument, and the range's offset in the binding, in bytes. Returns `None`
+    /// if no single binding can contain the range.
     fn bind_range(&self, argument: usize, range: &Range<usize>) -> Option<(BoundRange, usize)> {
         let bytes = |number: usize| (number * self.size_of(argument)) as u64;
         let (from, to) = (bytes(range.start), bytes(range.end));
@@ -244,13 +251,14 @@ impl Searcher<'_> {
         self.make_dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
     }
 
-    /// Adds the range of rows that a dispatch writes to its uniforms, `words`.
+    /// Returns the binding of the rows that a dispatch writes, and the dispatch's uniforms: `words` with this range of
+    /// rows.
     fn words_of_rows(
         &self,
         rows: &Range<usize>,
         words: SearchWords,
     ) -> Option<(BoundRange, SearchWords)> {
-        let (bound, begin) = self.bind_range(DEST, rows)?;
+        let (dest, begin) = self.bind_range(DEST, rows)?;
         let words = SearchWords {
             result: count_word(begin / 4),
             first_row: count_word(rows.start),
@@ -259,7 +267,7 @@ impl Searcher<'_> {
             index_words: self.find.index.words(),
             ..words
         };
-        Some((bound, words))
+        Some((dest, words))
     }
 
     fn filling_dispatch(&self, rows: &Range<usize>) -> Option<SearchDispatch> {
@@ -268,39 +276,39 @@ impl Searcher<'_> {
             number: count_word(at / 4),
             ..SearchWords::zeroed()
         };
-        let (bound, words) = self.words_of_rows(rows, words)?;
+        let (dest, words) = self.words_of_rows(rows, words)?;
         let groups = rows.len().div_ceil(self.chunk_size());
-        let bound = vec![number, number, bound];
+        let bound_arguments = vec![number, number, dest];
         self.make_dispatch(
             Kernel::MaskRows,
             &self.row_constants(true),
             words,
             groups,
-            bound,
+            bound_arguments,
         )
     }
 
     fn writing_dispatch(&self, rows: &Range<usize>, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
-        let (bound, mut words) = self.words_of_rows(rows, words)?;
+        let (dest, mut words) = self.words_of_rows(rows, words)?;
         let first_coordinates = coordinates_of(part.elements.start, self.mask);
-        for (d, first_coordinates) in first_coordinates.into_iter().enumerate() {
+        for (d, first_coordinate) in first_coordinates.into_iter().enumerate() {
             let is_long = d == self.long_dim();
             words.dims[d] = MaskDimWords {
                 size: if is_long { 0 } else { count_word(self.mask[d]) },
-                first: count_word(first_coordinates),
-                first_high: high_bits(first_coordinates)?,
+                first: count_word(first_coordinate),
+                first_high: high_bits(first_coordinate)?,
                 column: count_word(d) * words.index_words,
             };
         }
-        let bound = vec![mask, counts, bound];
+        let bound_arguments = vec![mask, counts, dest];
         let groups = part.chunks.len();
         self.make_dispatch(
             Kernel::MaskRows,
             &self.row_constants(false),
             words,
             groups,
-            bound,
+            bound_arguments,
         )
     }
 
@@ -320,7 +328,7 @@ impl Searcher<'_> {
         constants: &[(Constant, u32)],
         words: SearchWords,
         groups: usize,
-        bound: Vec<BoundRange>,
+        bound_arguments: Vec<BoundRange>,
     ) -> Option<SearchDispatch> {
         let workgroup = self.reach.tuning.workgroup;
         let program = Program::new(kernel, Prelude::None, workgroup).with_constants(constants);
@@ -330,7 +338,7 @@ impl Searcher<'_> {
             words,
             |words| &mut words.groups_x,
             groups,
-            bound,
+            bound_arguments,
         )
     }
 }

@@ -6,8 +6,8 @@ use super::program::{Kernel, Prelude, Program, UniformSpace};
 use shader_formats::Shader;
 use std::{env, fs, path::Path};
 
-/// Each line has a kernel, a function, and the values of constants or, in lower case, of known inputs of the formula.
-/// The line is also the name of the formula's file.
+/// Each line has a kernel, a function, and values: of constants, in upper case, and of inputs of the formula, in lower
+/// case. The line is also the name of the formula's file.
 const FORMULAS: &str = "\
 copy plus
 copy begin_of in.c=0
@@ -39,17 +39,18 @@ fn formula_of_line(line: &str) -> Result<String, String> {
     let [kernel, function] = names[..] else {
         panic!("{line}");
     };
-    let kernel = Kernel::ALL.iter().find(|found| found.name() == kernel);
+    let kernel = Kernel::ALL.iter().find(|known| known.name() == kernel);
     let &kernel = kernel.ok_or("there is no such kernel")?;
     let values = values.into_iter().filter_map(|word| word.split_once('='));
     let values = values.map(|(name, value)| (name, value.parse::<u32>().unwrap()));
-    let (fixed, constants): (Vec<_>, Vec<_>) = values.partition(|(name, _)| name.contains('.'));
+    let (known_inputs, constants): (Vec<_>, Vec<_>) =
+        values.partition(|(name, _)| name.contains('.'));
     let constants: Vec<(&str, f64)> = constants
         .into_iter()
         .map(|(name, value)| (name, value.into()))
         .collect();
     let text = Program::new(kernel, Prelude::all_of(kernel)[0], 64).text(UniformSpace::Uniform);
-    Shader::parse(&text)?.formula(function, &constants, &fixed)
+    Shader::parse(&text)?.formula(function, &constants, &known_inputs)
 }
 
 /// With `WGSLICE_FORMULAS=FOLDER` the formulas are written to that folder.

@@ -1,5 +1,5 @@
 //! Runs every kernel in an interpreter of shaders (`crates/strict/`), as a GPU and as a software adapter, and compares
-//! the results with the results of the CPU.
+//! the results with the CPU's.
 
 use super::{
     dispatch::ArgumentPlaces,
@@ -68,8 +68,8 @@ fn make_moves(dtype: DType) -> Vec<Move> {
         plans.push(Plan::slice_update(&shape, &spec, &part, dtype));
         plans.push(Plan::slice_grad(&shape, &spec, &part, dtype));
     }
-    let turned = View::new(&[70, 67]).unwrap().transpose(&[1, 0]).unwrap();
-    plans.push(Plan::contiguous(turned, dtype));
+    let transposed_view = View::new(&[70, 67]).unwrap().transpose(&[1, 0]).unwrap();
+    plans.push(Plan::contiguous(transposed_view, dtype));
     let columns = GatherOptions {
         axis: Some(1),
         ..GatherOptions::default()
@@ -93,7 +93,7 @@ fn make_moves(dtype: DType) -> Vec<Move> {
 
 /// Returns scatters of many rows to few slices, of few rows to many slices, and of unique rows.
 fn make_scatters() -> Vec<Move> {
-    let mut plans = vec![];
+    let mut moves = vec![];
     for dtype in [DType::U8, DType::F32, DType::I32] {
         for combine in [Combine::Add, Combine::Update] {
             // On a software adapter, 400 rows are two chunks, so each of five slices has two lists if order matters.
@@ -106,27 +106,27 @@ fn make_scatters() -> Vec<Move> {
                     let (shape, updates) = ([slices, length], [rows, length]);
                     let plan =
                         Plan::tensor_scatter_nd(&shape, &[rows, 1], &updates, options, dtype);
-                    plans.push(plan.unwrap().only_move());
+                    moves.push(plan.unwrap().only_move());
                 }
             }
         }
     }
-    plans
+    moves
 }
 
 /// Returns searches in masks of one chunk and of several chunks, with capacity for all positions and for few, and
 /// updates by masks.
 fn make_searches() -> Vec<Move> {
-    let mut plans = vec![];
+    let mut moves = vec![];
     for (shape, capacity) in [
         (&[70, 61][..], None),
         (&[2, 3, 4], Some(30)),
         (&[5000], Some(9)),
         (&[], None),
     ] {
-        for index in [DType::I64, DType::U32] {
-            let search = Plan::nonzero(shape, capacity, index).unwrap();
-            plans.extend(search.steps().map(|(step_move, _)| step_move.clone()));
+        for index_dtype in [DType::I64, DType::U32] {
+            let search = Plan::nonzero(shape, capacity, index_dtype).unwrap();
+            moves.extend(search.steps().map(|(step_move, _)| step_move.clone()));
         }
     }
     for dtype in [DType::U8, DType::F16, DType::F32] {
@@ -138,19 +138,19 @@ fn make_searches() -> Vec<Move> {
             let source = View::new(source).unwrap();
             let dest = View::new(&[39, 11]).unwrap();
             let update = Plan::masked_update(&source, mask, dest, dtype);
-            plans.push(update.unwrap().only_move());
+            moves.push(update.unwrap().only_move());
             let dest = View::new(&[40, 24]).unwrap();
             let dest = dest.slice(&"1:, 1:23:2".parse().unwrap()).unwrap();
             let update = Plan::masked_update(&source, mask, dest, dtype);
-            plans.push(update.unwrap().only_move());
+            moves.push(update.unwrap().only_move());
         }
     }
-    plans
+    moves
 }
 
 /// Returns pastes of few and of many elements, of boxes that can overlap and of boxes that cannot.
 fn make_pastes() -> Vec<Move> {
-    let mut plans = vec![];
+    let mut moves = vec![];
     for dtype in [DType::U8, DType::F32] {
         for (count, channels, circular) in
             [(2, 1, false), (2, 3, true), (30, 1, true), (30, 4, false)]
@@ -166,29 +166,29 @@ fn make_pastes() -> Vec<Move> {
                 let x = [7, 8, 9, channels];
                 let patches = [count, 4, 5, channels];
                 let paste = Plan::paste(&x, &patches, boxes, &options, dtype);
-                plans.push(paste.unwrap().only_move());
+                moves.push(paste.unwrap().only_move());
             }
         }
     }
-    plans
+    moves
 }
 
 /// Returns slices, transposes, gathers and crops that convert: by one table, by a table for each position of an axis,
 /// or without a table.
 fn make_conversions() -> Vec<Move> {
-    let mut plans = vec![];
+    let mut moves = vec![];
     for to in [DType::F32, DType::F16, DType::U8] {
-        let bytes = make_moves(DType::U8)
+        let byte_moves = make_moves(DType::U8)
             .into_iter()
-            .filter(|plan| plan.effect() == Effect::Make);
-        for plan in bytes {
-            let last_size = plan.source[plan.source.len() - 1];
+            .filter(|step_move| step_move.effect() == Effect::Make);
+        for step_move in byte_moves {
+            let last_size = step_move.source[step_move.source.len() - 1];
             let scale: Vec<f32> = (1..).take(last_size).map(|n: u16| n.into()).collect();
             let scaling = Conversion::scaled(to, -1, &scale, &[0.5]);
             let table_conversion =
-                Conversion::table(DType::U8, to, 0, plan.source[0], |n, x| x - n as f32);
+                Conversion::table(DType::U8, to, 0, step_move.source[0], |n, x| x - n as f32);
             for conversion in [Conversion::to(to), scaling, table_conversion.unwrap()] {
-                plans.extend(plan.converted(&conversion));
+                moves.extend(step_move.converted(&conversion));
             }
         }
     }
@@ -199,10 +199,12 @@ fn make_conversions() -> Vec<Move> {
         (DType::U16, DType::F16),
         (DType::F16, DType::I16),
     ] {
-        let move_plans = make_moves(from).into_iter();
-        plans.extend(move_plans.filter_map(|plan| plan.converted(&Conversion::to(to)).ok()));
+        let unconverted_moves = make_moves(from).into_iter();
+        moves.extend(
+            unconverted_moves.filter_map(|step_move| step_move.converted(&Conversion::to(to)).ok()),
+        );
     }
-    plans
+    moves
 }
 
 pub(super) fn make_all_moves() -> Vec<Move> {
@@ -283,15 +285,17 @@ fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
             .unwrap()
     };
     let tuples = tested_move.tuples().map(|_| upload(bytes));
-    let (source, old) = (upload(&source), upload(&dest));
+    let (source, old_dest) = (upload(&source), upload(&dest));
     let inputs: Vec<_> = [Some(&source), tuples.as_ref()]
         .into_iter()
         .flatten()
         .collect();
-    let whole = Plan::from_move(tested_move.clone());
-    let (changed, _) = gpu.run(&whole, &[], &inputs, &[(old, true)], 0).unwrap();
+    let plan = Plan::from_move(tested_move.clone());
+    let (outputs, _) = gpu
+        .run(&plan, &[], &inputs, &[(old_dest, true)], 0)
+        .unwrap();
     gpu.open_device()
-        .download_bytes(&changed[0], &mut dest)
+        .download_bytes(&outputs[0], &mut dest)
         .unwrap();
     dest
 }
@@ -317,8 +321,8 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
         }
         let compiled = gpu.engine.pipelines.compiled_programs();
         for &kernel in Kernel::ALL {
-            let runs = compiled.iter().any(|program| program.kernel == kernel);
-            assert!(runs, "{kernel:?} on {kind:?}");
+            let has_run = compiled.iter().any(|program| program.kernel == kernel);
+            assert!(has_run, "{kernel:?} on {kind:?}");
         }
     }
 }
@@ -339,10 +343,10 @@ fn a_single_row_keeps_all_lanes_busy() {
 
 /// Returns the names of the kernels of a plan's dispatches.
 fn kernel_names(gpu: &Gpu, plan: Plan) -> Vec<&'static str> {
-    let plan = plan.only_move();
+    let step_move = plan.only_move();
     let cut = gpu
         .engine
-        .cut_move(&plan, &ArgumentPlaces::AT_BEGIN)
+        .cut_move(&step_move, &ArgumentPlaces::AT_BEGIN)
         .unwrap();
     let names = cut
         .dispatches()
@@ -422,7 +426,7 @@ fn a_paste_takes_few_dispatches() {
         unique: true,
         ..default_options()
     };
-    let strict = PasteOptions {
+    let strict_options = PasteOptions {
         out_of_range: OutOfRange::Error,
         ..default_options()
     };
@@ -431,7 +435,7 @@ fn a_paste_takes_few_dispatches() {
         (1, true, unique_options, &["copy"]),
         (1, true, default_options(), &["link", "copy"]),
         (99, true, default_options(), &["last", "last", "copy"]),
-        (1, false, strict, &["last", "copy"]),
+        (1, false, strict_options, &["last", "copy"]),
     ] {
         assert_eq!(paste_plan(size, box_indices, options), expected);
     }
@@ -453,7 +457,7 @@ fn a_million_rows_take_few_dispatches() {
         any_order: true,
         ..add
     };
-    let strict = ScatterOptions {
+    let strict_options = ScatterOptions {
         out_of_range: OutOfRange::Error,
         ..update
     };
@@ -468,7 +472,7 @@ fn a_million_rows_take_few_dispatches() {
         (million, add, byte, &["link", "combine_parts"]),
         (million, add, DType::I32, &["atomic"]),
         (million, update, float, &["last", "copy"]),
-        (million, strict, float, &["last", "last", "copy"]),
+        (million, strict_options, float, &["last", "last", "copy"]),
         // If there are few rows, no dispatch goes through the slices without rows.
         (2000, update, float, &["last", "last", "copy"]),
         (2000, update, byte, &["last", "last", "update_words"]),
@@ -476,12 +480,17 @@ fn a_million_rows_take_few_dispatches() {
         (64, update, float, &["link", "copy"]),
         (64, add, float, &["link", "combine"]),
         (64, add, byte, &["link", "combine_parts"]),
-        // Unique rows take one step.
+        // Unique rows usually take one step.
         (million, with_unique(update), float, &["copy"]),
         (million, with_unique(update), byte, &["last", "copy_words"]),
         (million, with_unique(add), float, &["combine"]),
         (million, with_unique(add), byte, &["combine_parts"]),
-        (million, with_unique(strict), float, &["last", "copy"]),
+        (
+            million,
+            with_unique(strict_options),
+            float,
+            &["last", "copy"],
+        ),
     ] {
         assert_eq!(scatter_plan(rows, million, options, dtype), expected);
     }

@@ -24,8 +24,8 @@
 //!   column are adjacent. Then `lanes` units fill a sector of the result, and the lanes of a workgroup together use
 //!   every byte of each sector.
 //!
-//! On a software adapter, starting an invocation takes longer than a loop. There, one lane moves a whole tile of up to
-//! 512 units in a loop, even in transposes.
+//! On a software adapter, starting an invocation takes longer than a loop. So one lane moves a whole tile of up to 512
+//! units in a loop, even in transposes.
 
 use super::{
     caps::{DispatchLimits, Tuning, VECTOR_BYTES},
@@ -59,7 +59,7 @@ const INVOCATIONS_OF_LARGE_GPU: usize = 1 << 18;
 /// The values of `BYTES` in `copy_words.wgsl`.
 const BYTES_FORWARD: u32 = 1;
 const BYTES_BACKWARD: u32 = 2;
-const BYTES_EITHER: u32 = 3;
+const BYTES_BY_TUPLE: u32 = 3;
 const BYTES_SQUARE: u32 = 4;
 
 /// A value of `EDGES` in `convert.wgsl`.
@@ -77,9 +77,9 @@ const MAX_CROPPED: usize = 1 << 30;
 /// measure the benefit of each kernel.
 #[cfg(feature = "test-seams")]
 fn is_refused(kernel: Kernel) -> bool {
-    static REFUSED_KERNEL: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    static REFUSED_KERNELS: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     let refused =
-        REFUSED_KERNEL.get_or_init(|| std::env::var("WGSLICE_REFUSE").unwrap_or_default());
+        REFUSED_KERNELS.get_or_init(|| std::env::var("WGSLICE_REFUSE").unwrap_or_default());
     refused.split(',').any(|name| name == kernel.name())
 }
 
@@ -183,7 +183,7 @@ impl LaunchSite<'_> {
         let is_short = run.size < 4;
         let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
-        let is_few = is_few(total * run.size, &self.reach.tuning);
+        let is_few = shares_pipelines(total * run.size, &self.reach.tuning);
         let is_square = element == 1
             && !is_few
             && !is_short
@@ -192,7 +192,7 @@ impl LaunchSite<'_> {
             && rows.cropped.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
-        // The number of a row determines its place in the result, so the dimensions cannot be reordered here.
+        // The number of a row determines its position in the result, so the dimensions cannot be reordered.
         let near_dim = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
             true => self.lane_grid((total * run.size + head).div_ceil(4), 1, 1, 1),
@@ -207,29 +207,29 @@ impl LaunchSite<'_> {
             }
             false => self.tile_grid(total, groups),
         };
-        let order = match rows.source_step() {
+        let byte_order = match rows.source_step() {
             _ if is_short || is_few => 0,
             _ if is_square => BYTES_SQUARE,
             Some(step) if step == size && element < 3 => BYTES_FORWARD,
             Some(-1) if element == 1 => BYTES_BACKWARD,
-            None if element == 1 => BYTES_EITHER,
+            None if element == 1 => BYTES_BY_TUPLE,
             _ => 0,
         };
         // If all distances are whole words, four bytes that are loaded together are in one word.
-        let is_aligned = order == BYTES_SQUARE && {
+        let is_aligned = byte_order == BYTES_SQUARE && {
             let last_dim = walk.dims.len() - 1;
             let dim_strides = walk.dims[..last_dim].iter().map(|dim| dim.from);
             let strides = dim_strides.chain(walk.coordinates.iter().map(|c| c.stride));
             let mut distances = strides.chain([walk.from, run.from]);
             distances.all(|distance| distance % 4 == 0)
         };
-        let straddles = straddles || order != 0 && !is_aligned;
+        let straddles = straddles || byte_order != 0 && !is_aligned;
         let constants = [
             (Constant::Rows, grid.rows),
             (Constant::Element, count_word(element)),
             (Constant::Short, u32::from(is_short)),
             (Constant::Straddles, u32::from(straddles)),
-            (Constant::Bytes, order),
+            (Constant::Bytes, byte_order),
         ];
         self.finish_dispatch(Kernel::CopyWords, Prelude::None, &constants, &rows, grid)
     }
@@ -241,7 +241,7 @@ impl LaunchSite<'_> {
         };
         let mut rows = RunWalk::from_elements(walk, element);
         if rows.cropped.is_none() && rows.run.to > MAX_RUN_TO {
-            // Here an invocation would also write the words between its elements, which belong to other rows. So each
+            // An invocation would also write the words between the row's elements, which belong to other rows. So each
             // element becomes a row.
             rows.walk.dims.push(rows.run);
             rows.run = Dim::ONE_POSITION;
@@ -253,7 +253,7 @@ impl LaunchSite<'_> {
         // A row can begin anywhere in its first word.
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tile_grid(rows.walk.units(), words);
-        let is_few = is_few(rows.walk.units() * rows.run.size, &self.reach.tuning);
+        let is_few = shares_pipelines(rows.walk.units() * rows.run.size, &self.reach.tuning);
         let known_run_to = if to <= 4 { to } else { 0 };
         let is_forward =
             !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
@@ -268,19 +268,19 @@ impl LaunchSite<'_> {
         self.finish_dispatch(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
     }
 
-    /// Makes the dispatch of a walk in elements, which converts them to the type `to`. The number of an element in the
-    /// source plus `shift` is its number in the binding. Returns `None` if the walk must be cut.
+    /// Makes the dispatch of a walk in elements, which converts them to the type `result_dtype`. The number of an
+    /// element in the source plus `shift` is its number in the binding. Returns `None` if the walk must be cut.
     pub(super) fn launch_convert(
         &self,
         walk: &Walk,
         PlanConversion { from, table, .. }: &PlanConversion,
-        to: DType,
+        result_dtype: DType,
         shift: isize,
     ) -> Option<WalkDispatch> {
         let mut walk = walk.clone();
         walk.merge();
         // A word can contain elements of several rows only if the rows are adjacent.
-        if to.size() < 4 && !walk.is_dense() {
+        if result_dtype.size() < 4 && !walk.is_dense() {
             return None;
         }
         let mut rows = RunWalk::from_walk(walk);
@@ -288,7 +288,7 @@ impl LaunchSite<'_> {
             rows.walk.dims.push(rows.run);
             (rows.run, rows.cropped) = (Dim::ONE_POSITION, None);
         }
-        let word_elements = 4 / to.size();
+        let word_elements = 4 / result_dtype.size();
         let head = rows
             .walk
             .to
@@ -329,12 +329,16 @@ impl LaunchSite<'_> {
             (_, 2) => DType::F16,
             _ => DType::F32,
         };
-        let type_number = |dtype: DType| ON_GPU.iter().position(|&of| of == type_of_size(dtype));
+        let type_number = |dtype: DType| {
+            ON_GPU
+                .iter()
+                .position(|&known| known == type_of_size(dtype))
+        };
         let constants = [
             (Constant::From, count_word(type_number(*from)?)),
-            (Constant::To, count_word(type_number(to)?)),
+            (Constant::To, count_word(type_number(result_dtype)?)),
             (Constant::FromBytes, count_word(from.size())),
-            (Constant::ToBytes, count_word(to.size())),
+            (Constant::ToBytes, count_word(result_dtype.size())),
             (Constant::Tables, u32::from(table.is_some())),
             (Constant::Steady, u32::from(is_steady)),
             (Constant::Edges, edges),
@@ -358,10 +362,10 @@ impl LaunchSite<'_> {
     fn tile_grid(&self, rows: usize, run: usize) -> LaunchGrid {
         let workgroup = self.reach.tuning.workgroup as usize;
         if self.reach.tuning.loops {
-            // All parts of a row have about the same length, so that all lanes have work.
-            let longest = (rows * run / (workgroup * 32)).clamp(16, 512);
-            let part = run.div_ceil(run.div_ceil(longest));
-            return self.lane_grid(rows, run, 1, part.next_multiple_of(4));
+            // All segments of a row have about the same length, so that all lanes have work.
+            let max_segment = (rows * run / (workgroup * 32)).clamp(16, 512);
+            let segment = run.div_ceil(run.div_ceil(max_segment));
+            return self.lane_grid(rows, run, 1, segment.next_multiple_of(4));
         }
         let lanes = run.div_ceil(4).next_power_of_two().min(MAX_LANES);
         self.lane_grid(rows, run, lanes, lanes * 4)
@@ -421,7 +425,7 @@ impl LaunchSite<'_> {
 }
 
 /// Returns whether a dispatch of `units` units shares its pipelines: see [`Tuning::few_units`].
-fn is_few(units: usize, tuning: &Tuning) -> bool {
+fn shares_pipelines(units: usize, tuning: &Tuning) -> bool {
     units < tuning.few_units
 }
 
@@ -434,7 +438,7 @@ pub(super) fn walk_constants(
     tuning: &Tuning,
     tuples: Option<TupleArgument>,
 ) -> [(Constant, u32); 8] {
-    let is_few = is_few(units, tuning);
+    let is_few = shares_pipelines(units, tuning);
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         let extent = coordinate.along.as_ref();
@@ -447,12 +451,13 @@ pub(super) fn walk_constants(
     let is_long = |coordinate: &Coordinate| u32::try_from(coordinate.size).is_err();
     let has_coordinates = !is_few && !walk.coordinates.is_empty();
     let is_fixed_walk = has_coordinates && walk.coordinates.iter().all(is_fixed);
-    let known_number = |number: usize, unrolled: usize, many: usize| match number <= unrolled {
-        true if !is_few => count_word(number),
-        _ => count_word(many),
-    };
-    let has_plain_tuples = tuples.is_some_and(|of| is_plain(walk, of));
-    let has_mask = tuples.is_some_and(|of| of.index == IndexType::Mask);
+    let known_number =
+        |number: usize, max_unrolled: usize, many: usize| match number <= max_unrolled {
+            true if !is_few => count_word(number),
+            _ => count_word(many),
+        };
+    let has_plain_tuples = tuples.is_some_and(|tuples| is_plain(walk, tuples));
+    let has_mask = tuples.is_some_and(|tuples| tuples.index == IndexType::Mask);
     let coordinates = match walk.coordinates.len() {
         0 => 0,
         count => known_number(count, 3, MAX_COORDINATES),
@@ -509,8 +514,8 @@ impl RunWalk {
             to: 0,
             ..Dim::ONE_POSITION
         };
-        // If tuples determine the place of each unit in the destination, each unit is a row.
-        let is_placed = cropped_coordinate.is_some() && walk.points == Side::Dest;
+        // If tuples determine the position of each unit in the destination, each unit is a row.
+        let is_placed_by_tuples = cropped_coordinate.is_some() && walk.points == Side::Dest;
         let is_run = walk.dims[last_dim].tuple == 0 && walk.dims[last_dim].to >= 0;
         let mut rows = Self {
             walk,
@@ -518,7 +523,7 @@ impl RunWalk {
             cropped: None,
             head: 0,
         };
-        if is_run && is_near && !is_placed {
+        if is_run && is_near && !is_placed_by_tuples {
             rows.run = rows.walk.dims.remove(last_dim);
             rows.cropped = cropped_coordinate;
         }
@@ -552,7 +557,7 @@ impl RunWalk {
 
     /// Sets `head` to the number of elements of the first group that precede the walk. Moves the walk's start in the
     /// destination to the start of this group, in words. A group has four elements of `element` bytes each and begins
-    /// at a whole word.
+    /// at a whole word. Returns `None` if the walk cannot begin in such a group.
     fn begin_groups(&mut self, element: usize) -> Option<()> {
         let begin = |head: usize| self.walk.to - (head * element).cast_signed();
         self.head = (0..4).find(|&head| begin(head).rem_euclid(4) == 0)?;

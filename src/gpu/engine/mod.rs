@@ -7,6 +7,7 @@
 //! | `launch` | which kernel runs a walk, in which units, and which units each invocation moves |
 //! | `steps`, `slices`, `rule` | the steps of a scatter; which slice each row goes to; how scatters combine elements |
 //! | `find` | the steps of a search for the true elements of a mask |
+//! | `tuples` | where the index tuples of a walk are, and what their integers mean |
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
 //! | `route`, `copy` | which commands are recorded for a move: none, copies, a clear, or dispatches |

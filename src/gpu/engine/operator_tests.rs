@@ -6,7 +6,7 @@ use super::shader_tests::all_programs;
 
 /// Returns whether WGSL's grammar allows operators of these [kinds](operator_kind) next to each other without
 /// parentheses.
-fn stand_together(one: &str, other: &str) -> bool {
+fn can_be_adjacent(one: &str, other: &str) -> bool {
     match (one, other) {
         ("&&", "||") | ("||", "&&") | ("<<", "<<" | "+") | ("+", "<<") => false,
         // A bitwise operator can be next to the same operator only.
@@ -33,7 +33,7 @@ fn operator_kind(token: &str, ends_operand: bool) -> Option<&'static str> {
 }
 
 /// WGSL names that take types as parameters.
-const TAKE_TYPES: [&str; 8] = [
+const NAMES_WITH_TYPES: [&str; 8] = [
     "array", "atomic", "bitcast", "ptr", "var", "vec2", "vec3", "vec4",
 ];
 
@@ -44,26 +44,33 @@ fn tokens_of(text: &str) -> Vec<String> {
         .map(|line| format!("{}\n", line.split("//").next().unwrap_or_default()))
         .collect();
     let mut tokens: Vec<String> = Vec::new();
-    let mut unread = text.as_str();
-    while let Some(first) = unread.chars().next() {
+    let mut unread_text = text.as_str();
+    while let Some(first_char) = unread_text.chars().next() {
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let length = if is_word(first) {
-            unread.find(|c| !is_word(c)).unwrap_or(unread.len())
+        let length = if is_word(first_char) {
+            unread_text
+                .find(|c| !is_word(c))
+                .unwrap_or(unread_text.len())
         } else {
             let two_char_operators = ["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->"];
-            1 + usize::from(two_char_operators.iter().any(|two| unread.starts_with(two)))
+            1 + usize::from(
+                two_char_operators
+                    .iter()
+                    .any(|operator| unread_text.starts_with(operator)),
+            )
         };
-        let (token, after) = unread.split_at(length);
-        unread = after;
-        if is_word(first) && unread.starts_with('<') && TAKE_TYPES.contains(&token) {
+        let (token, rest) = unread_text.split_at(length);
+        unread_text = rest;
+        if is_word(first_char) && unread_text.starts_with('<') && NAMES_WITH_TYPES.contains(&token)
+        {
             let mut depth = 0;
-            let end = unread.find(|c| {
+            let end = unread_text.find(|c| {
                 depth += i32::from(c == '<') - i32::from(c == '>');
                 depth == 0
             });
-            unread = &unread[end.expect("parameters of a type end") + 1..];
+            unread_text = &unread_text[end.expect("parameters of a type end") + 1..];
         }
-        if !first.is_whitespace() {
+        if !first_char.is_whitespace() {
             tokens.push(token.to_owned());
         }
     }
@@ -75,20 +82,20 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // The operators of the current expression so far, for each depth of brackets.
     let mut open_brackets: Vec<Vec<&str>> = vec![Vec::new()];
-    let mut text_before = String::new();
-    let mut read: Vec<String> = Vec::new();
+    let mut previous_token = String::new();
+    let mut read_tokens: Vec<String> = Vec::new();
     for token in tokens_of(text) {
-        let ends_operand = text_before
+        let ends_operand = previous_token
             .ends_with(|c: char| c.is_alphanumeric() || "_.)]".contains(c))
-            && !["return", "if", "else", "while", "case"].contains(&&text_before[..]);
-        read.push(token.clone());
+            && !["return", "if", "else", "while", "case"].contains(&&previous_token[..]);
+        read_tokens.push(token.clone());
         if let Some(operator) = operator_kind(&token, ends_operand) {
             let own_operators = open_brackets.last_mut().expect("brackets match");
             if let Some(other) = own_operators
                 .iter()
-                .find(|other| !stand_together(operator, other))
+                .find(|other| !can_be_adjacent(operator, other))
             {
-                let last_tokens = read[read.len().saturating_sub(12)..].join(" ");
+                let last_tokens = read_tokens[read_tokens.len().saturating_sub(12)..].join(" ");
                 faults.push(format!("{other} beside {operator}: {last_tokens}"));
             }
             own_operators.push(operator);
@@ -102,7 +109,7 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
         if matches!(&token[..], "}" | ";" | "," | "=" | ":") {
             open_brackets.last_mut().expect("brackets match").clear();
         }
-        text_before = token;
+        previous_token = token;
     }
     faults
 }
@@ -133,7 +140,7 @@ fn missing_parentheses_are_found() {
             tokens_of(fault)
         );
     }
-    for right in [
+    for valid_text in [
         "let a = b || (c && d); let e = f && g;",
         "let a = (b & c) == d || f(&x, &y);",
         "var<private> a: array<vec4<u32>, 4>; fn f(a: u32) -> bool { return a << b < c; }",
@@ -141,9 +148,9 @@ fn missing_parentheses_are_found() {
         "for (var i = 0u; i < 4u && j > 2u; i += 1u) { a += b | c; }",
     ] {
         assert!(
-            ambiguous_pairs(right).is_empty(),
-            "{right}: {:?}",
-            ambiguous_pairs(right)
+            ambiguous_pairs(valid_text).is_empty(),
+            "{valid_text}: {:?}",
+            ambiguous_pairs(valid_text)
         );
     }
 }

@@ -37,12 +37,12 @@ pub(crate) struct Pipelines {
     /// The address space from which the shaders read the uniforms.
     pub(in crate::gpu) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
-    made: Mutex<PipelineGenerations>,
+    generations: Mutex<PipelineGenerations>,
     /// The parsed sources of programs. Programs with the same source differ only in constants.
     modules: Mutex<HashMap<(Kernel, Prelude, u32), wgpu::ShaderModule>>,
     pub(in crate::gpu) reports: Slots,
     /// The slot for dispatches whose reports are never read.
-    unread: OnceLock<Slot>,
+    unread_slot: OnceLock<Slot>,
     pub(in crate::gpu) uniforms: Slots,
 }
 
@@ -77,17 +77,17 @@ impl Pipelines {
             device: device.clone(),
             space,
             cache,
-            made: Mutex::default(),
+            generations: Mutex::default(),
             modules: Mutex::default(),
             reports: Slots::new(wgpu, queue, REPORT_BYTES),
-            unread: OnceLock::new(),
+            unread_slot: OnceLock::new(),
             uniforms: Slots::new(wgpu, queue, UNIFORM_BYTES),
         }
     }
 
     /// Returns the pipeline of a program, which is compiled at its first use.
     pub(crate) fn get_or_compile(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
-        if let Some(pipeline) = lock(&self.made).find_pipeline(&program) {
+        if let Some(pipeline) = lock(&self.generations).find_pipeline(&program) {
             return Ok(pipeline);
         }
         // The program is compiled without the lock, so that other threads can record at the same time. If two threads
@@ -105,7 +105,7 @@ impl Pipelines {
             lock(&self.modules)
                 .entry(program.text_key())
                 .or_insert(module);
-            let young_pipelines = &mut lock(&self.made).young;
+            let young_pipelines = &mut lock(&self.generations).young;
             return Ok(young_pipelines.entry(program).or_insert(pipeline).clone());
         };
         self.device.check_alive(doing)?;
@@ -121,7 +121,7 @@ impl Pipelines {
     /// Drops the old generation if the young generation is full, and returns whether it did. If so, holders of
     /// pipelines must request them again, which moves the pipelines in use to the young generation.
     pub(in crate::gpu) fn drop_old_if_full(&self) -> bool {
-        let mut pipelines = lock(&self.made);
+        let mut pipelines = lock(&self.generations);
         let is_full = pipelines.young.len() >= GENERATION_SIZE;
         if is_full {
             pipelines.old = mem::take(&mut pipelines.young);
@@ -135,30 +135,30 @@ impl Pipelines {
         &self,
         layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Slot {
-        if let Some(slot) = self.unread.get() {
+        if let Some(slot) = self.unread_slot.get() {
             return slot.clone();
         }
         let OpenDevice { wgpu, queue, .. } = &self.device;
         let slot = Slots::new(wgpu, queue, REPORT_BYTES).lend_slot(layout);
         match slot.has_buffer() {
-            true => self.unread.get_or_init(|| slot).clone(),
+            true => self.unread_slot.get_or_init(|| slot).clone(),
             false => slot,
         }
     }
 
-    /// Frees the slots that no report, no kept work and no submitted command holds.
+    /// Frees the slots that are not held by a report, a kept work or a submitted command.
     pub(in crate::gpu) fn free_unused(&self) {
         self.reports.free_unused();
         self.uniforms.free_unused();
     }
 
     /// Fails if one of the device's limits is too low for a program. Workgroup memory is not checked:
-    /// [`Tuning::for_device`](crate::gpu::device::caps::Tuning::for_device) makes workgroups so small that it suffices,
-    /// if the device has at least 4 KiB.
+    /// [`Tuning::for_device`](crate::gpu::device::caps::Tuning::for_device) makes workgroups so small that this memory
+    /// suffices, if the device has at least 4 KiB.
     pub(in crate::gpu) fn check_limits(&self, program: &Program) -> Result<(), Error> {
         let limits = &self.device.shared.limits;
-        let in_storage = u32::from(self.space == UniformSpace::Storage);
-        let in_uniform = u32::from(self.space == UniformSpace::Uniform);
+        let uniforms_in_storage = u32::from(self.space == UniformSpace::Storage);
+        let uniforms_in_uniform_space = u32::from(self.space == UniformSpace::Uniform);
         let buffers = u32::try_from(program.kernel.changes().len()).unwrap_or(u32::MAX);
         let workgroup = program.workgroup;
         macro_rules! check {
@@ -168,9 +168,9 @@ impl Pipelines {
         }
         check! {
             max_bind_groups: UNIFORMS_GROUP + 1,
-            max_storage_buffers_per_shader_stage: buffers + 1 + in_storage,
-            max_dynamic_storage_buffers_per_pipeline_layout: 1 + in_storage,
-            max_dynamic_uniform_buffers_per_pipeline_layout: in_uniform,
+            max_storage_buffers_per_shader_stage: buffers + 1 + uniforms_in_storage,
+            max_dynamic_storage_buffers_per_pipeline_layout: 1 + uniforms_in_storage,
+            max_dynamic_uniform_buffers_per_pipeline_layout: uniforms_in_uniform_space,
             max_compute_invocations_per_workgroup: workgroup,
             max_compute_workgroup_size_x: workgroup,
         }
@@ -180,7 +180,7 @@ impl Pipelines {
     /// Returns the programs whose pipelines are kept.
     #[cfg(test)]
     pub(in crate::gpu) fn compiled_programs(&self) -> Vec<Program> {
-        let pipelines = self.made.lock().unwrap();
+        let pipelines = self.generations.lock().unwrap();
         pipelines
             .young
             .keys()
@@ -211,20 +211,20 @@ impl Pipelines {
         let changes = program.kernel.changes().iter();
         let buffers: Vec<_> = changes.map(|&changes| (storage(!changes), false)).collect();
         let report = (storage(false), true);
-        let walk = match self.space {
+        let uniforms = match self.space {
             UniformSpace::Uniform => BufferBindingType::Uniform,
             UniformSpace::Storage => storage(true),
         };
-        let [buffers, report, walk] = [&buffers[..], &[report], &[(walk, true)]]
+        let [buffers, report, uniforms] = [&buffers[..], &[report], &[(uniforms, true)]]
             .map(|buffers| group_layout(device, label, buffers));
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
-            bind_group_layouts: &[Some(&buffers), Some(&report), Some(&walk)],
+            bind_group_layouts: &[Some(&buffers), Some(&report), Some(&uniforms)],
             immediate_size: 0,
         });
         let constants = program.constants.iter();
         let constants: Vec<(&str, f64)> = constants
-            .map(|&(of, value)| (of.name(), value.into()))
+            .map(|&(constant, value)| (constant.name(), value.into()))
             .collect();
         device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,

@@ -40,7 +40,7 @@ impl UniformSpace {
     }
 }
 
-/// Declares the modules and their file names. Some modules are kernels.
+/// Declares the kernels: for each, its file and the buffers that it changes.
 macro_rules! modules {
     ($($(#[$of:meta])* $kernel:ident $file:literal $changed:expr;)*) => {
         /// A kernel: a file in `shaders/` with an entry point.
@@ -270,7 +270,7 @@ impl Program {
     /// Returns the value of a constant, if the program sets it.
     pub(crate) fn constant_value(&self, constant: Constant) -> Option<u32> {
         let mut constants = self.constants.iter();
-        constants.find(|of| of.0 == constant).map(|of| of.1)
+        constants.find(|pair| pair.0 == constant).map(|pair| pair.1)
     }
 
     /// Returns the parts of the program that determine the text of the shader on a given device.
@@ -314,7 +314,7 @@ impl fmt::Display for Program {
             Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
         };
         let constants = self.constants.iter();
-        let constants = constants.map(|(of, value)| format!("{} {value}", of.name()));
+        let constants = constants.map(|(constant, value)| format!("{} {value}", constant.name()));
         let workgroup = format!("workgroups of {}", self.workgroup);
         let details = unit.into_iter().chain([workgroup]).chain(constants);
         let details: Vec<_> = details.collect();

@@ -67,7 +67,7 @@ impl Engine {
             copied,
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
-        let ready = |step| self.ready_works(plan.works(), step);
+        let ready_works = |step| self.ready_works(plan.works(), step);
         if plan.single_move().is_none() {
             check_steps(plan, inputs, outputs)?;
         }
@@ -78,8 +78,8 @@ impl Engine {
         for (number, (step_move, operands)) in plan.steps().enumerate() {
             own_memory.push(match (&operands.by, step_move.find()) {
                 (Some(Operand::Const(tuples)), _) => {
-                    let tuple = step_move.depth() * step_move.index_type().bytes();
-                    OwnMemory::Values(self.values_memory(&tuples.bytes()?, tuple)?)
+                    let tuple_bytes = step_move.depth() * step_move.index_type().bytes();
+                    OwnMemory::Values(self.values_memory(&tuples.bytes()?, tuple_bytes)?)
                 }
                 (None, Some(_)) => {
                     let argument = |operand: &Operand| match operand {
@@ -89,7 +89,7 @@ impl Engine {
                         Operand::Const(_) => Argument::EMPTY_ARGUMENT,
                     };
                     let places = [&operands.from, &operands.to].map(argument);
-                    OwnMemory::Count(self.count_slot(step_move, ready(number), &places)?)
+                    OwnMemory::Count(self.count_slot(step_move, ready_works(number), &places)?)
                 }
                 _ => OwnMemory::Nothing,
             });
@@ -107,54 +107,69 @@ impl Engine {
                 _ => None,
             };
             let step_move = Plan::move_for_tuples(step_move, tuple_type)?;
-            let [from, to] = [&operands.from, &operands.to].map(argument);
-            let mut by = operands.by.as_ref().map(argument);
+            let [source, dest] = [&operands.from, &operands.to].map(argument);
+            let mut tuples_or_count = operands.by.as_ref().map(argument);
             if step_move.find().is_some() {
-                let count = by.unwrap_or_else(|| own_memory.argument());
-                steps.push((step_move, operands, from, Some(count), to, [None, None]));
+                let count = tuples_or_count.unwrap_or_else(|| own_memory.argument());
+                steps.push((step_move, operands, source, Some(count), dest, [None, None]));
                 continue;
             }
-            if let Some(tuples) = &mut by {
+            if let Some(tuples) = &mut tuples_or_count {
                 tuples.needed = step_move.index_bytes() as u64;
             }
-            check_conversion(&step_move, &from, &to)?;
-            let aside = self.allocate_copies(&step_move, &from, by.as_ref(), &to)?;
-            steps.push((step_move, operands, from, by, to, aside));
+            check_conversion(&step_move, &source, &dest)?;
+            let copy_places =
+                self.allocate_copies(&step_move, &source, tuples_or_count.as_ref(), &dest)?;
+            steps.push((
+                step_move,
+                operands,
+                source,
+                tuples_or_count,
+                dest,
+                copy_places,
+            ));
         }
         // A copy between dispatches would split their pass into two.
         let may_copy = may_copy
             && (steps.len() == 1
-                || steps
-                    .iter()
-                    .all(|(step_move, _, from, _, to, _)| self.is_copied(step_move, from, to)));
+                || steps.iter().all(|(step_move, _, source, _, dest, _)| {
+                    self.is_copied(step_move, source, dest)
+                }));
         let mut commands = Vec::with_capacity(steps.len());
-        for (number, (step_move, _, from, by, to, [of_source, of_indices])) in
+        for (number, (step_move, _, source, tuples_or_count, dest, [source_copy, indices_copy])) in
             steps.iter().enumerate()
         {
             let mut copies = Vec::new();
-            let step_commands = match (step_move.find(), by) {
+            let step_commands = match (step_move.find(), tuples_or_count) {
                 (Some(_), Some(count)) => {
-                    self.search_commands(step_move, ready(number), *from, *to, *count)?
+                    self.search_commands(step_move, ready_works(number), *source, *dest, *count)?
                 }
                 _ => {
-                    let from = self.copy_argument(of_source, *from, may_copy, &mut copies)?;
-                    let by = by.map(|by| self.copy_argument(of_indices, by, may_copy, &mut copies));
-                    let by = by.transpose()?;
-                    let arguments = [from, *to, by.unwrap_or(from)];
-                    let arguments = &arguments[..2 + usize::from(by.is_some())];
-                    self.choose_commands(step_move, ready(number), arguments, may_copy)?
+                    let source = self.copy_argument(source_copy, *source, may_copy, &mut copies)?;
+                    let tuples = tuples_or_count.map(|tuples| {
+                        self.copy_argument(indices_copy, tuples, may_copy, &mut copies)
+                    });
+                    let tuples = tuples.transpose()?;
+                    let arguments = [source, *dest, tuples.unwrap_or(source)];
+                    let arguments = &arguments[..2 + usize::from(tuples.is_some())];
+                    self.choose_commands(step_move, ready_works(number), arguments, may_copy)?
                 }
             };
             copies.push(step_commands);
             commands.push(copies);
         }
-        let reporting = plan.steps().position(|(_, operands)| operands.reports);
-        let counted_commands = reporting.and_then(|number| commands[number].last());
-        let mut counts = ReportSlots::default();
-        let recorded: Vec<&Commands<'_>> = commands.iter().flatten().collect();
-        self.put_all(&mut target, &recorded, counted_commands, &mut counts);
-        let tuples = reporting.and_then(|number| {
-            let (step_move, _, _, by, ..) = &steps[number];
+        let reporting_step = plan.steps().position(|(_, operands)| operands.reports);
+        let counted_commands = reporting_step.and_then(|number| commands[number].last());
+        let mut report_slots = ReportSlots::default();
+        let all_commands: Vec<&Commands<'_>> = commands.iter().flatten().collect();
+        self.record_all(
+            &mut target,
+            &all_commands,
+            counted_commands,
+            &mut report_slots,
+        );
+        let tuples = reporting_step.and_then(|number| {
+            let (step_move, _, _, tuples_or_count, ..) = &steps[number];
             // Without rows, the dispatched move only writes zeros and has no tuples, so the step's own move makes the
             // report.
             let dispatched = commands[number].last().and_then(Commands::dispatched_move);
@@ -162,51 +177,53 @@ impl Engine {
                 Some(step_move) => step_move,
                 None => Arc::new(step_move.clone().into_owned()),
             };
-            // The report reads a tuple from `by`, not from a copy in scratch memory, which later recordings can
+            // The report reads a tuple from the argument, not from a copy in scratch memory, which later recordings can
             // overwrite.
-            Some((step_move, counts, (*by)?))
+            Some((step_move, report_slots, (*tuples_or_count)?))
         });
         let searches = steps.iter().zip(&own_memory);
-        let mut searched = searches.filter_map(|((step_move, _, _, by, ..), own_memory)| {
-            let slot = match own_memory {
-                OwnMemory::Count(slot) => Some(slot.clone()),
-                _ => None,
-            };
-            Some((step_move.find()?.capacity, (*by)?, slot))
-        });
-        let searched = searched.next_back();
-        if let Some((_, _, Some(slot))) = &searched {
+        let mut search =
+            searches.filter_map(|((step_move, _, _, tuples_or_count, ..), own_memory)| {
+                let slot = match own_memory {
+                    OwnMemory::Count(slot) => Some(slot.clone()),
+                    _ => None,
+                };
+                Some((step_move.find()?.capacity, (*tuples_or_count)?, slot))
+            });
+        let search = search.next_back();
+        if let Some((_, _, Some(slot))) = &search {
             target.hold_slot(slot.clone());
         }
-        report::pending_report(&self.device, plan, copied, tuples, searched)
+        report::pending_report(&self.device, plan, copied, tuples, search)
     }
 
     /// Records commands in order. Neighbouring commands that consist only of dispatches share a pass. Adds the report
-    /// slots of the commands in `counted` to `counts`.
-    fn put_all(
+    /// slots of the commands in `counted_commands` to `report_slots`.
+    fn record_all(
         &self,
         target: &mut Target<'_, '_>,
         commands: &[&Commands<'_>],
-        counted: Option<&Commands<'_>>,
-        counts: &mut ReportSlots,
+        counted_commands: Option<&Commands<'_>>,
+        report_slots: &mut ReportSlots,
     ) {
         let mut other_slots = ReportSlots::default();
-        let mut put_commands = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
-            let is_counted = counted.is_some_and(|counted| std::ptr::eq(counted, commands));
-            let counts = if is_counted {
-                &mut *counts
+        let mut record_one = |target: &mut Target<'_, '_>, commands: &Commands<'_>| {
+            let is_counted =
+                counted_commands.is_some_and(|counted| std::ptr::eq(counted, commands));
+            let report_slots = if is_counted {
+                &mut *report_slots
             } else {
                 &mut other_slots
             };
-            self.record_commands(target, commands, counts);
+            self.record_commands(target, commands, report_slots);
         };
         for group in commands.chunk_by(|one, other| one.are_dispatches() && other.are_dispatches())
         {
             match group {
-                [commands] => put_commands(target, commands),
+                [commands] => record_one(target, commands),
                 _ => target.in_pass(group[0].operation, |pass| {
                     for commands in group {
-                        put_commands(&mut Target::Pass(pass), commands);
+                        record_one(&mut Target::Pass(pass), commands);
                     }
                 }),
             }
@@ -217,11 +234,11 @@ impl Engine {
     fn count_slot(
         &self,
         step_move: &Move,
-        ready: &[Arc<Work>],
+        ready_works: &[Arc<Work>],
         arguments: &[Argument<'_>],
     ) -> Result<Slot, Error> {
         // The search uses the same work: a slot begins at a multiple of every alignment, so its reduced offset is 0.
-        let work = self.work_of(step_move, ready, arguments)?;
+        let work = self.work_of(step_move, ready_works, arguments)?;
         let pipeline = work.dispatches().next().map(|ready| &ready.pipeline);
         let doing = "allocating the number of true elements";
         let pipeline = pipeline.ok_or(Error::OutOfDeviceMemory { doing })?;

@@ -55,8 +55,8 @@ impl LaterWords {
 
     /// Returns whether the words can be read back.
     fn is_readable(&self) -> bool {
-        let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
-        self.buffers.iter().all(readable)
+        let can_copy = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
+        self.buffers.iter().all(can_copy)
     }
 
     /// Fills `words` from byte `at` of the argument.
@@ -80,21 +80,21 @@ pub(in crate::gpu) fn pending_report(
     plan: &Plan,
     copied: usize,
     tuples: Option<CountedStep<'_>>,
-    found: Option<RecordedSearch<'_>>,
+    search: Option<RecordedSearch<'_>>,
 ) -> Result<Pending<Report>, Error> {
-    if tuples.is_none() && found.is_none() {
+    if tuples.is_none() && search.is_none() {
         let mut report = plan.nothing()?;
         report.copied = copied;
         return Ok(Pending::already_known(report));
     }
-    let tuples = tuples.map(|(step_move, counts, tuples)| {
+    let tuples = tuples.map(|(step_move, report_slots, tuples)| {
         (
             step_move,
-            counts.0,
+            report_slots.0,
             LaterWords::from_argument(device, &tuples),
         )
     });
-    let search_report = found.map(|(capacity, count, slot)| {
+    let search_report = search.map(|(capacity, count, slot)| {
         let unreadable_error = count.argument_error(
             "lacks the usage COPY_SRC, without which the number is not read back: create it with \
              BufferUsages::COPY_SRC"
@@ -107,11 +107,13 @@ pub(in crate::gpu) fn pending_report(
             unreadable_error,
         )
     });
-    let base = plan.report(None, None);
+    let empty_report = plan.report(None, None);
     Ok(Pending::from_device(device, move || async move {
         let mut report = match tuples {
-            Some((step_move, counts, tuples)) => read_reports(step_move, counts, tuples).await?,
-            None => base,
+            Some((step_move, report_slots, tuples)) => {
+                read_reports(step_move, report_slots, tuples).await?
+            }
+            None => empty_report,
         };
         report.copied = copied;
         if let Some((capacity, number, _slot, unreadable_error)) = search_report {
@@ -151,12 +153,12 @@ async fn read_reports(
             });
         }
     }
-    let Some(tuple) = missing.first.filter(|_| tuples.is_readable()) else {
+    let Some(tuple_number) = missing.first.filter(|_| tuples.is_readable()) else {
         return step_move.report(missing, |_| Vec::new());
     };
-    let index = step_move.index_type();
-    let mut words = vec![0u32; step_move.depth() * index.words() as usize];
-    let at = (tuple * size_of_val(&words[..])) as u64;
+    let index_type = step_move.index_type();
+    let mut words = vec![0u32; step_move.depth() * index_type.words() as usize];
+    let at = (tuple_number * size_of_val(&words[..])) as u64;
     tuples.read_words(at, &mut words).await?;
-    step_move.report(missing, |_| index.read(&words))
+    step_move.report(missing, |_| index_type.read(&words))
 }

@@ -17,12 +17,12 @@ pub(in crate::gpu) enum Route<'a> {
     Dispatches,
 }
 
-/// Chooses the commands that are recorded into an encoder for a move that has no index tuples or no rows. `copyable` is
+/// Chooses the commands that are recorded into an encoder for a move that has no index tuples or no rows. `may_copy` is
 /// true if the buffers of the arguments allow copies.
 pub(in crate::gpu) fn choose_route<'a>(
     step_move: &'a Move,
     tuning: &Tuning,
-    copyable: bool,
+    may_copy: bool,
 ) -> Route<'a> {
     let Some(walk) = step_move.walk() else {
         // If a gradient or a scatter into zeros moves nothing, its result is zero.
@@ -34,12 +34,12 @@ pub(in crate::gpu) fn choose_route<'a>(
             Effect::Find(_) => return Route::Dispatches,
         };
         return match is_zeros && step_move.result_bytes() > 0 {
-            true if copyable && step_move.result_bytes().is_multiple_of(4) => Route::Clear,
+            true if may_copy && step_move.result_bytes().is_multiple_of(4) => Route::Clear,
             true => Route::Dispatches,
             false => Route::Nothing,
         };
     };
-    if copyable && is_copied(step_move, walk, tuning) {
+    if may_copy && is_copied(step_move, walk, tuning) {
         Route::Copies(walk)
     } else {
         Route::Dispatches

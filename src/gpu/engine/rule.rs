@@ -26,8 +26,8 @@ pub(super) struct CombineRule {
 }
 
 impl CombineRule {
-    /// Returns the rule of a scatter, or `None` if it replaces elements or the move is not a scatter. Fails if the
-    /// shaders do not support the combination.
+    /// Returns the rule by which a move combines elements, or `None` if the move replaces them or is not a scatter.
+    /// Fails if the shaders do not support the combination.
     pub(super) fn from_move(step_move: &Move) -> Result<Option<Self>, Error> {
         let Effect::Scatter(scatter) = step_move.effect() else {
             return Ok(None);
@@ -47,7 +47,7 @@ impl CombineRule {
             Combine::Mul | Combine::Min => 2,
             _ => 1,
         };
-        let (numbers, parts, can) = match dtype {
+        let (numbers, parts, is_supported) = match dtype {
             DType::Bool => (NUMBERS_PARTS, bool_rule, true),
             DType::I8 | DType::U8 | DType::I16 | DType::U16 => (NUMBERS_PARTS, 0, is_addition),
             DType::F16 => (NUMBERS_PARTS, 3, is_addition),
@@ -62,7 +62,7 @@ impl CombineRule {
             DType::Complex64 => (2, 0, is_sum),
             DType::F64 | DType::Complex128 => (2, 0, false),
         };
-        if !can {
+        if !is_supported {
             let operation = step_move.name();
             return Err(Error::DTypeOnDevice {
                 operation,

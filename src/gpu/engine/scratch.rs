@@ -36,8 +36,8 @@ type IdleBuffers = Mutex<Vec<wgpu::Buffer>>;
 
 impl ScratchBuffers {
     pub(super) fn free_unused(&self) {
-        for kept in [&self.steps, &self.aside, &self.temps, &self.texels] {
-            lock(kept).clear();
+        for buffers in [&self.steps, &self.aside, &self.temps, &self.texels] {
+            lock(buffers).clear();
         }
     }
 }
@@ -67,7 +67,7 @@ impl ScratchMemory {
 }
 
 impl Engine {
-    /// Returns the memory of the plan's temps. Each temp has its own buffers, since a dispatch cannot read and write
+    /// Returns the memory of the plan's temps. Each temp has its own buffers, because a dispatch cannot read and write
     /// the same buffer. Memory that a report reads is new: later recordings can overwrite scratch memory before the
     /// report is read.
     pub(super) fn allocate_temps(&self, plan: &Plan) -> Result<Vec<ScratchMemory>, Error> {
@@ -77,21 +77,21 @@ impl Engine {
         let (mut memory, mut number) = (Vec::new(), 0);
         for (temp, Temp { shape, dtype }) in plan.temps().iter().enumerate() {
             let bytes = shape.iter().product::<usize>() * dtype.size();
-            let row = shape.last().map_or(1, |&size| size.max(1)) * dtype.size();
+            let row_bytes = shape.last().map_or(1, |&size| size.max(1)) * dtype.size();
             let size = padded_size(bytes);
             let parts = match size <= buffer_limit {
                 true => BufferParts::ONE_PART,
                 false => BufferParts {
                     offset: 0,
-                    bytes: part_bytes(buffer_limit, row as u64),
+                    bytes: part_bytes(buffer_limit, row_bytes as u64),
                 },
             };
             let operand = Some(Operand::Temp(temp));
             let mut steps = plan.steps();
             let is_read = steps.any(|(_, step)| step.reports && step.by == operand);
-            let (mut buffers, mut left) = (Vec::new(), size);
-            while left > 0 {
-                let part = parts.bytes.min(left);
+            let (mut buffers, mut bytes_left) = (Vec::new(), size);
+            while bytes_left > 0 {
+                let part = parts.bytes.min(bytes_left);
                 buffers.push(match is_read {
                     true => self.kept_or_new_buffer(&mut Vec::new(), 0, part, part, doing)?,
                     false => {
@@ -99,7 +99,7 @@ impl Engine {
                     }
                 });
                 number += usize::from(!is_read);
-                left -= part;
+                bytes_left -= part;
             }
             memory.push(ScratchMemory {
                 buffers,
@@ -110,19 +110,23 @@ impl Engine {
         Ok(memory)
     }
 
-    /// Returns new memory with the index tuples of a plan, of `tuple` bytes each. It has as many parts as the device's
-    /// `max_buffer_size` requires, each with whole tuples.
-    pub(super) fn values_memory(&self, bytes: &[u8], tuple: usize) -> Result<ScratchMemory, Error> {
+    /// Returns new memory with the index tuples of a plan, of `tuple_bytes` bytes each. It has as many parts as the
+    /// device's `max_buffer_size` requires, each with whole tuples.
+    pub(super) fn values_memory(
+        &self,
+        bytes: &[u8],
+        tuple_bytes: usize,
+    ) -> Result<ScratchMemory, Error> {
         let buffer_limit = self.device.shared.limits.max_buffer_size;
         let parts = match padded_size(bytes.len()) <= buffer_limit {
             true => BufferParts::ONE_PART,
             false => BufferParts {
                 offset: 0,
-                bytes: part_bytes(buffer_limit, tuple.max(1) as u64),
+                bytes: part_bytes(buffer_limit, tuple_bytes.max(1) as u64),
             },
         };
-        let part = usize::try_from(parts.bytes).unwrap_or(usize::MAX);
-        let make = |part: &[u8]| {
+        let max_part_bytes = usize::try_from(parts.bytes).unwrap_or(usize::MAX);
+        let make_buffer = |part: &[u8]| {
             let mut padded_part = part.to_vec();
             padded_part.resize(part.len().max(1).next_multiple_of(16), 0);
             self.device.wgpu.create_buffer_init(&BufferInitDescriptor {
@@ -133,10 +137,11 @@ impl Engine {
         };
         let doing = "allocating the index tuples of a plan";
         let buffers = match bytes.is_empty() {
-            true => vec![self.device.run_guarded(doing, || make(bytes))?],
+            true => vec![self.device.run_guarded(doing, || make_buffer(bytes))?],
             false => {
-                let parts = bytes.chunks(part);
-                let part_buffers = parts.map(|part| self.device.run_guarded(doing, || make(part)));
+                let parts = bytes.chunks(max_part_bytes);
+                let part_buffers =
+                    parts.map(|part| self.device.run_guarded(doing, || make_buffer(part)));
                 part_buffers.collect::<Result<_, Error>>()?
             }
         };
@@ -147,28 +152,29 @@ impl Engine {
         })
     }
 
-    /// Returns a buffer of at least `needed` bytes for a scatter, a search, or a tensor that is converted before it is
-    /// written to texels: the kept buffer, or a new one if the kept buffer is too small.
-    pub(in crate::gpu) fn scratch_buffer(&self, needed: u64) -> Result<wgpu::Buffer, Error> {
+    /// Returns a buffer of at least `needed_bytes` bytes for a scatter, a search, or a tensor that is converted before
+    /// it is written to texels: the kept buffer, or a new one if the kept buffer is too small.
+    pub(in crate::gpu) fn scratch_buffer(&self, needed_bytes: u64) -> Result<wgpu::Buffer, Error> {
         let doing = "allocating memory between steps";
-        self.grown_twofold(&self.scratch.steps, needed, doing)
+        self.grown_twofold(&self.scratch.steps, needed_bytes, doing)
     }
 
-    /// Returns the kept buffer, or a new one if it has less than `needed` bytes. Error messages call the work `doing`.
+    /// Returns the kept buffer, or a new one if it has less than `needed_bytes` bytes. Error messages call the work
+    /// `doing`.
     pub(super) fn grown_twofold(
         &self,
-        kept: &IdleBuffers,
-        needed: u64,
+        kept_buffers: &IdleBuffers,
+        needed_bytes: u64,
         doing: &'static str,
     ) -> Result<wgpu::Buffer, Error> {
         // The size is rounded up to a power of two if the device allows it, so that the buffer also fits slightly
         // larger needs.
-        let size = needed.max(256);
+        let size = needed_bytes.max(256);
         let size = size.checked_next_power_of_two().unwrap_or(size);
         let size = size
             .min(self.device.shared.limits.max_buffer_size)
-            .max(needed);
-        self.kept_or_new_buffer(&mut lock(kept), 0, needed, size, doing)
+            .max(needed_bytes);
+        self.kept_or_new_buffer(&mut lock(kept_buffers), 0, needed_bytes, size, doing)
     }
 
     /// Returns memory for `rows` rows of texels of `pitch` bytes each, including padding. wgpu requires that `pitch` is
@@ -189,10 +195,10 @@ impl Engine {
             },
         };
         let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
-        let (mut kept, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
+        let (mut kept_buffers, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
         let doing = "allocating memory for texels";
-        let buffers =
-            (0..count).map(|number| self.kept_or_new_buffer(&mut kept, number, size, size, doing));
+        let buffers = (0..count)
+            .map(|number| self.kept_or_new_buffer(&mut kept_buffers, number, size, size, doing));
         Ok(ScratchMemory {
             buffers: buffers.collect::<Result<_, _>>()?,
             parts,
@@ -200,25 +206,28 @@ impl Engine {
         })
     }
 
-    /// Returns kept buffer `number` if it has at least `needed` bytes. Otherwise replaces it with a new buffer of
+    /// Returns kept buffer `number` if it has at least `needed_bytes` bytes. Otherwise replaces it with a new buffer of
     /// `size` bytes and returns this buffer.
     fn kept_or_new_buffer(
         &self,
-        kept: &mut Vec<wgpu::Buffer>,
+        kept_buffers: &mut Vec<wgpu::Buffer>,
         number: usize,
-        needed: u64,
+        needed_bytes: u64,
         size: u64,
         doing: &'static str,
     ) -> Result<wgpu::Buffer, Error> {
-        if let Some(kept) = kept.get(number).filter(|kept| kept.size() >= needed) {
-            return Ok(kept.clone());
+        if let Some(buffer) = kept_buffers
+            .get(number)
+            .filter(|buffer| buffer.size() >= needed_bytes)
+        {
+            return Ok(buffer.clone());
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let (label, size) = ("wgslice scratch", size / 4 * 4);
         let buffer = self.device.create_buffer(doing, label, size, usage)?;
-        match kept.get_mut(number) {
-            Some(kept) => kept.clone_from(&buffer),
-            None => kept.push(buffer.clone()),
+        match kept_buffers.get_mut(number) {
+            Some(kept_buffer) => kept_buffer.clone_from(&buffer),
+            None => kept_buffers.push(buffer.clone()),
         }
         Ok(buffer)
     }

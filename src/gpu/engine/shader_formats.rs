@@ -71,7 +71,7 @@ fn constant_settings(program: &Program, source: &str, space: UniformSpace) -> Ve
     if matches!(program.kernel, Kernel::Combine | Kernel::CombineParts) {
         for setting in all_settings
             .iter_mut()
-            .filter(|all_settings| all_settings.contains(&(Unique, 0)))
+            .filter(|setting| setting.contains(&(Unique, 0)))
         {
             setting.retain(|(constant, _)| !WALK_CONSTANTS.contains(constant));
         }
@@ -111,8 +111,8 @@ pub(super) fn possible_values(
     Some(match constant {
         Dims if kernel == Kernel::MaskRows => vec![0, 1, 2, 3, 4, 30],
         _ if WALK_CONSTANTS.contains(&constant) && !is_move && !works_on_rows => return None,
-        // Rows have at least one dimension. Two values suffice here, because `last` and `link` find rows by the same
-        // functions and have all values.
+        // Rows have at least one dimension. Two values suffice for these kernels, because `last` and `link` find rows
+        // by the same functions and have all values.
         Dims if combines || kernel == Kernel::Atomic => vec![1, 30],
         Dims if works_on_rows => vec![1, 2, 3, 4, 30],
         Dims => vec![0, 1, 2, 3, 4, 30],
@@ -137,7 +137,7 @@ pub(super) fn possible_values(
         // Integers are signed only where the sign makes a difference, and there is no atomic multiplication.
         Combine if program.prelude == Prelude::Integer(true) => vec![3, 4],
         Combine if kernel == Kernel::Atomic => vec![0, 1, 3, 4],
-        // A number of 8 bytes has at least two words.
+        // Numbers of 8 bytes do not fit in units of 4 bytes.
         Numbers if program.prelude == Prelude::Words(4) => vec![0, 1, 2, 4],
         RunTo | Combine | Rule | Numbers | Bytes => vec![0, 1, 2, 3, 4],
         Forward | Short | Straddles | Continues | Fills | Tables | Steady | Chooses | Ordered
@@ -152,13 +152,13 @@ pub(super) fn possible_values(
 /// Returns a sample of a constant's values. Other values only change how many times loops over dimensions and
 /// coordinates are unrolled.
 fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32> {
-    let (first, last) = (values[0], values[values.len() - 1]);
+    let (first_value, last_value) = (values[0], values[values.len() - 1]);
     let combines = matches!(kernel, Kernel::Combine | Kernel::CombineParts);
     match constant {
-        Dims | Coordinates if combines => vec![last],
-        Dims if kernel == Kernel::Convert => vec![last],
-        Dims => vec![first, last],
-        Coordinates => vec![0, 1, last],
+        Dims | Coordinates if combines => vec![last_value],
+        Dims if kernel == Kernel::Convert => vec![last_value],
+        Dims => vec![first_value, last_value],
+        Coordinates => vec![0, 1, last_value],
         Plain if combines => vec![0],
         _ => values.to_vec(),
     }
@@ -170,38 +170,42 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
     let without_tuples = has_value(Coordinates, 0)
         && [Crops, Scatters, Plain, Long]
             .iter()
-            .any(|&of| has_value(of, 1));
+            .any(|&constant| has_value(constant, 1));
     let more_than_a_mask =
         !has_value(Coordinates, 1) || has_value(Crops, 1) || has_value(Scatters, 1);
     without_tuples
         || has_value(Masked, 1) && more_than_a_mask
         || has_value(Crops, 1) && has_value(Plain, 1)
-        || has_value(Long, 1) && [Plain, Fixed, Masked].iter().any(|&of| has_value(of, 1))
+        || has_value(Long, 1)
+            && [Plain, Fixed, Masked]
+                .iter()
+                .any(|&constant| has_value(constant, 1))
         || has_value(Crops, 0) && has_value(Fixed, 1)
         || has_value(Ordered, 0) && has_value(Lasts, 1)
         || has_value(Unique, 1) && (has_value(ByRows, 0) || has_value(Fresh, 1))
         || match kernel {
             Kernel::CopyWords => {
-                let elements = has_value(Bytes, 0);
-                has_value(Short, 1) && (has_value(Rows, 4) || !elements)
-                    || has_value(Element, 1) && elements && has_value(Straddles, 1)
-                    || has_value(Element, 3) && (has_value(Straddles, 0) || !elements)
-                    || has_value(Element, 2) && !elements && !has_value(Bytes, 1)
-                    || has_value(Rows, 4) && !elements && !has_value(Bytes, 4)
+                let loads_elements = has_value(Bytes, 0);
+                has_value(Short, 1) && (has_value(Rows, 4) || !loads_elements)
+                    || has_value(Element, 1) && loads_elements && has_value(Straddles, 1)
+                    || has_value(Element, 3) && (has_value(Straddles, 0) || !loads_elements)
+                    || has_value(Element, 2) && !loads_elements && !has_value(Bytes, 1)
+                    || has_value(Rows, 4) && !loads_elements && !has_value(Bytes, 4)
                     || has_value(Rows, 1) && has_value(Bytes, 4)
-                    || !elements && !has_value(Bytes, 4) && has_value(Straddles, 0)
+                    || !loads_elements && !has_value(Bytes, 4) && has_value(Straddles, 0)
                     || has_value(Bytes, 3) && has_value(Crops, 0)
             }
             Kernel::Convert => {
-                let is_type_of_size = |of: Constant, bytes: Constant| {
+                let is_type_of_size = |type_constant: Constant, size_constant: Constant| {
                     [(1, 0..2), (2, 2..6), (4, 6..7)]
                         .into_iter()
                         .all(|(size, mut types)| {
-                            has_value(bytes, size) == types.any(|number| has_value(of, number))
+                            has_value(size_constant, size)
+                                == types.any(|number| has_value(type_constant, number))
                         })
                 };
-                // Bytes are converted by tables, whose entries differ only in size. Pairs with f32 represent all other
-                // conversions. Walks with coordinates are tested only with tables.
+                // Bytes are converted by tables, whose entries differ only in size. Conversions from or to f32
+                // represent all other conversions. Walks with coordinates are tested only with tables.
                 let has_tables = has_value(From, 0)
                     && (has_value(To, 0) || has_value(To, 4) || has_value(To, 6));
                 let is_plain = !has_value(From, 0)
@@ -218,9 +222,9 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
             }
             // COMBINE describes how whole words are combined, and RULE how elements smaller than a word are combined.
             Kernel::Combine => {
-                let parts = has_value(Numbers, 4);
-                parts && !has_value(Combine, 0)
-                    || !(parts || has_value(Rule, 0) && has_value(Element, 2))
+                let combines_parts = has_value(Numbers, 4);
+                combines_parts && !has_value(Combine, 0)
+                    || !(combines_parts || has_value(Rule, 0) && has_value(Element, 2))
             }
             _ => false,
         }
@@ -231,7 +235,7 @@ fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
     let constants_to_json = |setting: &ConstantValues| -> serde_json::Map<_, _> {
         let constants = setting.iter().cloned();
         constants
-            .map(|(of, value)| (of.name().to_owned(), value.into()))
+            .map(|(constant, value)| (constant.name().to_owned(), value.into()))
             .collect()
     };
     serde_json::json!({
@@ -247,14 +251,14 @@ fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
 fn write_text(number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<String> {
     let shader = Shader::parse(&text.source);
     let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.program));
-    let mut refused = Vec::new();
+    let mut failures = Vec::new();
     for (n, setting) in text.settings.iter().enumerate() {
         if folder.is_none() && n > 0 && n + 1 < text.settings.len() {
             continue;
         }
         let constants = setting.iter();
         let constants: Vec<_> = constants
-            .map(|(of, value)| (of.name(), f64::from(*value)))
+            .map(|(constant, value)| (constant.name(), f64::from(*value)))
             .collect();
         for format in Format::ALL {
             match (shader.write(format, &constants), folder) {
@@ -263,7 +267,7 @@ fn write_text(number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<St
                     fs::write(folder.join(format.name()).join(file), bytes).unwrap();
                 }
                 (Ok(bytes), None) => assert!(!bytes.is_empty()),
-                (Err(error), _) => refused.push(format!(
+                (Err(error), _) => failures.push(format!(
                     "{} {} {:?} {constants:?}: {error}",
                     format.name(),
                     text.program,
@@ -272,7 +276,7 @@ fn write_text(number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<St
             }
         }
     }
-    refused
+    failures
 }
 
 #[test]
@@ -292,8 +296,8 @@ fn every_shader_is_written_in_every_format() {
     let settings: usize = texts.iter().map(|text| text.settings.len()).sum();
     println!("{} texts, {settings} with their constants", texts.len());
     let numbered_texts = texts.iter().enumerate();
-    let refused: Vec<String> = numbered_texts
+    let failures: Vec<String> = numbered_texts
         .flat_map(|(number, text)| write_text(number, text, folder.as_deref()))
         .collect();
-    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -58,26 +58,35 @@ pub(super) fn override_constants(text: &str) -> (Vec<&str>, Vec<Constant>) {
             .find(|constant| constant.name() == *name)
             .copied()
     };
-    let (set, own): (Vec<_>, Vec<_>) = names.partition(|name| constant_named(name).is_some());
-    (own, set.iter().filter_map(constant_named).collect())
+    let (set_names, unknown_names): (Vec<_>, Vec<_>) =
+        names.partition(|name| constant_named(name).is_some());
+    (
+        unknown_names,
+        set_names.iter().filter_map(constant_named).collect(),
+    )
 }
 
 /// A constant that is only in the shader's text or only on the host would have no effect.
 #[test]
 fn host_and_shaders_have_the_same_constants() {
-    let mut declared = BTreeSet::new();
+    let mut declared_names = BTreeSet::new();
     for program in all_programs() {
         let text = program.text(UniformSpace::Uniform);
-        let (own, set) = override_constants(&text);
-        let computed = own.iter().all(|name| ["CHUNK", "MOST"].contains(name));
+        let (unknown_names, set_constants) = override_constants(&text);
+        let are_all_computed = unknown_names
+            .iter()
+            .all(|name| ["CHUNK", "MOST"].contains(name));
         assert!(
-            computed,
-            "{program} has {own:?}, which the host does not know"
+            are_all_computed,
+            "{program} has {unknown_names:?}, which the host does not know"
         );
-        declared.extend(set.iter().map(|of| of.name()));
+        declared_names.extend(set_constants.iter().map(|constant| constant.name()));
     }
-    let known: BTreeSet<&str> = Constant::ALL.iter().map(|of| of.name()).collect();
-    assert_eq!(declared, known);
+    let known_names: BTreeSet<&str> = Constant::ALL
+        .iter()
+        .map(|constant| constant.name())
+        .collect();
+    assert_eq!(declared_names, known_names);
 }
 
 /// A dispatch sets only constants that its text declares, and sets each of them once.
@@ -91,16 +100,18 @@ fn programs_set_constants_of_their_texts() {
                 .unwrap();
             for Dispatch { program, .. } in cut.dispatches() {
                 let text = program.text(UniformSpace::Uniform);
-                let (_, declared) = override_constants(&text);
+                let (_, declared_constants) = override_constants(&text);
                 let mut set_constants: Vec<Constant> =
-                    program.constants.iter().map(|of| of.0).collect();
+                    program.constants.iter().map(|pair| pair.0).collect();
                 assert!(
-                    set_constants.iter().all(|of| declared.contains(of)),
+                    set_constants
+                        .iter()
+                        .all(|constant| declared_constants.contains(constant)),
                     "{program}"
                 );
-                set_constants.sort_by_key(|of| of.name());
+                set_constants.sort_by_key(|constant| constant.name());
                 assert!(
-                    set_constants.windows(2).all(|two| two[0] != two[1]),
+                    set_constants.windows(2).all(|pair| pair[0] != pair[1]),
                     "{program}"
                 );
             }
@@ -113,7 +124,7 @@ fn programs_set_constants_of_their_texts() {
 fn there_are_few_texts() {
     let texts = all_programs().into_iter();
     let texts: BTreeSet<String> = texts
-        .flat_map(|of| UNIFORM_SPACES.map(|space| of.text(space)))
+        .flat_map(|program| UNIFORM_SPACES.map(|space| program.text(space)))
         .collect();
     println!("{} texts of {} kernels", texts.len(), Kernel::ALL.len());
     assert!(texts.len() <= 60, "{} texts", texts.len());
@@ -153,8 +164,8 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
         let entry = info.get_entry_point(0);
         let mut bindings = Vec::new();
         for (handle, global) in module.global_variables.iter() {
-            // Imported modules can declare variables that a kernel does not use. The kernel can then bind its own
-            // buffers there.
+            // Imported modules can declare variables that a kernel does not use. The kernel can then use their bindings
+            // for its own buffers.
             if entry[handle].is_empty() {
                 continue;
             }
@@ -174,17 +185,17 @@ fn every_text_is_valid_and_binds_what_the_host_binds() {
             }
         }
         let buffers = (0..).zip(program.kernel.changes());
-        let mut expected: Vec<_> = buffers
+        let mut expected_bindings: Vec<_> = buffers
             .map(|(binding, &changes)| ((BUFFERS_GROUP, binding), changes))
             .collect();
         if bindings.contains(&((REPORT_GROUP, 0), true)) {
-            expected.push(((REPORT_GROUP, 0), true));
+            expected_bindings.push(((REPORT_GROUP, 0), true));
         }
         if space == UniformSpace::Storage {
-            expected.push(((UNIFORMS_GROUP, 0), false));
+            expected_bindings.push(((UNIFORMS_GROUP, 0), false));
         }
         bindings.sort_unstable();
-        assert_eq!(bindings, expected, "{program}");
+        assert_eq!(bindings, expected_bindings, "{program}");
     }
 }
 

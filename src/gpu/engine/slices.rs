@@ -58,11 +58,11 @@ impl SliceRows {
         numbers.to = 0;
         numbers.dims.truncate(row_dims);
         let mut count = 1_usize;
-        for (row, moved) in numbers.dims.iter_mut().zip(&mut moves.dims).rev() {
-            row.from = row.to / apart;
-            row.to = count.cast_signed();
-            (moved.to, moved.tuple) = (0, count);
-            count *= row.size;
+        for (row_dim, move_dim) in numbers.dims.iter_mut().zip(&mut moves.dims).rev() {
+            row_dim.from = row_dim.to / apart;
+            row_dim.to = count.cast_signed();
+            (move_dim.to, move_dim.tuple) = (0, count);
+            count *= row_dim.size;
         }
         for coordinate in &mut numbers.coordinates {
             coordinate.stride /= apart;
@@ -102,7 +102,8 @@ impl SliceRows {
         rows
     }
 
-    /// Returns the dimension along which rows are halved, and the position of the cut.
+    /// Returns the dimension along which rows are halved, and the position of the cut. Returns `None` if there is only
+    /// one row.
     pub(super) fn middle_cut(&self) -> Option<(usize, usize)> {
         let dims = &self.numbers.dims;
         let d = (0..dims.len()).find(|&d| dims[d].size > 1)?;
@@ -116,8 +117,8 @@ impl SliceRows {
             .map(|numbers| Self { numbers })
     }
 
-    /// Returns the walk by which the kernels find the slices of rows: see `slice_of` in `walk.wgsl`. It does not count
-    /// tuples.
+    /// Returns the walk by which the kernels find the slices of rows: see `slice_of` in `walk.wgsl`. This walk does not
+    /// count tuples.
     pub(super) fn lookup_walk(&self) -> Walk {
         let mut walk = self.numbers.clone();
         walk.merge();

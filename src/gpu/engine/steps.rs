@@ -7,14 +7,14 @@
 //! | update by few rows | `last` twice, then a copy of the last rows |
 //! | update by one chunk of rows | `link`, then a copy of the last rows |
 //! | sums, differences, minima and maxima of integers of one word, in short rows | `atomic` |
-//! | others | `link`; `order` if the order of rows matters and there are several chunks; `combine` or `combine_parts` |
+//! | all other combinations | `link`; `order` if the order of rows matters and there are several chunks; `combine` or `combine_parts` |
 //! | update, no two tuples equal | a copy of the rows to the slices that their tuples select, unless the rows are many and not whole words |
-//! | others, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
+//! | all other combinations, no two tuples equal | `combine` or `combine_parts`, which look up each row's tuple themselves |
 //!
 //! A chunk is the rows that one workgroup of `link` takes: 1,024 rows on a GPU. Under `OutOfRange::Error`, `last` first
 //! checks all tuples.
 //!
-//! Scratch memory has one or a few numbers for each slice, and they are cleared first. So a scatter writes at least 4
+//! Scratch memory has one or a few numbers for each slice, which are cleared first. So a scatter writes at least 4
 //! bytes for each slice of the destination, unless one chunk contains all rows, the kernel is `atomic`, or the caller
 //! promises unique tuples.
 //!
@@ -54,8 +54,8 @@ const MIN_SCRATCH: u64 = 4;
 /// The maximum number of linked lists for the rows of one slice.
 const MAX_LISTS: usize = 64;
 
-/// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas the other
-/// kernels load and store 16 bytes at a time.
+/// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas `combine`
+/// loads and stores up to 16 bytes at a time.
 const MAX_ATOMIC: usize = 16;
 
 /// The way in which rows are combined with their slices.
@@ -64,7 +64,7 @@ enum CombineWay {
     Update,
     Atomic,
     Lists {
-        ordered: bool,
+        is_ordered: bool,
     },
     /// The tuples of all rows select different slices, so each slice has at most one row.
     Unique,
@@ -76,8 +76,8 @@ struct ScatterSteps {
     /// A pass for each block. Its last dispatch changes the destination.
     cut: Cut,
     /// Dispatches at the beginning of the next pass.
-    first: Vec<WalkDispatch>,
-    /// The use of the numbers at the beginning of scratch memory, and the row from which they count.
+    next_dispatches: Vec<WalkDispatch>,
+    /// The use of the numbers at the beginning of scratch memory, and the row that has number 1.
     numbers: Option<(ScratchNumbers, usize)>,
 }
 
@@ -122,10 +122,10 @@ pub(super) fn scatter_cut(
     };
     // `None` if rows replace slices.
     let rule = CombineRule::from_move(step_move)?;
-    let boxes = step_move.operation == Operation::Paste;
+    let has_boxes = step_move.operation == Operation::Paste;
     check_coordinates(walk, scatter.options.policy.circular)?;
     // The number of outer dimensions along which rows are numbered.
-    let row_dims = match boxes {
+    let row_dims = match has_boxes {
         true => {
             let is_inner = |&d: &usize| walk.dims[d].tuple == 0 && !walk.is_cropped(d);
             let inner_dims = (0..walk.dims.len()).rev().take_while(is_inner);
@@ -134,7 +134,7 @@ pub(super) fn scatter_cut(
         false => RunWalk::from_walk(walk.clone()).walk.dims.len(),
     };
     let pitch: usize = walk.dims[row_dims..].iter().map(|dim| dim.size).product();
-    let slices = match boxes {
+    let slices = match has_boxes {
         true => DestSlices::from_boxes(walk),
         false => DestSlices {
             count: scatter.slices,
@@ -147,14 +147,15 @@ pub(super) fn scatter_cut(
     let options = scatter.options;
     // If rows are not whole words, a kernel that moves a single row changes the row's first and last word by atomics,
     // whereas a gather writes whole words. So such rows are moved separately only if there are few of them.
-    let rows = walk.units() / pitch;
-    let is_straight = rule.is_some() || boxes || walk.unit >= 4 || rows * FEW_ROWS < slices.count;
+    let row_count = walk.units() / pitch;
+    let can_be_direct =
+        rule.is_some() || has_boxes || walk.unit >= 4 || row_count * FEW_ROWS < slices.count;
     let combine_way = match rule {
-        _ if options.unique && is_straight => CombineWay::Unique,
+        _ if options.unique && can_be_direct => CombineWay::Unique,
         None => CombineWay::Update,
         Some(rule) if rule.is_atomic && pitch <= MAX_ATOMIC => CombineWay::Atomic,
         Some(rule) => CombineWay::Lists {
-            ordered: rule.depends_on_order && !options.any_order,
+            is_ordered: rule.depends_on_order && !options.any_order,
         },
     };
     let scatterer = Scatterer {
@@ -165,8 +166,8 @@ pub(super) fn scatter_cut(
         way: combine_way,
         unit: walk.unit,
         pitch,
-        apart: slices.apart,
-        boxes,
+        slice_distance: slices.apart,
+        has_boxes,
     };
     let (rows, moves) = SliceRows::from_scatter(walk, row_dims, slices);
     let block = ScatterBlock {
@@ -179,7 +180,7 @@ pub(super) fn scatter_cut(
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         check_positions(block.rows.row_count(), max_rows)?;
-        scatterer.add_checks(&block.tuple_block(), &mut steps.first)?;
+        scatterer.add_checks(&block.tuple_block(), &mut steps.next_dispatches)?;
         steps.cut.scratch = MIN_SCRATCH;
     }
     if is_empty {
@@ -192,7 +193,7 @@ pub(super) fn scatter_cut(
             source_bytes: 4,
             ..cutter
         };
-        cutter.cut_walk(&zeros, &mut steps.first)?;
+        cutter.cut_walk(&zeros, &mut steps.next_dispatches)?;
     }
     match (combine_way, rule) {
         (CombineWay::Unique, None) => {
@@ -216,18 +217,20 @@ fn forbid_after_report(dispatch: &mut WalkDispatch) {
 
 impl ScatterSteps {
     fn push_pass(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
-        let mut passes = std::mem::take(&mut self.first);
-        passes.extend(dispatches);
-        let pass = Pass::from_dispatches(cleared, passes, Uniforms::Walk);
+        let mut all_dispatches = std::mem::take(&mut self.next_dispatches);
+        all_dispatches.extend(dispatches);
+        let pass = Pass::from_dispatches(cleared, all_dispatches, Uniforms::Walk);
         self.cut.passes.push(pass);
     }
 
-    /// Returns the number of the first of these rows, minus one. It is 0 if `numbers` must be cleared, because no
-    /// earlier block had the same slices and units.
+    /// Returns the number of the first of these rows, minus one. It is 0 if `numbers` must be cleared: if the last
+    /// block with numbers had other slices or units, or if the numbers of rows would become too large.
     fn first_row(&self, numbers: &ScratchNumbers, rows: &Range<usize>) -> usize {
         match &self.numbers {
-            Some((same, from)) if same == numbers && rows.end - from < i32::MAX as usize => {
-                rows.start - from
+            Some((last_numbers, first_row))
+                if last_numbers == numbers && rows.end - first_row < i32::MAX as usize =>
+            {
+                rows.start - first_row
             }
             _ => 0,
         }
@@ -252,13 +255,13 @@ impl ScatterBlock {
         Some(halves)
     }
 
-    /// Splits the block in the middle of the range that `of` returns: its slices or its run.
-    fn split_range(&self, of: impl Fn(&mut Self) -> &mut Range<usize>) -> Option<[Self; 2]> {
+    /// Splits the block in the middle of the range that `range_of` returns: its slices or its run.
+    fn split_range(&self, range_of: impl Fn(&mut Self) -> &mut Range<usize>) -> Option<[Self; 2]> {
         let mut halves = [self.clone(), self.clone()];
-        let Range { start, end } = of(&mut halves[0]).clone();
+        let Range { start, end } = range_of(&mut halves[0]).clone();
         let middle = start + split_position(end - start)?;
-        of(&mut halves[0]).end = middle;
-        of(&mut halves[1]).start = middle;
+        range_of(&mut halves[0]).end = middle;
+        range_of(&mut halves[1]).start = middle;
         Some(halves)
     }
 }
@@ -276,9 +279,9 @@ struct Scatterer<'a> {
     /// The number of units in a row.
     pitch: usize,
     /// The distance between neighbouring slices, in units.
-    apart: usize,
+    slice_distance: usize,
     /// True if rows belong to boxes. Boxes can be in views of source and destination.
-    boxes: bool,
+    has_boxes: bool,
 }
 
 impl Scatterer<'_> {
@@ -299,9 +302,9 @@ impl Scatterer<'_> {
     /// whole scatter.
     fn add_checks(&self, block: &ScatterBlock, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first_tuple = block.rows.first_tuple();
-        let site = self.launch_site(block, first_tuple, MIN_SCRATCH);
-        if let Some(dispatch) =
-            site.and_then(|site| site.row_dispatch(Kernel::Last, &[(Constant::Chooses, 0)]))
+        let block_pass = self.block_pass(block, first_tuple, MIN_SCRATCH);
+        if let Some(dispatch) = block_pass
+            .and_then(|block_pass| block_pass.row_dispatch(Kernel::Last, &[(Constant::Chooses, 0)]))
         {
             out.push(make_reporting(dispatch, 0));
             return Ok(());
@@ -327,7 +330,7 @@ impl Scatterer<'_> {
             .try_for_each(|half| self.add_block(half, steps))
     }
 
-    /// Adds the pass of a block.
+    /// Adds the pass of a block. Fails if the block must be halved first.
     fn try_add_pass(
         &self,
         block: &ScatterBlock,
@@ -336,25 +339,25 @@ impl Scatterer<'_> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
         let is_fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
         // If the destination starts as zeros, the scatter must write every slice.
-        let one_chunk =
+        let is_one_chunk =
             !is_fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
-        let is_few = self.boxes || !is_fresh && rows.len() * FEW_ROWS < slices;
-        let by_rows = self.is_direct() || one_chunk || is_few;
-        let (lists, list_shift) = match one_chunk {
+        let has_few_rows = self.has_boxes || !is_fresh && rows.len() * FEW_ROWS < slices;
+        let by_rows = self.is_direct() || is_one_chunk || has_few_rows;
+        let (lists, list_shift) = match is_one_chunk {
             true => (0, 31),
             false => self.list_count(rows.len(), slices),
         };
-        let heads = if self.is_direct() { 0 } else { slices * lists };
-        let links = match self.way {
+        let head_words = if self.is_direct() { 0 } else { slices * lists };
+        let link_words = match self.way {
             CombineWay::Atomic | CombineWay::Unique => 0,
             CombineWay::Update if !by_rows => 0,
-            CombineWay::Update if !one_chunk => rows.len(),
+            CombineWay::Update if !is_one_chunk => rows.len(),
             CombineWay::Update | CombineWay::Lists { .. } => 3 * rows.len(),
         };
-        let scratch = (heads + links) as u64 * 4;
+        let scratch = (head_words + link_words) as u64 * 4;
         if scratch > self.cutter.reach.binding || scratch / 4 > self.cutter.reach.units {
-            let are_rows = links > heads;
-            return Err(if are_rows {
+            let has_more_links = link_words > head_words;
+            return Err(if has_more_links {
                 PassFailure::Rows
             } else {
                 PassFailure::Slices
@@ -365,26 +368,27 @@ impl Scatterer<'_> {
             run: block.run.clone(),
             lists,
         };
-        if one_chunk {
-            // The links of this pass overwrite the numbers, so later passes cannot continue them.
+        if is_one_chunk {
+            // The links of this pass overwrite the numbers, so later passes cannot continue from them.
             steps.numbers = None;
         }
         let first_row = steps.first_row(&scratch_numbers, &rows);
-        let mut site = self
-            .launch_site(block, first_row, scratch.max(MIN_SCRATCH))
+        let mut block_pass = self
+            .block_pass(block, first_row, scratch.max(MIN_SCRATCH))
             .ok_or(PassFailure::Rows)?;
-        (site.by_rows, site.fresh) = (by_rows, is_fresh);
-        site.words.slices = count_word(slices);
-        site.words.lists = count_word(lists);
-        site.words.list_shift = list_shift;
+        (block_pass.by_rows, block_pass.is_fresh) = (by_rows, is_fresh);
+        block_pass.words.slices = count_word(slices);
+        block_pass.words.lists = count_word(lists);
+        block_pass.words.list_shift = list_shift;
         let mut dispatches = Vec::new();
         let row_dispatch = |kernel, constants: &[_]| {
-            site.row_dispatch(kernel, constants)
+            block_pass
+                .row_dispatch(kernel, constants)
                 .ok_or(PassFailure::Rows)
         };
         match self.way {
             CombineWay::Update => {
-                if one_chunk {
+                if is_one_chunk {
                     dispatches.push(row_dispatch(
                         Kernel::Link,
                         &[(Constant::Ordered, 1), (Constant::Lasts, 1)],
@@ -397,21 +401,24 @@ impl Scatterer<'_> {
                         dispatches.push(last_dispatch(1)?);
                     }
                 }
-                site.move_rows(&mut dispatches)
+                block_pass
+                    .move_rows(&mut dispatches)
                     .map_err(PassFailure::Failed)?;
             }
-            CombineWay::Atomic | CombineWay::Unique => dispatches.push(site.combine_dispatch()?),
-            CombineWay::Lists { ordered } => {
-                if rows.len() > self.most_rows() {
+            CombineWay::Atomic | CombineWay::Unique => {
+                dispatches.push(block_pass.combine_dispatch()?);
+            }
+            CombineWay::Lists { is_ordered } => {
+                if rows.len() > self.max_rows() {
                     return Err(PassFailure::Rows);
                 }
-                let in_order = u32::from(ordered || one_chunk);
+                let in_order = u32::from(is_ordered || is_one_chunk);
                 let constants = [(Constant::Ordered, in_order), (Constant::Lasts, 0)];
                 dispatches.push(row_dispatch(Kernel::Link, &constants)?);
-                if ordered && !one_chunk {
+                if is_ordered && !is_one_chunk {
                     dispatches.push(row_dispatch(Kernel::Order, &[])?);
                 }
-                dispatches.push(site.combine_dispatch()?);
+                dispatches.push(block_pass.combine_dispatch()?);
             }
         }
         // Several blocks can have the same rows. Only one of these blocks reports the out-of-range tuples.
@@ -422,9 +429,9 @@ impl Scatterer<'_> {
             dispatches[0] = make_reporting(dispatches[0].clone(), first_tuple);
         }
         let cleared = match first_row {
-            0 if heads > 0 => {
+            0 if head_words > 0 => {
                 steps.numbers = Some((scratch_numbers, rows.start));
-                heads * 4
+                head_words * 4
             }
             _ => 0,
         };
@@ -436,7 +443,7 @@ impl Scatterer<'_> {
     /// Returns the number of lists of each slice, and the binary logarithm of the number of rows that share a list: see
     /// `chain.wgsl`.
     fn list_count(&self, rows: usize, slices: usize) -> (usize, u32) {
-        if self.way != (CombineWay::Lists { ordered: true }) {
+        if self.way != (CombineWay::Lists { is_ordered: true }) {
             return (1, 31);
         }
         let max_lists = (rows / slices).clamp(1, MAX_LISTS);
@@ -463,7 +470,7 @@ impl Scatterer<'_> {
     /// On a GPU, an invocation waits half a microsecond for each link, so half a second for a million rows. A driver
     /// might mistake a longer wait for a hang. Lavapipe seems to exit every loop of an invocation after 65,535
     /// iterations in total.
-    fn most_rows(&self) -> usize {
+    fn max_rows(&self) -> usize {
         match self.cutter.reach.tuning.loops {
             true => (1 << 15) / self.units_per_invocation(),
             false => 1 << 20,
@@ -472,7 +479,7 @@ impl Scatterer<'_> {
 
     /// Returns the data that the dispatches of a block share. The numbers of its rows begin at `first_row` + 1. Returns
     /// `None` if the block has too many rows.
-    fn launch_site<'a>(
+    fn block_pass<'a>(
         &'a self,
         block: &'a ScatterBlock,
         first_row: usize,
@@ -482,9 +489,9 @@ impl Scatterer<'_> {
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
         // In this walk each row counts as one unit, even if rows belong to boxes.
         walk.dims.push(Dim::ONE_POSITION);
-        let rows = RunWalk::from_walk(walk);
-        let mut words = rows.walk_words()?;
-        set_tuples(&mut words, &rows.walk, self.tuples, begin);
+        let run_walk = RunWalk::from_walk(walk);
+        let mut words = run_walk.walk_words()?;
+        set_tuples(&mut words, &run_walk.walk, self.tuples, begin);
         words.flags |= if self.is_strict() {
             flags::FLAG_STRICT
         } else {
@@ -497,15 +504,15 @@ impl Scatterer<'_> {
             block,
             words,
             walk_settings: walk_constants(
-                &rows.walk,
-                rows.walk.units() * block.run.len(),
+                &run_walk.walk,
+                run_walk.walk.units() * block.run.len(),
                 &self.cutter.reach.tuning,
                 Some(self.tuples),
             ),
             indices,
             scratch: BoundRange::first(SCRATCH, scratch),
             by_rows: false,
-            fresh: false,
+            is_fresh: false,
         })
     }
 }
@@ -529,7 +536,7 @@ struct BlockPass<'a> {
     /// True if the last step goes through rows instead of slices.
     by_rows: bool,
     /// True if the slices start as zeros.
-    fresh: bool,
+    is_fresh: bool,
 }
 
 impl BlockPass<'_> {
@@ -548,7 +555,7 @@ impl BlockPass<'_> {
     /// Makes the dispatch of a kernel that writes to scratch memory and whose invocations take rows.
     fn row_dispatch(&self, kernel: Kernel, constants: &[(Constant, u32)]) -> Option<WalkDispatch> {
         let rows = self.block.rows.row_count();
-        let (together, bound) = match kernel {
+        let (rows_per_group, bound) = match kernel {
             Kernel::Link => (
                 self.scatterer.rows_per_workgroup(),
                 vec![self.indices, self.scratch],
@@ -559,7 +566,7 @@ impl BlockPass<'_> {
         let program = self
             .make_program(kernel, Prelude::None)
             .with_constants(constants);
-        let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(together));
+        let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(rows_per_group));
         WalkDispatch::from_walk(reach, program, self.words, groups, bound)
     }
 
@@ -571,15 +578,18 @@ impl BlockPass<'_> {
     /// for each slice or, if there are few rows, the number of a slice for each row.
     fn move_rows(&self, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let Scatterer {
-            unit, pitch, apart, ..
+            unit,
+            pitch,
+            slice_distance,
+            ..
         } = *self.scatterer;
         let slices = &self.block.slices;
         let (mut walk, positions, distance) = match self.by_rows {
             true => {
                 let mut walk = self.block.moves.clone();
-                walk.to += (slices.start * apart).cast_signed();
+                walk.to += (slices.start * slice_distance).cast_signed();
                 walk.tuple = slices.len() * self.words.lists as usize;
-                (walk, slices.len(), apart)
+                (walk, slices.len(), slice_distance)
             }
             false => {
                 let rows = self.block.rows.row_numbers();
@@ -591,7 +601,8 @@ impl BlockPass<'_> {
                     size: pitch,
                     ..Dim::ONE_POSITION
                 };
-                let [from, to] = [&rows, slices].map(|all| (all.start * pitch).cast_signed());
+                let [from, to] =
+                    [&rows, slices].map(|numbers| (numbers.start * pitch).cast_signed());
                 let mut walk = Walk::strided(unit, from, to, vec![outer, pitch_dim]);
                 walk.columns = 1;
                 (walk, rows.len(), pitch)
@@ -603,7 +614,7 @@ impl BlockPass<'_> {
             argument: SCRATCH,
             index: IndexType::U32,
             policy: Policy::default(),
-            keeps: !self.fresh,
+            keeps: !self.is_fresh,
             first_index: if self.by_rows { 0 } else { first_row_number },
         };
         let cutter = Cutter {
@@ -620,16 +631,16 @@ impl BlockPass<'_> {
         let Cutter { reach, places, .. } = self.scatterer.cutter;
         let ScatterBlock { slices, run, .. } = self.block;
         let (rows, number) = (self.block.rows.row_numbers(), rule.number);
-        let bind = |argument, of: &Range<usize>| {
-            let first_byte = ((of.start * pitch + run.start) * unit) as u64;
-            let end = (((of.end - 1) * pitch + run.end) * unit) as u64;
+        let bind = |argument, numbers: &Range<usize>| {
+            let first_byte = ((numbers.start * pitch + run.start) * unit) as u64;
+            let end = (((numbers.end - 1) * pitch + run.end) * unit) as u64;
             let bound_range = places.bind_range(reach, argument, first_byte, end);
             bound_range
                 .filter(|(bound_range, _)| bound_range.span.bytes / number as u64 <= reach.units)
         };
         let (source, from) = bind(SOURCE, &rows).ok_or(PassFailure::Rows)?;
         let (dest, to) = bind(DEST, slices).ok_or(PassFailure::Slices)?;
-        let (owners, stop) = match self.by_rows {
+        let (owners, failure) = match self.by_rows {
             true => (rows.len(), PassFailure::Rows),
             false => (slices.len(), PassFailure::Slices),
         };
@@ -639,13 +650,13 @@ impl BlockPass<'_> {
             return Err(PassFailure::Rows);
         }
         if is_long(owners) {
-            return Err(stop);
+            return Err(failure);
         }
         let copy_unit = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
-            whole @ 4.. if way != CombineWay::Atomic => whole,
+            whole_words @ 4.. if way != CombineWay::Atomic => whole_words,
             _ => number,
         };
-        let [units, apart, updates, to_base] =
+        let [units, unit_pitch, updates, to_base] =
             [bytes, pitch * unit, from, to].map(|bytes| bytes / copy_unit);
         let word_units = 4 / copy_unit;
         let (segments, segment) = match word_units {
@@ -659,14 +670,14 @@ impl BlockPass<'_> {
         let invocations = match word_units {
             // One invocation for each word of all slices.
             2.. if !self.by_rows => {
-                let elements = (slices.len() - 1) * apart + units;
+                let elements = (slices.len() - 1) * unit_pitch + units;
                 (to_base % word_units + elements).div_ceil(word_units)
             }
             _ => owners * segments,
         };
         let words = WalkWords {
             run: count_word(units),
-            pitch: count_word(apart),
+            pitch: count_word(unit_pitch),
             updates: count_word(updates),
             to_base: count_word(to_base),
             segments: count_word(segments),
@@ -677,7 +688,7 @@ impl BlockPass<'_> {
             (Constant::Element, count_word(number.min(2))),
             (Constant::Rule, rule.parts),
             (Constant::ByRows, u32::from(self.by_rows)),
-            (Constant::Fresh, u32::from(self.fresh)),
+            (Constant::Fresh, u32::from(self.is_fresh)),
             (Constant::Unique, u32::from(way == CombineWay::Unique)),
         ];
         let combine = (Constant::Combine, rule.combine);
@@ -703,10 +714,10 @@ impl BlockPass<'_> {
         };
         // Shaders count invocations in 32 bits.
         if i32::try_from(invocations).is_err() {
-            return Err(stop);
+            return Err(failure);
         }
         let groups = invocations.div_ceil(self.workgroup_size());
         let bound_arguments = vec![first_argument, source, dest];
-        WalkDispatch::from_walk(reach, program, words, groups, bound_arguments).ok_or(stop)
+        WalkDispatch::from_walk(reach, program, words, groups, bound_arguments).ok_or(failure)
     }
 }

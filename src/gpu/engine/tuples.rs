@@ -38,7 +38,7 @@ impl TupleArgument {
 }
 
 /// Returns whether the tuples of a walk are `PLAIN`: see `tuples.wgsl`.
-pub(super) fn is_plain(walk: &Walk, of: TupleArgument) -> bool {
+pub(super) fn is_plain(walk: &Walk, tuples: TupleArgument) -> bool {
     let is_plain = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         matches!(coordinate.begin, StartIndex::Column(_))
@@ -46,27 +46,32 @@ pub(super) fn is_plain(walk: &Walk, of: TupleArgument) -> bool {
             && i32::try_from(size).is_ok()
             && window.count == size
     };
-    let changes_numbers = of.policy.wraps() || of.policy.clamps();
+    let changes_numbers = tuples.policy.wraps() || tuples.policy.clamps();
     !changes_numbers && walk.coordinates.iter().all(is_plain)
 }
 
 /// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on, and the meaning of their integers.
-pub(super) fn set_tuples(uniforms: &mut WalkWords, walk: &Walk, of: TupleArgument, begin: usize) {
-    let words = of.index.words();
+pub(super) fn set_tuples(
+    uniforms: &mut WalkWords,
+    walk: &Walk,
+    tuples: TupleArgument,
+    begin: usize,
+) {
+    let words = tuples.index.words();
     uniforms.tuples = count_word(begin);
     uniforms.index_words = words;
-    uniforms.first_index = of.first_index;
+    uniforms.first_index = tuples.first_index;
     uniforms.tuple_words = count_word(walk.columns) * words.max(1);
     let bits = [
-        (of.index != IndexType::U32, flags::SIGNED_INDICES),
-        (of.policy.wraps(), flags::FLAG_WRAPS),
-        (of.policy.clamps(), flags::FLAG_CLAMPS),
-        (of.policy.circular, flags::FLAG_CIRCULAR),
+        (tuples.index != IndexType::U32, flags::SIGNED_INDICES),
+        (tuples.policy.wraps(), flags::FLAG_WRAPS),
+        (tuples.policy.clamps(), flags::FLAG_CLAMPS),
+        (tuples.policy.circular, flags::FLAG_CIRCULAR),
         (walk.counts, flags::FLAG_REPORTS),
-        (of.keeps, flags::FLAG_KEEPS),
+        (tuples.keeps, flags::FLAG_KEEPS),
     ];
     uniforms.flags = bits
         .iter()
-        .map(|&(set, bit)| if set { bit } else { 0 })
+        .map(|&(is_set, bit)| if is_set { bit } else { 0 })
         .sum();
 }

@@ -1,5 +1,5 @@
 //! The uniforms of a dispatch, as the host writes them: the structs `Walk` of `shaders/uniforms.wgsl` and `Search` of
-//! `shaders/mask.wgsl`, which explain each word. A test compares every name and offset here with the shader's.
+//! `shaders/mask.wgsl`, which explain each word. A test compares every name and offset in this file with the shader's.
 
 use super::caps::check_limit;
 use crate::Error;
@@ -144,13 +144,13 @@ pub(crate) const MAX_POSITIONS: u64 = (1 << 48) - 1;
 /// The same limit for positions that shaders compute as signed 32-bit numbers.
 pub(crate) const MAX_SIGNED: u64 = i32::MAX as u64;
 
-/// Fails if there are more positions than `most`, the largest number that shaders can count.
-pub(crate) fn check_positions(positions: usize, most: u64) -> Result<(), Error> {
+/// Fails if there are more positions than `limit`, the largest number that shaders can count.
+pub(crate) fn check_positions(positions: usize, limit: u64) -> Result<(), Error> {
     check_limit(
         "an indexed dimension, which the CPU path (Backend::cpu) can index",
         "32-bit shader arithmetic",
         positions as u64,
-        most,
+        limit,
     )
 }
 

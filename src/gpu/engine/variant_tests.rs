@@ -22,13 +22,13 @@ use std::{
 use strict_gpu::{Options, StrictGpu};
 use wgslice_vectors::{
     Call, Case, Expectation, judge, parse,
-    random::{answered, case, variant},
-    run, variants,
+    random::{answered, case as random_case, variant as random_variant},
+    run as run_call, variants as call_variants,
     wgslice::{Backend, Error, Gpu},
 };
 
-/// The seed of the random cases. Each kind of device draws them until it has run every variant: at least
-/// [`MIN_RANDOM`] and at most [`MAX_RANDOM`].
+/// The seed of the random cases. Each kind of device draws random cases until it has run every variant: at least
+/// [`MIN_RANDOM`] cases and at most [`MAX_RANDOM`].
 static RANDOM_SEED: LazyLock<u64> = LazyLock::new(|| {
     let seed = env::var("WGSLICE_TEST_SEED");
     seed.map_or(1, |seed| seed.parse().expect("a number"))
@@ -85,8 +85,8 @@ fn rare_cases() -> Vec<Case> {
         }
         spec
     };
-    let mut variants = vec![
-        // Rows of 12 bytes in another order, between rows of zeros: FIXED.
+    let mut case_lines = vec![
+        // Rows of 12 bytes in reversed order, between rows of zeros: FIXED.
         json!({
             "op": "strided_slice_grad",
             "tensors": { "dy": tensor_json(&[5, 3], "arange1") },
@@ -112,7 +112,7 @@ fn rare_cases() -> Vec<Case> {
                 "updates": tensor_json(&[3, 4], "arange1"),
             },
         }),
-        // Additions of the f16 numbers 1.0 and 2.0: RULE in words of 8 bytes.
+        // Additions of the f16 numbers 1.0 and 2.0: RULE in units of 8 bytes.
         json!({
             "op": "tensor_scatter_nd_add",
             "dtype": "float16",
@@ -138,7 +138,7 @@ fn rare_cases() -> Vec<Case> {
     // Rows of booleans in whole words: RULE.
     for op in ["tensor_scatter_nd_min", "tensor_scatter_nd_max"] {
         for length in [4, 8, 16] {
-            variants.push(json!({
+            case_lines.push(json!({
                 "op": op,
                 "tensors": {
                     "tensor": { "shape": [3, length], "data": bits(3 * length) },
@@ -150,7 +150,7 @@ fn rare_cases() -> Vec<Case> {
     }
     // Rows that no tuple selects: COORDINATES 0 in `atomic` and `combine`.
     for (combine, length) in [("add", 3), ("add", 4), ("min", 4)] {
-        variants.push(json!({
+        case_lines.push(json!({
             "op": "xla_scatter",
             "tensors": {
                 "tensor": tensor_json(&[3, length], "arange1"),
@@ -164,9 +164,9 @@ fn rare_cases() -> Vec<Case> {
             },
         }));
     }
-    // Products of rows in words of 8 and 16 bytes: COMBINE.
+    // Products of rows in units of 8 and 16 bytes: COMBINE.
     for length in [2, 4] {
-        variants.push(json!({
+        case_lines.push(json!({
             "op": "xla_scatter",
             "tensors": {
                 "tensor": tensor_json(&[3, length], "arange1"),
@@ -180,7 +180,7 @@ fn rare_cases() -> Vec<Case> {
             },
         }));
     }
-    let text = variants.into_iter().map(|mut line| {
+    let text = case_lines.into_iter().map(|mut line| {
         line["dtype"] = line["dtype"].as_str().unwrap_or("int32").into();
         line["args"] = line["args"].as_object().cloned().unwrap_or_default().into();
         line["expected"] = tensor_json(&[0], "arange");
@@ -214,15 +214,15 @@ impl AdapterKind {
     /// Returns each variant that a device of this kind can have, with a count of 0.
     fn possible_variants(&self) -> BTreeMap<Variant, usize> {
         let variants_of = |(number, program): (usize, Program)| {
-            let declared = override_constants(&program.text(self.space)).1;
-            let variants = declared.into_iter().flat_map(|constant| {
+            let declared_constants = override_constants(&program.text(self.space)).1;
+            let variants = declared_constants.into_iter().flat_map(|constant| {
                 let values =
                     possible_values(&program, constant, &self.tuning()).unwrap_or_default();
                 values.into_iter().map(move |value| Some((constant, value)))
             });
             let numbered_variants: Vec<_> = variants
                 .chain([None])
-                .map(|variants| ((number, variants), 0))
+                .map(|constant| ((number, constant), 0))
                 .collect();
             numbered_variants
         };
@@ -235,7 +235,7 @@ impl AdapterKind {
 
     /// Opens an adapter and four devices on it that choose different constants. The first two differ in their
     /// pipelines: compiled for each walk, as for arrays of many elements, or shared, as for arrays of few elements. The
-    /// other two have small bindings or dispatches, so that walks are cut.
+    /// last two have small bindings, and the fourth also has small dispatches, so that walks are cut.
     fn open_devices(&self) -> (StrictGpu, [Backend; 4]) {
         let mut options = Options {
             shuffle: Some(*RANDOM_SEED),
@@ -264,12 +264,13 @@ impl AdapterKind {
                 .expect("a device");
             Gpu::new(&device, &queue)
         };
-        let (whole, small) = (open(1 << 27), open(1024).without_shared_pipelines());
+        let (large_bindings, small_bindings) =
+            (open(1 << 27), open(1024).without_shared_pipelines());
         let devices = [
-            whole.without_shared_pipelines(),
-            whole,
-            small.clone(),
-            small.with_dispatch_bytes(16),
+            large_bindings.without_shared_pipelines(),
+            large_bindings,
+            small_bindings.clone(),
+            small_bindings.with_dispatch_bytes(16),
         ];
         (strict, devices.map(Backend::from))
     }
@@ -281,17 +282,22 @@ impl AdapterKind {
             workgroup: self.workgroup,
             ..program
         });
-        let texts: HashMap<String, usize> = texts.map(|of| of.text(self.space)).zip(0..).collect();
+        let texts: HashMap<String, usize> = texts
+            .map(|program| program.text(self.space))
+            .zip(0..)
+            .collect();
         // The variants of each pipeline, by its label.
         let mut variants_by_label: HashMap<String, Vec<Variant>> = HashMap::new();
         let mut counts = self.possible_variants();
-        let mut run = |case: &Case, variant: &wgslice_vectors::Variant, chosen: usize| {
+        let mut run_case = |case: &Case,
+                            variant: &wgslice_vectors::Variant,
+                            device_number: usize| {
             let call = Call::of(case).unwrap();
-            let mut device = &devices[chosen];
-            let mut outcome = run(&call, device, variant);
-            if chosen >= 2 && matches!(outcome, Err(Error::DeviceLimit { .. })) {
-                device = &devices[chosen - 2];
-                outcome = run(&call, device, variant);
+            let mut device = &devices[device_number];
+            let mut outcome = run_call(&call, device, variant);
+            if device_number >= 2 && matches!(outcome, Err(Error::DeviceLimit { .. })) {
+                device = &devices[device_number - 2];
+                outcome = run_call(&call, device, variant);
             }
             let verdict = judge(case, &call, device, variant, outcome);
             verdict.unwrap_or_else(|problem| {
@@ -301,7 +307,9 @@ impl AdapterKind {
                 let text = texts[&pipeline.source];
                 let constants = pipeline.constants.iter().map(|(name, value)| {
                     let mut constants = Constant::ALL.iter();
-                    let constant = constants.find(|of| of.name() == name).expect("a constant");
+                    let constant = constants
+                        .find(|constant| constant.name() == name)
+                        .expect("a constant");
                     #[expect(
                         clippy::cast_possible_truncation,
                         clippy::cast_sign_loss,
@@ -324,72 +332,74 @@ impl AdapterKind {
             counts.values().filter(|&&count| count == 0).count()
         };
         for case in rare_cases() {
-            for variant in variants(&case, &Call::of(&case).unwrap()) {
+            for variant in call_variants(&case, &Call::of(&case).unwrap()) {
                 for device in 0..devices.len() {
-                    run(&case, &variant, device);
+                    run_case(&case, &variant, device);
                 }
             }
         }
-        let mut run_variant = |case: &Case, number: usize| {
+        let mut run_random_variant = |case: &Case, number: usize| {
             let device_number = match number % devices.len() {
                 small @ 2.. if dispatch_estimate(case) > 400 => small - 2,
                 device_number => device_number,
             };
-            variant(case).map_or(usize::MAX, |variant| run(case, &variant, device_number))
+            random_variant(case).map_or(usize::MAX, |variant| {
+                run_case(case, &variant, device_number)
+            })
         };
         for (number, case) in vectors.iter().enumerate() {
-            run_variant(case, number);
+            run_random_variant(case, number);
         }
-        let unreached = self
+        let exempt_count = self
             .possible_variants()
             .keys()
-            .filter(|&&of| is_exempt(of))
+            .filter(|&&variant| is_exempt(variant))
             .count();
-        let mut random = 0;
-        while random < MAX_RANDOM {
-            let case = answered(case(*RANDOM_SEED, random)).unwrap();
-            let still_unreached = run_variant(&case, random);
-            random += 1;
-            if random >= MIN_RANDOM && still_unreached <= unreached {
+        let mut random_count = 0;
+        while random_count < MAX_RANDOM {
+            let case = answered(random_case(*RANDOM_SEED, random_count)).unwrap();
+            let unreached_count = run_random_variant(&case, random_count);
+            random_count += 1;
+            if random_count >= MIN_RANDOM && unreached_count <= exempt_count {
                 break;
             }
         }
-        (counts, random)
+        (counts, random_count)
     }
 }
 
 /// Estimates the number of dispatches of a case on a device where a dispatch binds 1 KiB and writes 16 bytes, for
 /// elements of 16 bytes.
 fn dispatch_estimate(case: &Case) -> usize {
-    let read: usize = case.tensors.values().map(|tensor| tensor.data.len()).sum();
-    let written = match &case.expected {
+    let read_elements: usize = case.tensors.values().map(|tensor| tensor.data.len()).sum();
+    let written_elements = match &case.expected {
         Expectation::Success(tensor) => tensor.data.len(),
-        Expectation::Error { .. } => read,
+        Expectation::Error { .. } => read_elements,
     };
-    (read / 64 + 1) * (written + 1)
+    (read_elements / 64 + 1) * (written_elements + 1)
 }
 
-fn is_exempt((text, of): Variant) -> bool {
+fn is_exempt((text, setting): Variant) -> bool {
     let kernel = all_programs()[text].kernel;
     UNREACHABLE_VARIANTS
         .iter()
         .any(|&(constant, value, kernels, _)| {
-            of == Some((constant, value)) && kernels.contains(&kernel)
+            setting == Some((constant, value)) && kernels.contains(&kernel)
         })
 }
 
-/// Returns the reason why this number of cases is wrong, or `None` if it is right. `listed` has all variants, but only
-/// for some numbers of dimensions.
+/// Returns the reason why this number of cases is wrong, or `None` if it is right. `possible` has all variants, but
+/// only for some numbers of dimensions.
 fn wrong_count(
-    listed: &BTreeMap<Variant, usize>,
-    of: Variant,
+    possible: &BTreeMap<Variant, usize>,
+    variant: Variant,
     cases: usize,
 ) -> Option<&'static str> {
-    let (text, constant) = of;
-    let is_between = matches!(constant, Some((Constant::Dims, value)) if value < 30)
-        && listed.contains_key(&(text, Some((Constant::Dims, 30))));
-    match (cases > 0, is_exempt(of)) {
-        (true, false) if listed.contains_key(&of) || is_between => None,
+    let (text, setting) = variant;
+    let is_between = matches!(setting, Some((Constant::Dims, value)) if value < 30)
+        && possible.contains_key(&(text, Some((Constant::Dims, 30))));
+    match (cases > 0, is_exempt(variant)) {
+        (true, false) if possible.contains_key(&variant) || is_between => None,
         (true, false) => Some("is none of the `values` in shader_formats.rs"),
         (true, true) => Some("is reached, although an exemption says that it cannot be"),
         (false, true) => None,
@@ -402,7 +412,9 @@ fn golden_cases() -> Vec<Case> {
     let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
     let call_files = files.iter().filter(|file| {
-        file.extension().is_some_and(|of| of == "jsonl") && !file.ends_with("onnx.jsonl")
+        file.extension()
+            .is_some_and(|extension| extension == "jsonl")
+            && !file.ends_with("onnx.jsonl")
     });
     let texts = call_files.map(|file| fs::read_to_string(file).unwrap());
     texts
@@ -421,11 +433,11 @@ fn every_variant_is_reached() {
         threads.map(|thread| thread.join().unwrap()).into()
     });
     let programs = all_programs();
-    let variant_name = |(text, of): Variant| {
+    let variant_name = |(text, setting): Variant| {
         let Program {
             kernel, prelude, ..
         } = programs[text];
-        let constant = of.map(|(of, value)| format!(" {} {value}", of.name()));
+        let constant = setting.map(|(constant, value)| format!(" {} {value}", constant.name()));
         let prelude = Some(format!(" {prelude:?}")).filter(|_| prelude != Prelude::None);
         let details = [prelude, constant].into_iter().flatten();
         format!("{}{}", kernel.name(), details.collect::<String>())
@@ -441,23 +453,24 @@ fn every_variant_is_reached() {
         );
     }
     let mut faults = Vec::new();
-    let listed = ADAPTER_KINDS.each_ref().map(AdapterKind::possible_variants);
+    let possible = ADAPTER_KINDS.each_ref().map(AdapterKind::possible_variants);
     let counts = thread_results
         .iter()
         .flat_map(|(counts, _)| counts.keys().copied());
     let variants: BTreeSet<Variant> = counts.collect();
-    for &of in &variants {
+    for &variant in &variants {
         let mut line = String::new();
-        for ((kind, listed), (counts, _)) in ADAPTER_KINDS.iter().zip(&listed).zip(&thread_results)
+        for ((kind, possible), (counts, _)) in
+            ADAPTER_KINDS.iter().zip(&possible).zip(&thread_results)
         {
-            let cases = counts.get(&of);
+            let cases = counts.get(&variant);
             line += &cases.map_or(format!("{:>7}", "-"), |cases| format!("{cases:7}"));
-            let fault = cases.and_then(|&cases| wrong_count(listed, of, cases));
+            let fault = cases.and_then(|&cases| wrong_count(possible, variant, cases));
             faults.extend(
-                fault.map(|fault| format!("{} on {} {fault}", variant_name(of), kind.name)),
+                fault.map(|fault| format!("{} on {} {fault}", variant_name(variant), kind.name)),
             );
         }
-        println!("{line}  {}", variant_name(of));
+        println!("{line}  {}", variant_name(variant));
     }
     for (constant, value, kernels, why) in UNREACHABLE_VARIANTS {
         println!("exempt: {} {value} of {kernels:?}: {why}", constant.name());

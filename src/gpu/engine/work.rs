@@ -20,8 +20,8 @@ use crate::{
 use std::sync::Arc;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. Few plans need more. Such plans
-/// keep the device busy for so long that the time to compute their dispatches again hardly matters.
+/// A [`Work`] with more dispatches than this is not kept, unless the plan is prepared. The few plans with more
+/// dispatches keep the device busy for so long that the time to compute the dispatches again hardly matters.
 const MAX_KEPT_DISPATCHES: usize = 64;
 
 /// The passes that are recorded for a move with arguments at `places`.
@@ -65,7 +65,7 @@ impl Work {
 }
 
 impl Engine {
-    /// Returns the work of a non-empty move, a kept work or a new one. The offsets in `places` are reduced, as in
+    /// Returns the work of a non-empty move: a kept work or a new one. The offsets in `places` are reduced, as in
     /// [`Work::places`]. All pipelines of the work are compiled. A work with many dispatches is kept only if `keeps` is
     /// true.
     pub(in crate::gpu) fn make_work(
@@ -83,8 +83,8 @@ impl Engine {
         let cut = self.cut_move(step_move, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let checked = super::bounds::check_cut(&self.reach, step_move, &places, &cut);
-            assert!(checked.is_ok(), "{step_move}: {}", checked.unwrap_err());
+            let outcome = super::bounds::check_cut(&self.reach, step_move, &places, &cut);
+            assert!(outcome.is_ok(), "{step_move}: {}", outcome.unwrap_err());
         }
         let make_ready = |dispatch: Dispatch| {
             self.pipelines.check_limits(&dispatch.program)?;
@@ -148,9 +148,9 @@ impl Engine {
     /// Fails if a move would be cut into too many dispatches.
     fn check_dispatches(&self, step_move: &Move) -> Result<(), Error> {
         let reach = &self.reach;
-        let windows = |bytes: usize, most: u64| bytes as u64 / most.max(1) + 1;
-        let dest = windows(step_move.result_bytes(), reach.binding.min(reach.dispatch));
-        let source = windows(step_move.source_bytes(), reach.binding);
+        let count_windows = |bytes: usize, max_bytes: u64| bytes as u64 / max_bytes.max(1) + 1;
+        let dest = count_windows(step_move.result_bytes(), reach.binding.min(reach.dispatch));
+        let source = count_windows(step_move.source_bytes(), reach.binding);
         let window_count = match step_move.tuples() {
             // A tuple can select a position in any window of the source.
             Some(_) => dest.saturating_mul(source),
@@ -173,8 +173,8 @@ impl Engine {
 
     /// Cuts a non-empty move into passes of dispatches.
     pub(super) fn cut_move(&self, step_move: &Move, places: &ArgumentPlaces) -> Result<Cut, Error> {
-        if let Effect::Find(how) = step_move.effect() {
-            return search_cut(&self.reach, places, &step_move.source, how);
+        if let Effect::Find(find) = step_move.effect() {
+            return search_cut(&self.reach, places, &step_move.source, find);
         }
         self.check_dispatches(step_move)?;
         let cutter = Cutter {
@@ -185,17 +185,17 @@ impl Engine {
             conversion: step_move
                 .conversion
                 .as_ref()
-                .map(|of| (of, step_move.dtype())),
+                .map(|conversion| (conversion, step_move.dtype())),
         };
         let zeros = || Walk::zeros(1, step_move.result_bytes());
         // A walk that runs before the move's walk, and a walk that replaces the move's walk.
-        let (before, instead) = match (step_move.walk(), step_move.effect()) {
+        let (zeroing_walk, replacing_walk) = match (step_move.walk(), step_move.effect()) {
             (Some(walk), Effect::Scatter(scatter)) => {
                 return scatter_cut(cutter, step_move, walk, scatter);
             }
             (Some(walk), Effect::Fill) => {
                 match walk.filled_walk(step_move.result_bytes() / walk.unit) {
-                    Some(filled) => (None, Some(filled)),
+                    Some(filled_walk) => (None, Some(filled_walk)),
                     None => (Some(zeros()), None),
                 }
             }
@@ -203,7 +203,10 @@ impl Engine {
             (None, _) => (None, Some(zeros())),
         };
         let mut dispatches = Vec::with_capacity(1);
-        for walk in before.iter().chain(instead.as_ref().or(step_move.walk())) {
+        for walk in zeroing_walk
+            .iter()
+            .chain(replacing_walk.as_ref().or(step_move.walk()))
+        {
             cutter.cut_walk(walk, &mut dispatches)?;
         }
         Ok(Cut::single_pass(

@@ -149,12 +149,12 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.row_count())?;
         let source = memory.argument();
         source.check_sizes(&dest)?;
-        let (plans, channels) = rows.reading_moves(conversion)?;
+        let (moves, channels) = rows.reading_moves(conversion)?;
         let channels = self.channel_indices(channels)?;
-        let moves =
-            self.choose_commands(texels, &plans, &with_channels(source, dest, &channels))?;
+        let move_commands =
+            self.choose_commands(texels, &moves, &with_channels(source, dest, &channels))?;
         copy_from_texture(encoder, box_copies(texels, &rows, &source));
-        self.record_commands(encoder, &moves);
+        self.record_commands(encoder, &move_commands);
         Ok(())
     }
 
@@ -165,21 +165,21 @@ impl Gpu {
         moves: &[Move],
         arguments: &[Argument<'a>],
     ) -> Result<Vec<Commands<'a>>, Error> {
-        let ready = self.engine.ready_works(&texels.works, 0);
-        let decide_work = |step_move: &Move| {
+        let ready_works = self.engine.ready_works(&texels.works, 0);
+        let choose_for_move = |step_move: &Move| {
             check_conversion(step_move, &arguments[0], &arguments[1])?;
             self.engine
-                .choose_commands(step_move, ready, arguments, true)
+                .choose_commands(step_move, ready_works, arguments, true)
         };
-        moves.iter().map(decide_work).collect()
+        moves.iter().map(choose_for_move).collect()
     }
 
-    fn record_commands(&self, encoder: &mut CommandEncoder, moves: &[Commands<'_>]) {
-        for commands in moves {
+    fn record_commands(&self, encoder: &mut CommandEncoder, move_commands: &[Commands<'_>]) {
+        for commands in move_commands {
             // All channels exist, so the report is always empty and is not read.
-            let counts = &mut ReportSlots::default();
+            let report_slots = &mut ReportSlots::default();
             self.engine
-                .record_commands(&mut Target::Encoder(encoder), commands, counts);
+                .record_commands(&mut Target::Encoder(encoder), commands, report_slots);
         }
     }
 
@@ -215,20 +215,21 @@ impl Gpu {
         let Some(rows) = TexelRows::from_texels(texels)? else {
             return Ok(());
         };
-        let (mut source, mut view, mut converts) = (source, view, Vec::new());
-        let (memory, whole);
-        if let Some(plan) = conversion_before_write(view, conversion)? {
-            let bytes = plan.result_bytes();
+        let (mut source, mut view, mut conversion_commands) = (source, view, Vec::new());
+        let (memory, whole_view);
+        if let Some(step_move) = conversion_before_write(view, conversion)? {
+            let bytes = step_move.result_bytes();
             memory = self.engine.scratch_buffer(bytes as u64)?;
             let stored_rows = Argument::own_memory("scratch", memory.slice(..), bytes);
-            converts = self.choose_commands(texels, &[plan], &[source, stored_rows])?;
-            whole = View::whole(texels.shape());
-            (source, view) = (stored_rows, &whole);
+            conversion_commands =
+                self.choose_commands(texels, &[step_move], &[source, stored_rows])?;
+            whole_view = View::whole(texels.shape());
+            (source, view) = (stored_rows, &whole_view);
         }
         let is_whole = *view == View::whole(view.source_shape());
         if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
             source.check_length()?;
-            self.record_commands(encoder, &converts);
+            self.record_commands(encoder, &conversion_commands);
             copy_to_texture(encoder, box_copies(texels, &rows, &source));
             return Ok(());
         }
@@ -240,15 +241,15 @@ impl Gpu {
         let memory = self.engine.texel_memory(rows.pitch, rows.row_count())?;
         let dest = memory.argument();
         source.check_sizes(&dest)?;
-        let (plans, channels) = rows.writing_moves(view)?;
+        let (moves, channels) = rows.writing_moves(view)?;
         let channels = self.channel_indices(channels.as_deref())?;
-        let moves =
-            self.choose_commands(texels, &plans, &with_channels(source, dest, &channels))?;
-        self.record_commands(encoder, &converts);
+        let move_commands =
+            self.choose_commands(texels, &moves, &with_channels(source, dest, &channels))?;
+        self.record_commands(encoder, &conversion_commands);
         if !rows.is_whole {
             copy_from_texture(encoder, box_copies(texels, &rows, &dest));
         }
-        self.record_commands(encoder, &moves);
+        self.record_commands(encoder, &move_commands);
         copy_to_texture(encoder, box_copies(texels, &rows, &dest));
         Ok(())
     }
@@ -261,7 +262,7 @@ fn with_channels<'a>(
     channels: &'a Option<DeviceBytes>,
 ) -> Vec<Argument<'a>> {
     let indices = channels.iter();
-    let indices = indices.map(|of| Argument::from_tensor("channels", of));
+    let indices = indices.map(|bytes| Argument::from_tensor("channels", bytes));
     [source, dest].into_iter().chain(indices).collect()
 }
 
@@ -319,7 +320,7 @@ fn box_copies<'a>(
         let end = (layers * height).min(max_rows.saturating_add(first_row));
         while row < end {
             let (layer, y) = (row / height, row % height);
-            let (depth, high) = match (end - row) / height {
+            let (depth, copied_height) = match (end - row) / height {
                 depth @ 1.. if y == 0 => (depth, height),
                 _ => (1, (end - row).min(height - y)),
             };
@@ -344,11 +345,11 @@ fn box_copies<'a>(
                 },
                 Extent3d {
                     width: to_u32(width),
-                    height: to_u32(high),
+                    height: to_u32(copied_height),
                     depth_or_array_layers: to_u32(depth),
                 },
             ));
-            row += depth * high;
+            row += depth * copied_height;
         }
     }
     copies

@@ -56,7 +56,7 @@ pub struct Texels {
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
-    converts: Option<TexelConversion>,
+    conversion: Option<TexelConversion>,
     /// The works that were prepared for the selection.
     works: Works,
 }
@@ -122,7 +122,7 @@ impl Texels {
             channels,
             order: (0..channels).collect(),
             view: View::new(&[layers, height, width, channels])?,
-            converts: None,
+            conversion: None,
         })
     }
 
@@ -143,9 +143,9 @@ impl Texels {
         if self.view != View::new(source)? {
             return Err(error::texture::channels_of_selection(self.view.shape()));
         }
-        let mut is_named = vec![false; source[3]];
+        let mut named_channels = vec![false; source[3]];
         for &channel in channels {
-            match is_named.get_mut(channel) {
+            match named_channels.get_mut(channel) {
                 Some(is_named) if !*is_named => *is_named = true,
                 _ => return Err(error::texture::wrong_channels(channels, source[3])),
             }
@@ -210,7 +210,7 @@ impl Texels {
         let conversion =
             conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
         // The conversion has an entry for each chosen channel. It needs an entry for each channel of the format.
-        let order_position = |channel| self.order.iter().position(|&of| of == channel);
+        let order_position = |channel| self.order.iter().position(|&selected| selected == channel);
         let places: Vec<_> = (0..self.channels)
             .map(|c| order_position(c).unwrap_or(0))
             .collect();
@@ -219,8 +219,8 @@ impl Texels {
     }
 
     /// Returns the same selection for tensors of type `dtype`, which are converted when they are written. The
-    /// conversion takes one more dispatch and scratch memory. Its result must have the type of the format's elements.
-    /// Its axis is an axis of the tensor.
+    /// conversion takes one more dispatch and scratch memory. The result must have the type of the format's elements.
+    /// The conversion's axis is an axis of the tensor.
     ///
     /// # Errors
     ///
@@ -236,9 +236,9 @@ impl Texels {
         Ok(self.with_conversion(TexelConversion::Written(dtype, conversion.clone())))
     }
 
-    fn with_conversion(&self, converts: TexelConversion) -> Self {
+    fn with_conversion(&self, conversion: TexelConversion) -> Self {
         Self {
-            converts: Some(converts),
+            conversion: Some(conversion),
             ..self.clone()
         }
     }
@@ -246,7 +246,7 @@ impl Texels {
     /// Fails if the texels already have a conversion.
     fn check_plain(&self) -> Result<(), Error> {
         let problem = "convert already: convert the texels of the texture, once";
-        match self.converts {
+        match self.conversion {
             None => Ok(()),
             Some(_) => Err(error::texture::unsupported_conversion(problem)),
         }
@@ -255,7 +255,7 @@ impl Texels {
     /// Returns the conversion for reading, if there is one. Fails if the texels convert when they are written.
     fn conversion_read(&self) -> Result<Option<&Conversion>, Error> {
         let problem = "convert what is written to them, and cannot be read: read texels without the conversion";
-        match &self.converts {
+        match &self.conversion {
             None => Ok(None),
             Some(TexelConversion::Read(conversion)) => Ok(Some(conversion)),
             Some(TexelConversion::Written(..)) => {
@@ -268,7 +268,7 @@ impl Texels {
     fn conversion_written(&self) -> Result<Option<(DType, &Conversion)>, Error> {
         let problem = "convert what is read from them, and cannot be written: write to texels without the conversion, or of \
                    Texels::converted_from";
-        match &self.converts {
+        match &self.conversion {
             None => Ok(None),
             Some(TexelConversion::Written(dtype, conversion)) => Ok(Some((*dtype, conversion))),
             Some(TexelConversion::Read(_)) => Err(error::texture::unsupported_conversion(problem)),
@@ -284,7 +284,7 @@ impl Texels {
     /// Otherwise it is an unsigned integer for `Unorm` and `Uint`, a signed integer for `Snorm` and `Sint`, and a float
     /// for `Float`, with as many bits as a channel of the format.
     pub fn dtype(&self) -> DType {
-        match &self.converts {
+        match &self.conversion {
             None => self.stored,
             Some(TexelConversion::Read(conversion)) => conversion.dtype(),
             Some(TexelConversion::Written(dtype, _)) => *dtype,

@@ -69,9 +69,9 @@ impl TexelRows {
             let positions = walk.span(Side::Source);
             (origin[axis], size[axis]) = (positions.start.cast_unsigned(), positions.len());
         }
-        let texel = texels.channels * dtype.size();
-        let pitch = (size[2] * texel).next_multiple_of(ROW_ALIGNMENT);
-        let source = [size[0], size[1], pitch / texel, texels.channels];
+        let texel_bytes = texels.channels * dtype.size();
+        let pitch = (size[2] * texel_bytes).next_multiple_of(ROW_ALIGNMENT);
+        let source = [size[0], size[1], pitch / texel_bytes, texels.channels];
         shape::elements(&source)?;
         let strides = shape::row_major_strides(&source);
         let distance = |steps: &Vec<isize>| {
@@ -125,23 +125,25 @@ impl TexelRows {
         conversion: Option<&Conversion>,
     ) -> Result<(Vec<Move>, Option<&[usize]>), Error> {
         let pieces = self.split_by_channels(&View::whole(&self.view.shape));
-        let (plans, channels) = match (&pieces[..], self.dimension) {
+        let (moves, channels) = match (&pieces[..], self.dimension) {
             ([(rows, _)], _) => (vec![Move::from_view(rows.clone(), self.dtype)], None),
             (_, Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
                 (vec![self.gather_channels(axis)?], Some(&self.channels[..]))
             }
             _ => {
-                let plan =
+                let to_move =
                     |(rows, part): &(View, View)| Move::of_update(rows, part.clone(), self.dtype);
-                (pieces.iter().map(plan).collect(), None)
+                (pieces.iter().map(to_move).collect(), None)
             }
         };
         let Some(conversion) = conversion else {
-            return Ok((plans, channels));
+            return Ok((moves, channels));
         };
         let conversion = self.conversion_of_box(conversion);
-        let plans = plans.iter().map(|plan| plan.converted(&conversion));
-        Ok((plans.collect::<Result<_, _>>()?, channels))
+        let moves = moves
+            .iter()
+            .map(|step_move| step_move.converted(&conversion));
+        Ok((moves.collect::<Result<_, _>>()?, channels))
     }
 
     /// Returns the move that gathers the channels from the rows. If the channels are the innermost dimension, a gather
@@ -183,7 +185,11 @@ impl TexelRows {
             // One channel of the tensor is written to each channel of the format.
             let mut dest = self.view.clone();
             dest.strides[axis] = 1;
-            let selected_position = |channel| self.channels.iter().position(|&of| of == channel);
+            let selected_position = |channel| {
+                self.channels
+                    .iter()
+                    .position(|&selected| selected == channel)
+            };
             let channels = (0..texel_channels).filter_map(selected_position).collect();
             let plan =
                 gather_plan(tensor.clone(), axis, texel_channels, self.dtype)?.written_to(&dest)?;
@@ -270,10 +276,14 @@ mod tests {
             channels: channels.to_vec(),
         };
         let (moves, indices) = rows.writing_moves(&tensor).unwrap();
-        assert!(moves.iter().all(|of| of.effect() == Effect::Update));
+        assert!(
+            moves
+                .iter()
+                .all(|step_move| step_move.effect() == Effect::Update)
+        );
         assert_eq!(
             indices.is_some(),
-            moves.iter().any(|of| of.tuples().is_some())
+            moves.iter().any(|step_move| step_move.tuples().is_some())
         );
         moves.len()
     }

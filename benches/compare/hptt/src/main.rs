@@ -4,9 +4,9 @@
 //! hptt-peer WORKLOADS REPS ONLY OUT
 //! ```
 //!
-//! It reads the workloads of a JSON file whose names are in `ONLY` (all if it is empty), and appends a line of JSON to
-//! `OUT` for each time. The data, the checksum and the form of a line are the same as in `common.py`. HPTT uses all
-//! cores.
+//! It reads those workloads of a JSON file that `ONLY` names (all if `ONLY` is empty), and appends a line of JSON to
+//! `OUT` for each workload and mode. The data, the checksum and the form of a line are the same as in `common.py`.
+//! HPTT uses all cores.
 
 use hptt::{MemoryOrder, transpose_f32};
 use serde_json::{Value, json};
@@ -31,8 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     for workload in file["workloads"].as_array().into_iter().flatten() {
         let name = workload["id"].as_str().unwrap_or_default();
-        let asked = only.is_empty() || only.split(',').any(|other| other == name);
-        if !asked || workload["op"] != "transpose" || workload["dtype"] != "f32" {
+        let is_selected = only.is_empty() || only.split(',').any(|other| other == name);
+        if !is_selected || workload["op"] != "transpose" || workload["dtype"] != "f32" {
             continue;
         }
         let shape = numbers(&workload["shape"]);
@@ -42,10 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut kept = vec![0f32; elements];
         for mode in ["fresh", "resident"] {
             let mut times = Vec::new();
-            let mut found = 0.0;
+            let mut sum = 0.0;
             for n in 0..=WARM_UP + reps {
                 let begin = Instant::now();
-                // Each result gets new memory, or the previous result's.
+                // In the mode `fresh` each result gets new memory, and otherwise the previous result's memory.
                 let mut made = match mode {
                     "fresh" => vec![0f32; elements],
                     _ => std::mem::take(&mut kept),
@@ -55,16 +55,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let made = black_box(made);
                 let time = begin.elapsed().as_secs_f64();
                 match n {
-                    0 => found = checksum(&made),
+                    0 => sum = checksum(&made),
                     n if n > WARM_UP => times.push(time),
                     _ => {}
                 }
                 kept = made;
             }
-            let mut line =
-                json!({"peer": "hptt", "workload": name, "mode": mode, "checksum": found});
+            let mut line = json!({"peer": "hptt", "workload": name, "mode": mode, "checksum": sum});
             match workload["checksum"].as_f64() {
-                Some(right) if right != found => line["error"] = "wrong result".into(),
+                Some(right) if right != sum => line["error"] = "wrong result".into(),
                 _ => line["times"] = times.into(),
             }
             writeln!(out, "{line}")?;

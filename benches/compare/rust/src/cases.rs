@@ -4,7 +4,7 @@
 use crate::peers::Element;
 use wgslice::{DType, View};
 
-/// A view of dense memory, which every crate except `transpose` accepts in some form.
+/// A view of dense memory.
 #[derive(Clone, Debug)]
 pub struct Strided {
     pub shape: Vec<usize>,
@@ -13,29 +13,30 @@ pub struct Strided {
     pub offset: usize,
     /// The size of the memory in elements.
     pub memory: usize,
-    pub by: By,
+    pub by: ViewMethod,
 }
 
 /// How a crate that lacks views with arbitrary strides makes the view.
 #[derive(Clone, Debug)]
-pub enum By {
+pub enum ViewMethod {
     /// Permutes the axes of a dense array of this shape into this order.
     Axes(Vec<usize>, Vec<usize>),
     /// Reverses these axes of a dense array of this shape.
     Flip(Vec<usize>, Vec<usize>),
     /// Takes these ranges of a dense array of this shape.
     Crop(Vec<usize>, Vec<[usize; 2]>),
+    /// Such a crate cannot make it.
     Strides,
 }
 
 #[derive(Clone, Debug)]
 pub enum Work {
     View(Strided),
-    /// Selects rows of `[rows, width]`, as many as the number.
+    /// Selects rows of an array of shape `[rows, width]`. The number is how many rows are selected.
     Select([usize; 2], usize),
-    /// Gathers slices of an array of this shape, by this number of tuples with this depth.
+    /// Gathers slices of an array of this shape. The numbers are the length of an index tuple and the number of tuples.
     GatherNd(Vec<usize>, usize, usize),
-    /// Sums rows of `[rows, width]` in this number of segments.
+    /// Adds the rows of an array of shape `[rows, width]` to this number of sums, called segments.
     Segments([usize; 2], usize),
 }
 
@@ -51,7 +52,7 @@ impl Strided {
         self.shape.iter().product()
     }
 
-    fn of(view: &View, by: By) -> Self {
+    fn from_view(view: &View, by: ViewMethod) -> Self {
         Self {
             shape: view.shape().to_vec(),
             strides: view.strides().to_vec(),
@@ -61,22 +62,23 @@ impl Strided {
         }
     }
 
-    /// Returns the number of rows and columns of the matrices that are transposed, and the number of matrices.
+    /// Returns the number of matrices that are transposed, and the rows and columns of each. `None` if the view is not
+    /// a transpose of matrices.
     pub fn matrices(&self) -> Option<[usize; 3]> {
-        let By::Axes(shape, axes) = &self.by else {
+        let ViewMethod::Axes(shape, axes) = &self.by else {
             return None;
         };
-        // Axes that stay neighbours are joined to one axis.
-        let mut joined: Vec<(usize, usize)> = Vec::new();
+        // Axes that stay neighbours are joined into one axis.
+        let mut joined_axes: Vec<(usize, usize)> = Vec::new();
         let mut last = usize::MAX;
         for &axis in axes {
-            match joined.last_mut() {
+            match joined_axes.last_mut() {
                 Some((_, size)) if axis == last.wrapping_add(1) => *size *= shape[axis],
-                _ => joined.push((axis, shape[axis])),
+                _ => joined_axes.push((axis, shape[axis])),
             }
             last = axis;
         }
-        match joined[..] {
+        match joined_axes[..] {
             [(b, columns), (a, rows)] if a < b => Some([1, rows, columns]),
             [(0, count), (b, columns), (a, rows)] if a < b => Some([count, rows, columns]),
             _ => None,
@@ -85,15 +87,15 @@ impl Strided {
 
     /// Returns the elements that the view selects, by a plain loop over all positions.
     pub fn select<T: Copy>(&self, memory: &[T]) -> Vec<T> {
-        let mut found = Vec::with_capacity(self.len());
+        let mut elements = Vec::with_capacity(self.len());
         let mut position = vec![0; self.shape.len()];
         let mut at = self.offset;
         loop {
-            found.push(memory[at]);
+            elements.push(memory[at]);
             let mut axis = self.shape.len();
             loop {
                 if axis == 0 {
-                    return found;
+                    return elements;
                 }
                 axis -= 1;
                 position[axis] += 1;
@@ -101,8 +103,8 @@ impl Strided {
                 if position[axis] < self.shape[axis] {
                     break;
                 }
-                let back = self.strides[axis] * self.shape[axis].cast_signed();
-                at = at.wrapping_add_signed(-back);
+                let distance_back = self.strides[axis] * self.shape[axis].cast_signed();
+                at = at.wrapping_add_signed(-distance_back);
                 position[axis] = 0;
             }
         }
@@ -121,7 +123,7 @@ pub fn places(count: usize, below: usize) -> Vec<usize> {
     (0..count).map(|n| hash(n) % below).collect()
 }
 
-/// Returns the elements of every source.
+/// Returns the elements of a source of `count` elements.
 pub fn values<T: Element>(count: usize) -> Vec<T> {
     (0..count).map(T::value).collect()
 }
@@ -133,19 +135,19 @@ fn sliced(shape: &[usize], spec: &str) -> View {
 
 fn permuted(shape: &[usize], axes: &[usize]) -> Work {
     let view = View::new(shape).and_then(|view| view.transpose(axes));
-    let by = By::Axes(shape.to_vec(), axes.to_vec());
-    Work::View(Strided::of(&view.expect("a permutation"), by))
+    let by = ViewMethod::Axes(shape.to_vec(), axes.to_vec());
+    Work::View(Strided::from_view(&view.expect("a permutation"), by))
 }
 
-/// Returns a permutation of arrays in Fortran order. It equals a permutation of reversed shapes in C order.
-fn fortran(shape: &[usize], axes: &[usize]) -> Work {
+/// Returns a permutation of an array in Fortran order, as the equal permutation of the reversed shape in C order.
+fn fortran_permuted(shape: &[usize], axes: &[usize]) -> Work {
     let last = shape.len() - 1;
     let shape: Vec<usize> = shape.iter().rev().copied().collect();
     let axes: Vec<usize> = axes.iter().rev().map(|axis| last - axis).collect();
     permuted(&shape, &axes)
 }
 
-fn backwards(rank: usize) -> Vec<usize> {
+fn reversed_axes(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
 }
 
@@ -153,17 +155,22 @@ fn backwards(rank: usize) -> Vec<usize> {
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name, dtype, work| cases.push(Case { name, dtype, work });
-    let view = |shape: &[usize], spec| Work::View(Strided::of(&sliced(shape, spec), By::Strides));
+    let view = |shape: &[usize], spec| {
+        Work::View(Strided::from_view(
+            &sliced(shape, spec),
+            ViewMethod::Strides,
+        ))
+    };
     let flip = |shape: &[usize], spec, axes: &[usize]| {
-        let by = By::Flip(shape.to_vec(), axes.to_vec());
-        Work::View(Strided::of(&sliced(shape, spec), by))
+        let by = ViewMethod::Flip(shape.to_vec(), axes.to_vec());
+        Work::View(Strided::from_view(&sliced(shape, spec), by))
     };
     let (f32, f64, u8) = (DType::F32, DType::F64, DType::U8);
 
     let shape = [64, 256, 256, 16];
     let ranges = vec![[8, 56], [32, 224], [32, 224], [0, 16]];
     let crop = sliced(&shape, "8:56, 32:224, 32:224");
-    let crop = Strided::of(&crop, By::Crop(shape.to_vec(), ranges));
+    let crop = Strided::from_view(&crop, ViewMethod::Crop(shape.to_vec(), ranges));
     add("W1, crop of four dimensions", f32, Work::View(crop));
     let reversed = flip(&[4096, 4096], ":, ::-1", &[1]);
     add("W2, last axis reversed", f32, reversed);
@@ -190,7 +197,8 @@ pub fn all() -> Vec<Case> {
     add("W14, heads of attention swapped", f32, heads);
 
     let rotated = [5, 0, 4, 1, 3, 2];
-    let late: Vec<usize> = [0, 1, 2, 3, 22, 4, 23].into_iter().chain(5..22).collect();
+    let axes_with_six_moved: Vec<usize> =
+        [0, 1, 2, 3, 22, 4, 23].into_iter().chain(5..22).collect();
     for dtype in [f64, f32] {
         for size in [256, 1024, 2048] {
             let name = match size {
@@ -198,30 +206,42 @@ pub fn all() -> Vec<Case> {
                 1024 => "2-D, 1024 x 1024, [1,0]",
                 _ => "2-D, 2048 x 2048, [1,0]",
             };
-            add(name, dtype, fortran(&[size; 2], &[1, 0]));
+            add(name, dtype, fortran_permuted(&[size; 2], &[1, 0]));
         }
-        add("3-D, 256^3, [2,0,1]", dtype, fortran(&[256; 3], &[2, 0, 1]));
-        add("3-D, 256^3, [1,0,2]", dtype, fortran(&[256; 3], &[1, 0, 2]));
-        let work = fortran(&[64; 4], &[3, 1, 0, 2]);
+        add(
+            "3-D, 256^3, [2,0,1]",
+            dtype,
+            fortran_permuted(&[256; 3], &[2, 0, 1]),
+        );
+        add(
+            "3-D, 256^3, [1,0,2]",
+            dtype,
+            fortran_permuted(&[256; 3], &[1, 0, 2]),
+        );
+        let work = fortran_permuted(&[64; 4], &[3, 1, 0, 2]);
         add("4-D, 64^4, [3,1,0,2]", dtype, work);
-        let work = fortran(&[24; 5], &[4, 2, 0, 3, 1]);
+        let work = fortran_permuted(&[24; 5], &[4, 2, 0, 3, 1]);
         add("5-D, 24^5, [4,2,0,3,1]", dtype, work);
-        let work = fortran(&[16, 16, 16, 16, 16, 8], &rotated);
+        let work = fortran_permuted(&[16, 16, 16, 16, 16, 8], &rotated);
         add("6-D, 16^5 x 8, [5,0,4,1,3,2]", dtype, work);
-        let work = fortran(&[2; 13], &backwards(13));
+        let work = fortran_permuted(&[2; 13], &reversed_axes(13));
         add("13-D of 2, reversed", dtype, work);
-        let work = fortran(&[3; 15], &backwards(15));
+        let work = fortran_permuted(&[3; 15], &reversed_axes(15));
         add("15-D of 3, reversed", dtype, work);
-        let work = fortran(&[2; 20], &backwards(20));
+        let work = fortran_permuted(&[2; 20], &reversed_axes(20));
         add("20-D of 2, reversed", dtype, work);
-        let work = fortran(&[2; 23], &backwards(23));
+        let work = fortran_permuted(&[2; 23], &reversed_axes(23));
         add("23-D of 2, reversed", dtype, work);
-        add("24-D of 2, six moved", dtype, fortran(&[2; 24], &late));
-        let odd: Vec<usize> = (0..12).flat_map(|n| [n, 23 - n]).collect();
-        let work = fortran(&[2; 24], &odd);
+        add(
+            "24-D of 2, six moved",
+            dtype,
+            fortran_permuted(&[2; 24], &axes_with_six_moved),
+        );
+        let alternating_axes: Vec<usize> = (0..12).flat_map(|n| [n, 23 - n]).collect();
+        let work = fortran_permuted(&[2; 24], &alternating_axes);
         add("24-D of 2, first and last in turn", dtype, work);
-        // Each element of a result row comes from another page.
-        let work = fortran(&[512, 64, 512], &[1, 2, 0]);
+        // Each element of a result row comes from a different page of memory.
+        let work = fortran_permuted(&[512, 64, 512], &[1, 2, 0]);
         add("3-D, strides of whole pages", dtype, work);
     }
 
@@ -243,7 +263,7 @@ pub fn all() -> Vec<Case> {
         ("Fortran to C, [50,60,40,60]", &[50, 60, 40, 60]),
         ("Fortran to C, [14]^6", &[14; 6]),
     ] {
-        add(name, f64, permuted(shape, &backwards(shape.len())));
+        add(name, f64, permuted(shape, &reversed_axes(shape.len())));
     }
     cases
 }

@@ -19,19 +19,19 @@ impl Clock {
         match self {
             Self::Wall => {
                 let begin = Instant::now();
-                let made = black_box(call());
-                (begin.elapsed(), made)
+                let result = black_box(call());
+                (begin.elapsed(), result)
             }
             Self::Thread => {
-                let begin = of_thread();
-                let made = black_box(call());
-                (of_thread() - begin, made)
+                let begin = thread_time();
+                let result = black_box(call());
+                (thread_time() - begin, result)
             }
         }
     }
 }
 
-fn of_thread() -> Duration {
+fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -106,15 +106,10 @@ fn measure<T: Element>(
         let team = team.idle_spin(Duration::ZERO).build()?;
         rayon.build()?.install(|| {
             let peers = peers::all(&case.work, &inputs, threads, &team, options.clock);
-            let (mut new, mut kept) = (Vec::new(), Vec::new());
-            for Peer {
-                name,
-                new: of_new,
-                kept: of_kept,
-            } in peers
-            {
-                new.extend(of_new.map(|call| (name, call)));
-                kept.extend(of_kept.map(|call| (name, call)));
+            let (mut new_calls, mut kept_calls) = (Vec::new(), Vec::new());
+            for Peer { name, new, kept } in peers {
+                new_calls.extend(new.map(|call| (name, call)));
+                kept_calls.extend(kept.map(|call| (name, call)));
             }
             let row = |mode, times| Row {
                 case: case.clone(),
@@ -123,45 +118,48 @@ fn measure<T: Element>(
                 mode,
                 times,
             };
-            rows.push(row("new", of_new(new, &inputs.expected, threads, options)));
+            rows.push(row(
+                "new",
+                time_new(new_calls, &inputs.expected, threads, options),
+            ));
             rows.push(row(
                 "kept",
-                of_kept(kept, &inputs.expected, threads, options),
+                time_kept(kept_calls, &inputs.expected, threads, options),
             ));
         });
     }
     Ok(())
 }
 
-/// Times calls that make new results, all peers alternately.
-fn of_new<T: Element>(
+/// Times the calls of all peers that make new results, alternately.
+fn time_new<T: Element>(
     peers: Vec<(&'static str, New<'_, T>)>,
     expected: &[T],
     threads: usize,
     options: &Options,
 ) -> Vec<report::Times> {
     let mut calls: Vec<(&'static str, Call<'_>)> = Vec::new();
-    let copied = move || match threads {
+    let copy_to_new = move || match threads {
         1 => expected.to_vec(),
         _ => {
-            let mut made = vec![T::default(); expected.len()];
-            copy(&mut made, expected, threads);
-            made
+            let mut result = vec![T::default(); expected.len()];
+            copy(&mut result, expected, threads);
+            result
         }
     };
-    let copied = move |_: bool| options.clock.time(copied).0;
-    calls.push(("copy", Box::new(copied)));
+    let time_copy = move |_: bool| options.clock.time(copy_to_new).0;
+    calls.push(("copy", Box::new(time_copy)));
     for (name, mut call) in peers {
         let run = move |checks: bool| {
-            call(&mut |made| assert!(!checks || made == expected, "{name}: a wrong result"))
+            call(&mut |result| assert!(!checks || result == expected, "{name}: a wrong result"))
         };
         calls.push((name, Box::new(run)));
     }
-    in_turn(calls, options.seconds)
+    time_alternately(calls, options.seconds)
 }
 
-/// Times calls that reuse the result's memory, all peers alternately.
-fn of_kept<T: Element>(
+/// Times the calls of all peers that reuse the result's memory, alternately.
+fn time_kept<T: Element>(
     peers: Vec<(&'static str, Kept<'_, T>)>,
     expected: &[T],
     threads: usize,
@@ -169,11 +167,11 @@ fn of_kept<T: Element>(
 ) -> Vec<report::Times> {
     let out = std::cell::RefCell::new(vec![T::default(); expected.len()]);
     let mut calls: Vec<(&'static str, Call<'_>)> = Vec::new();
-    let copied = |_: bool| {
+    let time_copy = |_: bool| {
         let out = &mut out.borrow_mut();
         options.clock.time(|| copy(out, expected, threads)).0
     };
-    calls.push(("copy", Box::new(copied)));
+    calls.push(("copy", Box::new(time_copy)));
     for (name, mut call) in peers {
         let out = &out;
         let run = move |checks: bool| {
@@ -187,41 +185,41 @@ fn of_kept<T: Element>(
         };
         calls.push((name, Box::new(run)));
     }
-    in_turn(calls, options.seconds)
+    time_alternately(calls, options.seconds)
 }
 
-/// Copies on `threads` threads, which is the upper limit.
+/// Copies on `threads` threads. The speed of this copy is the upper limit for all crates.
 fn copy<T: Element>(to: &mut [T], from: &[T], threads: usize) {
-    let part = to.len().div_ceil(threads);
+    let part_len = to.len().div_ceil(threads);
     rayon::scope(|scope| {
-        let mut parts = to.chunks_mut(part).zip(from.chunks(part));
-        let own = parts.next();
+        let mut parts = to.chunks_mut(part_len).zip(from.chunks(part_len));
+        let own_part = parts.next();
         for (to, from) in parts {
             scope.spawn(|_| to.copy_from_slice(from));
         }
-        if let Some((to, from)) = own {
+        if let Some((to, from)) = own_part {
             to.copy_from_slice(from);
         }
     });
 }
 
-/// A call. Its argument is whether to compare the result with the expected one. It returns its time without the
-/// comparison.
+/// A timed call. If its argument is true, it also compares the result with the expected result. It returns its time
+/// without the comparison.
 type Call<'a> = Box<dyn FnMut(bool) -> Duration + 'a>;
 
-/// Calls shorter than this are repeated, and the mean is taken.
-const SHORT: Duration = Duration::from_micros(100);
+/// Calls that take less time than this are repeated, and the mean is taken.
+const MIN_TIME: Duration = Duration::from_micros(100);
 
-/// Times calls alternately, so that other activity on the machine affects all of them alike. The first call of each is
-/// checked, and warms up.
-fn in_turn(calls: Vec<(&'static str, Call<'_>)>, seconds: f64) -> Vec<report::Times> {
+/// Times calls alternately, so that other activity on the machine affects all of them alike. The first call of each
+/// peer is a warm-up, and its result is checked.
+fn time_alternately(calls: Vec<(&'static str, Call<'_>)>, seconds: f64) -> Vec<report::Times> {
     let mut timed: Vec<_> = calls
         .into_iter()
         .map(|(name, mut call)| {
             call(true);
-            let one = call(false);
-            let repeats = match one {
-                one if one < SHORT => SHORT.as_nanos() / one.as_nanos().max(20),
+            let call_time = call(false);
+            let repeats = match call_time {
+                time if time < MIN_TIME => MIN_TIME.as_nanos() / time.as_nanos().max(20),
                 _ => 1,
             };
             (name, call, repeats as u32, Vec::new(), Duration::ZERO)

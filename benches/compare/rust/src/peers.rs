@@ -1,7 +1,7 @@
 //! Defines the timed calls of each crate.
 
 use crate::{
-    cases::{By, Strided, Work, places, values},
+    cases::{Strided, ViewMethod, Work, places, values},
     clock::Clock,
 };
 use burn_backend::TensorData;
@@ -42,8 +42,8 @@ impl Element for u8 {
     }
 }
 
-/// A call that makes a new result. It passes the result to its argument, and returns its time without the time to free
-/// the result.
+/// A call that makes a new result. It passes the result to its argument, a function. It returns its time without the
+/// time to free the result.
 pub type New<'a, T> = Box<dyn FnMut(&mut dyn FnMut(&[T])) -> Duration + 'a>;
 /// A call that writes to an existing result.
 pub type Kept<'a, T> = Box<dyn FnMut(&mut [T]) + 'a>;
@@ -128,7 +128,7 @@ pub fn all<'a, T: Element>(
     pool: &'a Pool,
     clock: Clock,
 ) -> Vec<Peer<'a, T>> {
-    let made = [
+    let peers = [
         Some(with_wgslice(work, inputs, threads, clock)),
         with_ndarray(work, inputs, threads, clock),
         with_transpose(work, inputs, threads, clock),
@@ -137,33 +137,33 @@ pub fn all<'a, T: Element>(
         with_burn(work, inputs, clock),
         with_loop(work, inputs, threads, clock),
     ];
-    made.into_iter().flatten().collect()
+    peers.into_iter().flatten().collect()
 }
 
-/// Makes a call from `make`, whose result `show` converts to a slice.
-fn new<'a, T, R>(
+/// Returns a call that times `make`. `show` passes the result to the call's argument as a slice.
+fn timed_call<'a, T, R>(
     clock: Clock,
     mut make: impl FnMut() -> R + 'a,
     show: impl Fn(&R, &mut dyn FnMut(&[T])) + 'a,
 ) -> Option<New<'a, T>> {
     Some(Box::new(move |check| {
-        let (time, made) = clock.time(&mut make);
-        show(&made, check);
+        let (time, result) = clock.time(&mut make);
+        show(&result, check);
         time
     }))
 }
 
 /// Returns the calls of a crate whose results are of type `Vec`.
-fn of_vec<'a, T: Element>(
+fn vec_peer<'a, T: Element>(
     name: &'static str,
     clock: Clock,
     make: impl FnMut() -> Vec<T> + 'a,
     write: impl FnMut(&mut [T]) + 'a,
 ) -> Peer<'a, T> {
-    let show = |made: &Vec<T>, check: &mut dyn FnMut(&[T])| check(made);
+    let show = |result: &Vec<T>, check: &mut dyn FnMut(&[T])| check(result);
     Peer {
         name,
-        new: new(clock, make, show),
+        new: timed_call(clock, make, show),
         kept: Some(Box::new(write)),
     }
 }
@@ -206,24 +206,25 @@ fn with_wgslice<'a, T: Element>(
         run(&backend, &plan, &values[..plan.inputs().len()]);
     };
     let with_values = Rc::new(with_values);
-    let of_kept = with_values.clone();
+    let with_values_of_kept = with_values.clone();
     let make = move || {
-        let mut made = Vec::new();
+        let mut result = Vec::new();
         with_values(&mut |backend, plan, values| {
-            made = backend.run::<T>(plan, values).expect("a result").0.data;
+            result = backend.run::<T>(plan, values).expect("a result").0.data;
         });
-        made
+        result
     };
     let write = move |out: &mut [T]| {
-        of_kept(&mut |backend, plan, values| {
-            let ran = backend.run_into(plan, values, out);
-            ran.expect("a result");
+        with_values_of_kept(&mut |backend, plan, values| {
+            let outcome = backend.run_into(plan, values, out);
+            outcome.expect("a result");
         });
     };
-    of_vec("wgslice", clock, make, write)
+    vec_peer("wgslice", clock, make, write)
 }
 
-/// ndarray's own calls use one thread. With two threads, a parallel `Zip` writes to an existing result.
+/// Returns the calls of ndarray. Its own calls use one thread. With several threads, a parallel `Zip` writes to an
+/// existing result.
 fn with_ndarray<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -231,35 +232,42 @@ fn with_ndarray<'a, T: Element>(
     clock: Clock,
 ) -> Option<Peer<'a, T>> {
     let memory = &inputs.memory;
-    let alone = threads == 1;
+    let is_one_thread = threads == 1;
     let (make, kept): (Option<New<'a, T>>, Option<Kept<'a, T>>) = match work {
         Work::View(view) => {
-            let array = array(view, memory);
-            let of_kept = array.clone();
+            let array = ndarray_view(view, memory);
+            let array_of_kept = array.clone();
             let make = move || array.as_standard_layout().into_owned();
-            let show = |made: &ndarray::ArrayD<T>, check: &mut dyn FnMut(&[T])| {
-                check(made.as_slice().expect("an array in order"));
+            let show = |result: &ndarray::ArrayD<T>, check: &mut dyn FnMut(&[T])| {
+                check(result.as_slice().expect("an array in order"));
             };
             let write = move |out: &mut [T]| {
                 let shape = IxDyn(&view.shape);
                 let mut out = ArrayViewMutD::from_shape(shape, out).expect("as long");
-                match alone {
-                    true => out.assign(&of_kept),
+                match is_one_thread {
+                    true => out.assign(&array_of_kept),
                     false => Zip::from(&mut out)
-                        .and(&of_kept)
+                        .and(&array_of_kept)
                         .par_for_each(|to, from| *to = *from),
                 }
             };
-            let made = alone.then(|| new(clock, make, show)).flatten();
-            (made, Some(Box::new(write)))
+            let timed = is_one_thread
+                .then(|| timed_call(clock, make, show))
+                .flatten();
+            (timed, Some(Box::new(write)))
         }
         Work::Select(table, _) => {
             let table = ArrayView2::from_shape(*table, memory).expect("a table");
             let make = move || table.select(Axis(0), &inputs.places);
-            let show = |made: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
-                check(made.as_slice().expect("rows in order"));
+            let show = |result: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
+                check(result.as_slice().expect("rows in order"));
             };
-            (alone.then(|| new(clock, make, show)).flatten(), None)
+            (
+                is_one_thread
+                    .then(|| timed_call(clock, make, show))
+                    .flatten(),
+                None,
+            )
         }
         Work::Segments([rows, width], segments) => {
             let (table, shape) = ([*rows, *width], [*segments, *width]);
@@ -272,10 +280,15 @@ fn with_ndarray<'a, T: Element>(
                 }
                 sums
             };
-            let show = |made: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
-                check(made.as_slice().expect("rows in order"));
+            let show = |result: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
+                check(result.as_slice().expect("rows in order"));
             };
-            (alone.then(|| new(clock, make, show)).flatten(), None)
+            (
+                is_one_thread
+                    .then(|| timed_call(clock, make, show))
+                    .flatten(),
+                None,
+            )
         }
         Work::GatherNd(..) => (None, None),
     };
@@ -286,24 +299,25 @@ fn with_ndarray<'a, T: Element>(
     })
 }
 
-/// Returns the view as ndarray's. ndarray cannot create negative strides, but can reverse axes.
-fn array<'a, T>(view: &Strided, memory: &'a [T]) -> ArrayViewD<'a, T> {
+/// Returns the view as an ndarray view. ndarray cannot create negative strides, but can reverse axes.
+fn ndarray_view<'a, T>(view: &Strided, memory: &'a [T]) -> ArrayViewD<'a, T> {
     let axes = || view.shape.iter().zip(&view.strides).enumerate();
-    let back = axes().filter(|(_, (_, stride))| **stride < 0);
-    let back = back.map(|(_, (size, stride))| stride * (size - 1).cast_signed());
-    let first = view.offset.wrapping_add_signed(back.sum());
+    let distances_back = axes().filter(|(_, (_, stride))| **stride < 0);
+    let distances_back =
+        distances_back.map(|(_, (size, stride))| stride * (size - 1).cast_signed());
+    let lowest_offset = view.offset.wrapping_add_signed(distances_back.sum());
     let strides: Vec<usize> = axes()
         .map(|(_, (_, stride))| stride.unsigned_abs())
         .collect();
     let shape = IxDyn(&view.shape).strides(IxDyn(&strides));
-    let mut array = ArrayViewD::from_shape(shape, &memory[first..]).expect("a view");
+    let mut array = ArrayViewD::from_shape(shape, &memory[lowest_offset..]).expect("a view");
     for (axis, _) in axes().filter(|(_, (_, stride))| **stride < 0) {
         array.invert_axis(Axis(axis));
     }
     array
 }
 
-/// The crate `transpose` uses one thread, and transposes matrices.
+/// Returns the calls of the crate `transpose`, which uses one thread and transposes only matrices.
 fn with_transpose<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -319,11 +333,11 @@ fn with_transpose<'a, T: Element>(
         }
     };
     let make = move || {
-        let mut made = vec![T::default(); inputs.memory.len()];
-        write(&mut made);
-        made
+        let mut result = vec![T::default(); inputs.memory.len()];
+        write(&mut result);
+        result
     };
-    Some(of_vec("transpose", clock, make, write))
+    Some(vec_peer("transpose", clock, make, write))
 }
 
 fn with_strided_perm<'a, T: Element>(
@@ -337,43 +351,43 @@ fn with_strided_perm<'a, T: Element>(
     let (shape, offset) = (&view.shape[..], view.offset.cast_signed());
     let source = StridedView::<T>::new(&inputs.memory, shape, &view.strides, offset);
     let source = source.expect("a view");
-    let rows = strided_view::row_major_strides(shape);
-    let of_kept = (source.clone(), rows.clone());
+    let result_strides = strided_view::row_major_strides(shape);
+    let source_and_strides = (source.clone(), result_strides.clone());
     let exec = move || match threads {
         1 => Exec::serial(),
         _ => Exec::new(pool, threads).expect("threads"),
     };
     let make = move || {
-        let mut made: Box<[MaybeUninit<T>]> = Box::new_uninit_slice(view.len());
-        let mut to = StridedViewMut::new(&mut made, shape, &rows, 0).expect("as long");
+        let mut result: Box<[MaybeUninit<T>]> = Box::new_uninit_slice(view.len());
+        let mut to = StridedViewMut::new(&mut result, shape, &result_strides, 0).expect("as long");
         let copied = strided_perm::copy_into_uninit(&mut to, &source, exec());
         copied.expect("views of one shape");
-        // SAFETY: the call has returned without an error, after which each element that the view describes is written,
-        // and the view describes them all.
-        unsafe { made.assume_init() }
+        // SAFETY: a call that returns without an error has written each element that the view describes, and the view
+        // describes all elements of the slice.
+        unsafe { result.assume_init() }
     };
     let write = move |out: &mut [T]| {
-        let (source, rows) = &of_kept;
-        let mut to = StridedViewMut::new(out, shape, rows, 0).expect("as long");
+        let (source, result_strides) = &source_and_strides;
+        let mut to = StridedViewMut::new(out, shape, result_strides, 0).expect("as long");
         let copied = strided_perm::copy_into(&mut to, source, exec());
         copied.expect("views of one shape");
     };
     Some(Peer {
         name: "strided-perm",
-        new: new(clock, make, |made: &Box<[T]>, check| check(made)),
+        new: timed_call(clock, make, |result: &Box<[T]>, check| check(result)),
         kept: Some(Box::new(write)),
     })
 }
 
-/// candle makes a new result in each call.
+/// Returns the calls of candle, which makes a new result in each call.
 fn with_candle<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
     clock: Clock,
 ) -> Option<Peer<'a, T>> {
     let dense = |shape: &[usize]| {
-        let made = Tensor::from_slice(&inputs.memory, shape, &Device::Cpu);
-        made.expect("a tensor")
+        let result = Tensor::from_slice(&inputs.memory, shape, &Device::Cpu);
+        result.expect("a tensor")
     };
     let places = || {
         let places: Vec<u32> = inputs.places.iter().map(|&place| place as u32).collect();
@@ -382,15 +396,15 @@ fn with_candle<'a, T: Element>(
     };
     let call: Box<dyn FnMut() -> candle_core::Result<Tensor> + 'a> = match work {
         Work::View(view) => match &view.by {
-            By::Axes(shape, axes) => {
+            ViewMethod::Axes(shape, axes) => {
                 let x = dense(shape).permute(&axes[..]).expect("a permutation");
                 Box::new(move || x.contiguous())
             }
-            By::Flip(shape, axes) => {
+            ViewMethod::Flip(shape, axes) => {
                 let x = dense(shape);
                 Box::new(move || x.flip(axes))
             }
-            By::Crop(shape, ranges) => {
+            ViewMethod::Crop(shape, ranges) => {
                 let narrow = |x: Tensor, (axis, range): (usize, &[usize; 2])| {
                     let size = range[1] - range[0];
                     x.narrow(axis, range[0], size).expect("a range")
@@ -398,7 +412,7 @@ fn with_candle<'a, T: Element>(
                 let x = ranges.iter().enumerate().fold(dense(shape), narrow);
                 Box::new(move || x.contiguous())
             }
-            By::Strides => return None,
+            ViewMethod::Strides => return None,
         },
         Work::Select(table, _) => {
             let (x, places) = (dense(table), places());
@@ -415,8 +429,8 @@ fn with_candle<'a, T: Element>(
     };
     let mut call = call;
     let make = move || call().expect("a result");
-    let show = |made: &Tensor, check: &mut dyn FnMut(&[T])| {
-        let (storage, layout) = made.storage_and_layout();
+    let show = |result: &Tensor, check: &mut dyn FnMut(&[T])| {
+        let (storage, layout) = result.storage_and_layout();
         assert!(layout.is_contiguous() && layout.start_offset() == 0);
         match &*storage {
             Storage::Cpu(values) => check(values.as_slice().expect("the same type")),
@@ -425,12 +439,12 @@ fn with_candle<'a, T: Element>(
     };
     Some(Peer {
         name: "candle",
-        new: new(clock, make, show),
+        new: timed_call(clock, make, show),
         kept: None,
     })
 }
 
-/// burn's CPU backend makes a new result in each call.
+/// Returns the calls of burn's CPU backend, which makes a new result in each call.
 fn with_burn<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -468,15 +482,15 @@ fn with_burn<'a, T: Element>(
             })
         }
     };
-    let show = |made: &FlexTensor, check: &mut dyn FnMut(&[T])| check(made.storage());
+    let show = |result: &FlexTensor, check: &mut dyn FnMut(&[T])| check(result.storage());
     Some(Peer {
         name: "burn-flex",
-        new: new(clock, call, show),
+        new: timed_call(clock, call, show),
         kept: None,
     })
 }
 
-/// The loop that one would write without a crate, if it takes only a line or two.
+/// Returns the calls of a plain loop, for work that takes only a line or two without a crate.
 fn with_loop<'a, T: Element>(
     work: &'a Work,
     inputs: &'a Inputs<T>,
@@ -509,17 +523,17 @@ fn with_loop<'a, T: Element>(
     };
     let make = move || match adds {
         true => {
-            let mut made = vec![T::default(); length];
-            write(&mut made);
-            made
+            let mut result = vec![T::default(); length];
+            write(&mut result);
+            result
         }
         false => {
-            let mut made = Vec::with_capacity(length);
+            let mut result = Vec::with_capacity(length);
             for &place in &inputs.places {
-                made.extend_from_slice(rows(place));
+                result.extend_from_slice(rows(place));
             }
-            made
+            result
         }
     };
-    Some(of_vec("a loop", clock, make, write))
+    Some(vec_peer("a loop", clock, make, write))
 }

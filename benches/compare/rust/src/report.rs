@@ -4,7 +4,7 @@ use crate::{Options, cases::Case, clock::Clock};
 use serde_json::{Value, json};
 use std::{error::Error, fmt::Write, fs, path::Path, time::Duration};
 
-/// The times of one crate.
+/// The times of one crate, in seconds.
 pub struct Times {
     pub name: &'static str,
     median: f64,
@@ -25,7 +25,7 @@ impl Times {
     }
 }
 
-/// A case in one mode, with some number of threads: first a copy of as many bytes as the result has, then all crates.
+/// The times of a case in one mode and with one number of threads: first a copy of the result's bytes, then all crates.
 pub struct Row {
     pub case: Case,
     /// The size of the result in bytes.
@@ -36,13 +36,13 @@ pub struct Row {
 }
 
 impl Row {
-    fn of(&self, name: &str) -> Option<f64> {
+    fn median_of(&self, name: &str) -> Option<f64> {
         let times = self.times.iter().find(|times| times.name == name);
         times.map(|times| times.median)
     }
 
-    /// Returns the fastest other crate.
-    fn best(&self) -> Option<&Times> {
+    /// Returns the times of the fastest of wgslice's peers.
+    fn fastest_peer(&self) -> Option<&Times> {
         let others = self.times.iter();
         let others = others.filter(|times| !["copy", "wgslice"].contains(&times.name));
         others.min_by(|a, b| a.median.total_cmp(&b.median))
@@ -58,7 +58,7 @@ const PEERS: [&str; 6] = [
     "a loop",
 ];
 
-pub fn write(options: &Options, rows: &[Row], took: Duration) -> Result<(), Box<dyn Error>> {
+pub fn write(options: &Options, rows: &[Row], total_time: Duration) -> Result<(), Box<dyn Error>> {
     let machine = machine();
     let clock = match options.clock {
         Clock::Wall => "time on the wall",
@@ -67,11 +67,11 @@ pub fn write(options: &Options, rows: &[Row], took: Duration) -> Result<(), Box<
     let head = format!(
         "{machine}. {}. {clock}, medians of 3 to 25 calls of each crate in turn, {:.0} s in all. {}.",
         date(),
-        took.as_secs_f64(),
+        total_time.as_secs_f64(),
         versions()
     );
     let tables = tables(rows, &head);
-    let json = json!({"machine": machine, "date": date(), "versions": versions(), "clock": clock, "rows": rows.iter().map(line).collect::<Vec<_>>()});
+    let json = json!({"machine": machine, "date": date(), "versions": versions(), "clock": clock, "rows": rows.iter().map(row_json).collect::<Vec<_>>()});
     match &options.out {
         Some(folder) => {
             fs::write(Path::new(folder).join("rust-peers.md"), tables)?;
@@ -83,7 +83,7 @@ pub fn write(options: &Options, rows: &[Row], took: Duration) -> Result<(), Box<
     Ok(())
 }
 
-fn line(row: &Row) -> Value {
+fn row_json(row: &Row) -> Value {
     let times = row.times.iter().map(|times| {
         let numbers = json!({"median": times.median, "least": times.least, "calls": times.count});
         (times.name.to_owned(), numbers)
@@ -105,22 +105,22 @@ fn tables(rows: &[Row], head: &str) -> String {
          time ÷ wgslice's time: above 1 wgslice is faster. *Of a copy*: the time of a copy of as many bytes as the result \
          has ÷ wgslice's time. [The README](../compare/README.md#other-rust-crates) lists the input of each crate.\n"
     );
-    let mut behind = String::new();
-    let mut kinds: Vec<(usize, &str)> = rows.iter().map(|row| (row.threads, row.mode)).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    for (threads, mode) in kinds {
-        let some = || {
+    let mut slower_rows = String::new();
+    let mut modes: Vec<(usize, &str)> = rows.iter().map(|row| (row.threads, row.mode)).collect();
+    modes.sort_unstable();
+    modes.dedup();
+    for (threads, mode) in modes {
+        let table_rows = || {
             let rows = rows.iter();
             rows.filter(move |row| (row.threads, row.mode) == (threads, mode))
         };
         let columns = PEERS.iter();
         let columns: Vec<_> = columns
-            .filter(|name| some().any(|row| row.of(name).is_some()))
+            .filter(|name| table_rows().any(|row| row.median_of(name).is_some()))
             .collect();
         let threads = match threads {
             1 => "one thread".to_owned(),
-            many => format!("{many} threads"),
+            count => format!("{count} threads"),
         };
         let output = match mode {
             "new" => "a new result for each call",
@@ -137,19 +137,19 @@ fn tables(rows: &[Row], head: &str) -> String {
         text += "\n|---|---|---|---|";
         columns.iter().for_each(|_| text += "---|");
         text.push('\n');
-        for row in some() {
-            let own = row.of("wgslice").unwrap_or(f64::NAN);
-            let copy = row.of("copy").unwrap_or(f64::NAN);
+        for row in table_rows() {
+            let own_time = row.median_of("wgslice").unwrap_or(f64::NAN);
+            let copy = row.median_of("copy").unwrap_or(f64::NAN);
             let (name, dtype) = (row.case.name, row.case.dtype);
             write!(
                 text,
                 "| {name} | {dtype} | {} | {:.0} % |",
-                ms(own),
-                100.0 * copy / own
+                ms(own_time),
+                100.0 * copy / own_time
             )
             .unwrap();
             for column in &columns {
-                match row.of(column).map(|time| time / own) {
+                match row.median_of(column).map(|time| time / own_time) {
                     Some(ratio) if ratio < 0.95 => write!(text, " **{ratio:.2}** |"),
                     Some(ratio) if ratio < 10.0 => write!(text, " {ratio:.2} |"),
                     Some(ratio) => write!(text, " {ratio:.0} |"),
@@ -158,10 +158,13 @@ fn tables(rows: &[Row], head: &str) -> String {
                 .unwrap();
             }
             text.push('\n');
-            if let Some(best) = row.best().filter(|best| best.median < 0.95 * own) {
-                let ratio = best.median / own;
+            if let Some(best) = row
+                .fastest_peer()
+                .filter(|best| best.median < 0.95 * own_time)
+            {
+                let ratio = best.median / own_time;
                 writeln!(
-                    behind,
+                    slower_rows,
                     "| {name} | {dtype} | {output}, {threads} | {} | {ratio:.2} |",
                     best.name
                 )
@@ -169,8 +172,8 @@ fn tables(rows: &[Row], head: &str) -> String {
             }
         }
     }
-    if !behind.is_empty() {
-        write!(text, "\n## Where another crate is ahead\n\n| | type | | crate | ratio |\n|---|---|---|---|---|\n{behind}").unwrap();
+    if !slower_rows.is_empty() {
+        write!(text, "\n## Where another crate is ahead\n\n| | type | | crate | ratio |\n|---|---|---|---|---|\n{slower_rows}").unwrap();
     }
     text
 }
@@ -199,8 +202,8 @@ fn machine() -> String {
 }
 
 fn date() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let days = since.map_or(0, |since| since.as_secs() / 86_400) as i64;
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let days = since_epoch.map_or(0, |since_epoch| since_epoch.as_secs() / 86_400) as i64;
     // The civil calendar in eras of 400 years that begin in March.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));

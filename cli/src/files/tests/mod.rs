@@ -57,18 +57,21 @@ fn array_bytes_must_fit_the_shape() {
 #[test]
 fn unknown_extensions_say_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, says) in [("x.csv", "unknown extension .csv"), ("x", "no extension")] {
+    for (name, message) in [("x.csv", "unknown extension .csv"), ("x", "no extension")] {
         let path = folder.path().join(name);
         fs::write(&path, "1,2").unwrap();
         let error = read_at(&path).unwrap_err();
         assert_says(
             &error,
-            &[says, ".npy, .npz, .png, .jpg and .safetensors can be read"],
+            &[
+                message,
+                ".npy, .npz, .png, .jpg and .safetensors can be read",
+            ],
         );
         let error = write_array(&path, DType::U8, &[1], &[1]).unwrap_err();
         assert_says(
             &error.to_string(),
-            &[says, ".npy, .npz, .png and .safetensors can be written"],
+            &[message, ".npy, .npz, .png and .safetensors can be written"],
         );
     }
 }

@@ -57,8 +57,8 @@ fn versions_orders_and_layouts_give_the_same_values() {
 
 #[test]
 fn every_element_type_is_read() {
-    let real = |values: [f64; 3]| bytes_of(values.map(f64::to_ne_bytes));
-    let single = |values: &[f32]| bytes_of(values.iter().map(|v| v.to_ne_bytes()));
+    let f64_bytes = |values: [f64; 3]| bytes_of(values.map(f64::to_ne_bytes));
+    let f32_bytes = |values: &[f32]| bytes_of(values.iter().map(|v| v.to_ne_bytes()));
     let half = bytes_of([0x0000u16, 0x3c00, 0x7bff].map(u16::to_ne_bytes));
     let double_complex = bytes_of([0.0, 0.0, 1.0, 0.0, f64::MAX, 0.0].map(f64::to_ne_bytes));
     let long = bytes_of([0, 1, i64::MAX].map(i64::to_ne_bytes));
@@ -95,12 +95,12 @@ fn every_element_type_is_read() {
         ),
         ("little_f2", DType::F16, half.clone()),
         ("big_f2", DType::F16, half),
-        ("little_f4", DType::F32, single(&[0.0, 1.0, f32::MAX])),
-        ("little_f8", DType::F64, real([0.0, 1.0, f64::MAX])),
+        ("little_f4", DType::F32, f32_bytes(&[0.0, 1.0, f32::MAX])),
+        ("little_f8", DType::F64, f64_bytes([0.0, 1.0, f64::MAX])),
         (
             "little_c8",
             DType::Complex64,
-            single(&[0.0, 0.0, 1.0, 0.0, f32::MAX, 0.0]),
+            f32_bytes(&[0.0, 0.0, 1.0, 0.0, f32::MAX, 0.0]),
         ),
         ("little_c16", DType::Complex128, double_complex.clone()),
         ("big_c16", DType::Complex128, double_complex),
@@ -124,7 +124,7 @@ fn scalars_and_empty_arrays() {
 
 #[test]
 fn types_that_the_library_lacks_are_named() {
-    for (name, says) in [
+    for (name, type_name) in [
         ("no_bfloat16", "|V2"),
         ("no_structured", "[('a', '<i4'), ('b', '<f4')]"),
         ("no_string", "<U2"),
@@ -132,12 +132,12 @@ fn types_that_the_library_lacks_are_named() {
         ("no_long_double", "float128"),
     ] {
         let array = read_fixture(&format!("{name}.npy"));
-        assert_eq!(array.element().name(), says);
+        assert_eq!(array.element().name(), type_name);
         assert!(array.element().bits_of.is_some());
     }
     let error = fixture_error("no_object.npy");
     assert_says(&error, &["cannot read", "dtype object", "Python objects"]);
-    for (descr, says) in [
+    for (descr, message) in [
         ("", "numpy.save"),
         ("<", "numpy.save"),
         ("<i3", "numpy.save"),
@@ -148,7 +148,7 @@ fn types_that_the_library_lacks_are_named() {
         ("l", "another size on other machines"),
     ] {
         let error = read_plain(descr, "(1,)", &[0; 16]).unwrap_err();
-        assert_says(&error, &["dtype", "is not supported", says]);
+        assert_says(&error, &["dtype", "is not supported", message]);
     }
 }
 
@@ -169,8 +169,8 @@ fn headers_other_writers_make_are_read() {
 
 #[test]
 fn damaged_headers_are_refused() {
-    let deep = format!("{{'shape': {}{}}}", "[".repeat(3000), "]".repeat(3000));
-    let huge = format!("{{'shape': ({},)}}", "9".repeat(3000));
+    let deep_header = format!("{{'shape': {}{}}}", "[".repeat(3000), "]".repeat(3000));
+    let huge_header = format!("{{'shape': ({},)}}", "9".repeat(3000));
     for header in [
         "",
         "{",
@@ -184,8 +184,8 @@ fn damaged_headers_are_refused() {
         "{'descr: 1}",
         "{'shape': (,)}",
         "\u{e9}",
-        &deep,
-        &huge,
+        &deep_header,
+        &huge_header,
     ] {
         let error = read_content("x.npy", &npy_file(header, &[0; 16])).unwrap_err();
         assert_says(&error, &["header", "numpy.save"]);
@@ -225,7 +225,7 @@ fn what_is_not_npy_is_refused() {
             &["not an .npy file"],
         );
     }
-    for (content, says) in [
+    for (content, message) in [
         (&b"\x93NUMPY\x04\x00\x00\x00"[..], "version 4.0 is unknown"),
         (b"\x93NUMPY\x01\x00\x05", "ends within its header"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "should take 65535 bytes"),
@@ -234,12 +234,12 @@ fn what_is_not_npy_is_refused() {
             "should take 4294967295 bytes",
         ),
     ] {
-        assert_says(&read_content("x.npy", content).unwrap_err(), &[says]);
+        assert_says(&read_content("x.npy", content).unwrap_err(), &[message]);
     }
-    let mut long = b"\x93NUMPY\x02\x00\x00\x00\x10\x00".to_vec();
-    long.resize(12 + (1 << 20), b' ');
+    let mut long_file = b"\x93NUMPY\x02\x00\x00\x00\x10\x00".to_vec();
+    long_file.resize(12 + (1 << 20), b' ');
     assert_says(
-        &read_content("x.npy", &long).unwrap_err(),
+        &read_content("x.npy", &long_file).unwrap_err(),
         &["at most 65536"],
     );
 }
@@ -276,8 +276,8 @@ fn written_files_are_what_numpy_writes() {
     ] {
         let array = read_fixture(&format!("{name}.npy"));
         write_array(&path, array.dtype(), array.shape(), array.bytes()).unwrap();
-        let numpys = fs::read(super::data_folder().join(format!("{name}.npy"))).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), numpys, "{name}");
+        let numpy_content = fs::read(super::data_folder().join(format!("{name}.npy"))).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), numpy_content, "{name}");
     }
 }
 

@@ -29,9 +29,9 @@ fn a_folder_that_takes_no_file_is_named() {
         .unwrap_err()
         .to_string();
     assert_says(&error, &["cannot write", "none/x.npy", "choose a folder"]);
-    let taken = folder.path().join("folder.npy");
-    fs::create_dir(&taken).unwrap();
-    let error = write_array(&taken, DType::U8, &[1], &[1])
+    let taken_path = folder.path().join("folder.npy");
+    fs::create_dir(&taken_path).unwrap();
+    let error = write_array(&taken_path, DType::U8, &[1], &[1])
         .unwrap_err()
         .to_string();
     assert_says(&error, &["cannot write", "folder.npy"]);
@@ -74,23 +74,23 @@ fn what_is_no_file_is_refused_and_kept() {
     use std::os::unix::{fs::symlink, net::UnixListener};
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let made = std::process::Command::new("mkfifo")
+    let status = std::process::Command::new("mkfifo")
         .arg(at("pipe.npy"))
         .status();
-    assert!(made.unwrap().success());
+    assert!(status.unwrap().success());
     let _listener = UnixListener::bind(at("socket.npy")).unwrap();
     fs::create_dir(at("folder.npy")).unwrap();
     symlink("/dev/null", at("device.npy")).unwrap();
     symlink("pipe.npy", at("link.npy")).unwrap();
     for name in ["pipe", "socket", "folder", "device", "link"] {
         let path = at(&format!("{name}.npy"));
-        let kind = || {
+        let file_types = || {
             (
                 fs::symlink_metadata(&path).unwrap().file_type(),
                 fs::metadata(&path).unwrap().file_type(),
             )
         };
-        let before = kind();
+        let before = file_types();
         let error = write_array(&path, DType::U8, &[1], &[1])
             .unwrap_err()
             .to_string();
@@ -100,7 +100,7 @@ fn what_is_no_file_is_refused_and_kept() {
             "device, a pipe or a socket"
         };
         assert_says(&error, &["cannot write", name, why]);
-        assert_eq!(kind(), before, "{name}");
+        assert_eq!(file_types(), before, "{name}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
 }
@@ -117,7 +117,7 @@ fn permissions_are_those_of_any_new_file() {
     assert_eq!(mode(&ours), mode(&plain));
 }
 
-/// Covers every way to write: arrays in each format, texts, additions to a file, and writes through a link.
+/// Covers arrays in two formats, a text, and a write through a link.
 #[cfg(unix)]
 #[test]
 fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
@@ -138,12 +138,12 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
             fs::write(&target, "before").unwrap();
             fs::set_permissions(&target, fs::Permissions::from_mode(mode)).unwrap();
             // Only a privileged user can change the owner.
-            let given = chown(&target, Some(1234), Some(4321)).is_ok();
+            let has_owner = chown(&target, Some(1234), Some(4321)).is_ok();
             write(&path);
             let after = fs::metadata(&target).unwrap();
             assert_eq!(after.mode() & 0o7777, mode, "{name}");
             assert!(
-                !given || (after.uid(), after.gid()) == (1234, 4321),
+                !has_owner || (after.uid(), after.gid()) == (1234, 4321),
                 "{name}"
             );
             assert_ne!(fs::read(&target).unwrap(), b"before", "{name}");

@@ -69,7 +69,7 @@ fn written_images_are_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.png");
     for dtype in [DType::U8, DType::U16] {
-        for (shape, back) in [
+        for (shape, read_shape) in [
             (&[30, 50][..], [30, 50, 1]),
             (&[1, 1, 1], [1, 1, 1]),
             (&[7, 5, 2], [7, 5, 2]),
@@ -82,7 +82,7 @@ fn written_images_are_read_back() {
             let array = read_at(&path).unwrap();
             assert_eq!(
                 (array.dtype(), array.shape(), array.bytes()),
-                (dtype, &back[..], &bytes[..])
+                (dtype, &read_shape[..], &bytes[..])
             );
         }
     }
@@ -146,7 +146,7 @@ fn every_cut_of_an_image_is_noticed() {
 #[test]
 fn claims_that_no_file_can_hold_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    for (side, says) in [
+    for (side, message) in [
         (60_000u32, "takes more than"),
         (20_000, "claims 20000 × 20000"),
     ] {
@@ -158,6 +158,6 @@ fn claims_that_no_file_can_hold_are_refused() {
         writer.write_chunk(png::chunk::IDAT, &[0; 8]).unwrap();
         drop(writer);
         fs::write(&path, content).unwrap();
-        assert_says(&read_at(&path).unwrap_err(), &[says]);
+        assert_says(&read_at(&path).unwrap_err(), &[message]);
     }
 }

@@ -59,28 +59,28 @@ fn every_element_type_has_its_name() {
 
 #[test]
 fn a_sole_tensor_needs_no_name() {
-    let only = read_fixture("one.safetensors");
-    assert_eq!((only.dtype(), only.shape()), (DType::U64, &[2][..]));
-    assert_eq!(only.bytes(), [7u64, 8].map(u64::to_ne_bytes).concat());
+    let tensor = read_fixture("one.safetensors");
+    assert_eq!((tensor.dtype(), tensor.shape()), (DType::U64, &[2][..]));
+    assert_eq!(tensor.bytes(), [7u64, 8].map(u64::to_ne_bytes).concat());
 }
 
 #[test]
-fn missing_names_list_those_there() {
-    let all = r#"it holds "float8", "half#1", "mask", "weight""#;
+fn errors_about_missing_names_list_the_tensors() {
+    let all_names = r#"it holds "float8", "half#1", "mask", "weight""#;
     let error = fixture_error("several.safetensors#wait");
-    assert_says(&error, &[r#"no tensor named "wait""#, all]);
+    assert_says(&error, &[r#"no tensor named "wait""#, all_names]);
     assert_says(
         &fixture_error("several.safetensors#"),
-        &[r#"no tensor named """#, all],
+        &[r#"no tensor named """#, all_names],
     );
     assert_says(
         &fixture_error("several.safetensors"),
-        &["x.safetensors#name", all],
+        &["x.safetensors#name", all_names],
     );
     let error = fixture_error("many.safetensors#x");
     assert_says(&error, &[r#""t00", "t01""#, r#""t09" and 3 more"#]);
-    let none = read_content("x.safetensors", &safetensors_file("{}", &[])).unwrap_err();
-    assert_says(&none, &["the file holds no tensor"]);
+    let error = read_content("x.safetensors", &safetensors_file("{}", &[])).unwrap_err();
+    assert_says(&error, &["the file holds no tensor"]);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn types_that_the_library_lacks_are_moved_as_bits_or_refused() {
 }
 
 #[test]
-fn long_tensors_are_mapped_from_where_they_lie() {
+fn long_tensors_are_mapped_at_their_offsets() {
     let end = 3 + MIN_MAPPED_BYTES;
     let header = format!(
         r#"{{"a":{{"dtype":"U8","shape":[3],"data_offsets":[0,3]}},
@@ -118,12 +118,16 @@ fn damaged_files_are_refused() {
         format!(r#"{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
     };
     // The data of the eight tensors ends at offset 2^64 - 8. Adding the header's length would wrap.
-    let part = (1u64 << 61) - 1;
+    let tensor_len = (1u64 << 61) - 1;
     let wrapping: Vec<String> = (0..8u64)
         .map(|i| {
             format!(
                 "\"{i}\":{}",
-                tensor(&part.to_string(), i * part, (i + 1) * part)
+                tensor(
+                    &tensor_len.to_string(),
+                    i * tensor_len,
+                    (i + 1) * tensor_len
+                )
             )
         })
         .collect();
@@ -197,7 +201,7 @@ fn a_damaged_tensor_does_not_hide_the_others() {
 }
 
 #[test]
-fn a_name_that_stands_twice_is_refused() {
+fn duplicate_names_are_refused() {
     let tensor = |from: u8| {
         format!(
             r#"{{"dtype":"U8","shape":[1],"data_offsets":[{from},{}]}}"#,

@@ -31,7 +31,7 @@ impl FormulaMachine<'_> {
                 _ => return Err(format!("{op:?} of booleans")),
             });
         }
-        let (less, or_equal) = match is_signed {
+        let (less_function, less_equal_function) = match is_signed {
             true => ("bvslt", "bvsle"),
             false => ("bvult", "bvule"),
         };
@@ -64,10 +64,10 @@ impl FormulaMachine<'_> {
                 let is_equal = self.pool.compare_words("=", [a, b]);
                 self.pool.not(is_equal)
             }
-            Operator::Less => self.pool.compare_words(less, [a, b]),
-            Operator::LessEqual => self.pool.compare_words(or_equal, [a, b]),
-            Operator::Greater => self.pool.compare_words(less, [b, a]),
-            Operator::GreaterEqual => self.pool.compare_words(or_equal, [b, a]),
+            Operator::Less => self.pool.compare_words(less_function, [a, b]),
+            Operator::LessEqual => self.pool.compare_words(less_equal_function, [a, b]),
+            Operator::Greater => self.pool.compare_words(less_function, [b, a]),
+            Operator::GreaterEqual => self.pool.compare_words(less_equal_function, [b, a]),
             _ => return Err(format!("{op:?} of {kind:?}")),
         })
     }
@@ -127,28 +127,28 @@ impl FormulaMachine<'_> {
         })
     }
 
-    fn make_minimum(&mut self, less: &str, a: Term, b: Term) -> Term {
-        let smaller = self.pool.compare_words(less, [b, a]);
-        self.pool.select(smaller, b, a)
+    fn make_minimum(&mut self, less_function: &str, a: Term, b: Term) -> Term {
+        let is_smaller = self.pool.compare_words(less_function, [b, a]);
+        self.pool.select(is_smaller, b, a)
     }
 
-    fn make_maximum(&mut self, less: &str, a: Term, b: Term) -> Term {
-        let larger = self.pool.compare_words(less, [a, b]);
-        self.pool.select(larger, b, a)
+    fn make_maximum(&mut self, less_function: &str, a: Term, b: Term) -> Term {
+        let is_larger = self.pool.compare_words(less_function, [a, b]);
+        self.pool.select(is_larger, b, a)
     }
 
-    /// Converts a scalar to another type. Keeps the bits of the scalar if `bits` is true, and otherwise its value.
+    /// Converts a scalar to another type. Keeps the scalar's bits if `keeps_bits` is true, and otherwise its value.
     pub(super) fn convert_scalar(
         &mut self,
         from: ScalarKind,
         to: ScalarKind,
-        bits: bool,
+        keeps_bits: bool,
         term: Term,
     ) -> Result<Term, UnsupportedReason> {
         use ScalarKind::{Bool, Float, Sint, Uint};
         Ok(match (from, to) {
             (Uint | Sint, Uint | Sint) => term,
-            (Uint | Sint | Float, Uint | Sint | Float) if bits => term,
+            (Uint | Sint | Float, Uint | Sint | Float) if keeps_bits => term,
             (Bool, Uint | Sint) => {
                 let [one, zero] = [1, 0].map(|value| self.pool.word_term(value));
                 self.pool.select(term, one, zero)

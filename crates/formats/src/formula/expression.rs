@@ -73,7 +73,7 @@ impl<'a> FormulaMachine<'a> {
             Expression::ZeroValue(ty) => self.zero_value(*ty)?,
             Expression::Compose { components, .. } => {
                 let parts = components.iter().map(|&part| self.constant_value(part));
-                Value::Parts(flat(parts.collect::<Result<_, _>>()?))
+                Value::Parts(flatten_parts(parts.collect::<Result<_, _>>()?))
             }
             Expression::Splat { size, value } => {
                 Value::Parts(vec![self.constant_value(*value)?; *size as usize])
@@ -101,7 +101,7 @@ impl<'a> FormulaMachine<'a> {
                     .map(|&part| self.evaluate_once(frame, part, state));
                 let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
                 match self.module.types[*ty].inner {
-                    TypeInner::Vector { .. } => Value::Parts(flat(parts)),
+                    TypeInner::Vector { .. } => Value::Parts(flatten_parts(parts)),
                     _ => Value::Parts(parts),
                 }
             }
@@ -213,10 +213,10 @@ impl<'a> FormulaMachine<'a> {
                 convert,
             } => {
                 let source_kind = self.kind(frame, *expr);
-                let (to, bits) = (*kind, convert.is_none());
+                let (to, keeps_bits) = (*kind, convert.is_none());
                 let value = self.evaluate_once(frame, *expr, state)?;
                 return self.map_components(&[value], |machine, terms| {
-                    machine.convert_scalar(source_kind, to, bits, terms[0])
+                    machine.convert_scalar(source_kind, to, keeps_bits, terms[0])
                 });
             }
             Expression::ArrayLength(pointer) => {
@@ -251,7 +251,7 @@ impl<'a> FormulaMachine<'a> {
     }
 
     /// Returns element `index` of a value. A known index after the last element is an error. An unknown index that is
-    /// too large selects the last element, but no shader here uses such an index.
+    /// too large selects the last element, but no shader of wgslice uses such an index.
     fn element_at(&mut self, value: &Value, index: Term) -> Result<Value, UnsupportedReason> {
         let Value::Parts(parts) = value else {
             return Err(format!("an element of {value:?}"));
@@ -393,7 +393,7 @@ fn part_of_value(value: &Value, number: usize) -> Result<Value, UnsupportedReaso
 }
 
 /// Returns the components of vectors and scalars in order.
-fn flat(parts: Vec<Value>) -> Vec<Value> {
+fn flatten_parts(parts: Vec<Value>) -> Vec<Value> {
     let components = parts.into_iter().flat_map(|part| match part {
         Value::Parts(parts) => parts,
         other => vec![other],

@@ -1,7 +1,7 @@
 //! Runs a function of a shader on symbolic terms instead of numbers, to convert its code to a formula.
 //!
 //! Both sides of a branch run. Afterwards the condition selects between the values that differ. Loops are unrolled. A
-//! function has no formula if unknown values decide whether a loop runs another round, or if the function uses
+//! function has no formula if unknown values decide whether a loop runs another iteration, or if the function uses
 //! something unsupported.
 
 use super::terms::{Sort, Term, TermPool};
@@ -57,7 +57,7 @@ pub(super) struct BranchState {
     pub(super) returned: Term,
     /// True if the function has left the current loop.
     pub(super) broken: Term,
-    /// True if a `continue` has ended the current round of the loop.
+    /// True if a `continue` has ended the current iteration of the loop.
     pub(super) continued: Term,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct FormulaMachine<'a> {
     pub(super) module: &'a Module,
     info: &'a ModuleInfo,
     /// The known values of arguments and uniforms, by their names in the formula.
-    fixed: HashMap<String, u32>,
+    known_values: HashMap<String, u32>,
     globals: HashMap<Handle<naga::GlobalVariable>, Value>,
 }
 
@@ -88,18 +88,18 @@ pub(super) enum PartType {
 
 impl<'a> FormulaMachine<'a> {
     pub(crate) fn new(module: &'a Module, info: &'a ModuleInfo, fixed: &[(&str, u32)]) -> Self {
-        let fixed_constants = fixed.iter().map(|&(name, value)| (name.to_owned(), value));
+        let known_values = fixed.iter().map(|&(name, value)| (name.to_owned(), value));
         Self {
             pool: TermPool::default(),
             module,
             info,
-            fixed: fixed_constants.collect(),
+            known_values: known_values.collect(),
             globals: HashMap::new(),
         }
     }
 
-    /// Returns the formula of a function. Its arguments are inputs. Its outputs are the result and the final values of
-    /// the variables that pointer arguments point at.
+    /// Returns the formula of a function. The function's arguments are the inputs of the formula. The outputs are the
+    /// function's result and the final values of the variables that pointer arguments point at.
     pub(crate) fn formula(&mut self, name: &str) -> Result<String, UnsupportedReason> {
         let (handle, function) = self
             .module
@@ -107,13 +107,13 @@ impl<'a> FormulaMachine<'a> {
             .iter()
             .find(|(_, function)| function.name.as_deref() == Some(name))
             .ok_or_else(|| format!("no function {name}"))?;
-        let no = self.pool.truth_term(false);
+        let false_term = self.pool.truth_term(false);
         let mut state = BranchState {
             locals: Vec::new(),
             result: None,
-            returned: no,
-            broken: no,
-            continued: no,
+            returned: false_term,
+            broken: false_term,
+            continued: false_term,
         };
         let mut arguments = Vec::new();
         let mut final_values = Vec::new();
@@ -216,7 +216,7 @@ impl<'a> FormulaMachine<'a> {
             ScalarKind::Bool => Sort::Bool,
             _ => Sort::Word,
         };
-        Value::Term(match self.fixed.get(name) {
+        Value::Term(match self.known_values.get(name) {
             Some(&value) => self.pool.word_term(value),
             None => self.pool.input(name, sort),
         })
@@ -261,14 +261,14 @@ impl<'a> FormulaMachine<'a> {
             values: HashMap::new(),
             locals: HashMap::new(),
         };
-        let no = self.pool.truth_term(false);
+        let false_term = self.pool.truth_term(false);
         let outer_state = (
             state.result.take(),
             state.returned,
             state.broken,
             state.continued,
         );
-        (state.returned, state.broken, state.continued) = (no, no, no);
+        (state.returned, state.broken, state.continued) = (false_term, false_term, false_term);
         for (handle, variable) in function.local_variables.iter() {
             let value = match variable.init {
                 Some(init) => self.evaluate_once(&mut frame, init, state)?,

@@ -1,4 +1,4 @@
-//! Runs statements on symbolic terms: both sides of each branch, and each round of a loop.
+//! Runs statements on symbolic terms: both sides of each branch, and each iteration of a loop.
 
 use super::{
     machine::{BranchState, CallFrame, FormulaMachine, UnsupportedReason, Value, VariableRoot},
@@ -6,7 +6,7 @@ use super::{
 };
 use naga::{Block, Expression, Handle, Statement};
 
-/// The maximum number of rounds to which a loop is unrolled.
+/// The maximum number of iterations to which a loop is unrolled.
 const MAX_ROUNDS: usize = 32;
 
 impl<'a> FormulaMachine<'a> {
@@ -27,12 +27,12 @@ impl<'a> FormulaMachine<'a> {
                 Some(true) => return Ok(()),
                 None => {
                     let mut state_after = state.clone();
-                    let no = self.pool.truth_term(false);
+                    let false_term = self.pool.truth_term(false);
                     (
                         state_after.returned,
                         state_after.broken,
                         state_after.continued,
-                    ) = (no, no, no);
+                    ) = (false_term, false_term, false_term);
                     self.run_block(frame, &block[number + 1..], &mut state_after)?;
                     *state = self.merge_states(has_left, state.clone(), state_after)?;
                     return Ok(());
@@ -177,19 +177,19 @@ impl<'a> FormulaMachine<'a> {
         (body, continuing, break_if): (&'a Block, &'a Block, Option<Handle<Expression>>),
         state: &mut BranchState,
     ) -> Result<(), UnsupportedReason> {
-        let no = self.pool.truth_term(false);
+        let false_term = self.pool.truth_term(false);
         for _ in 0..MAX_ROUNDS {
             self.run_block(frame, body, state)?;
             let has_left = self.pool.or(state.broken, state.returned);
             match self.pool.known_truth(has_left) {
                 Some(true) => {
-                    state.broken = no;
+                    state.broken = false_term;
                     return Ok(());
                 }
                 Some(false) => {}
                 None => return Err("a loop whose end is not known".to_owned()),
             }
-            state.continued = no;
+            state.continued = false_term;
             self.run_block(frame, continuing, state)?;
             if let Some(condition) = break_if {
                 let condition = self.evaluate_scalar(frame, condition, state)?;

@@ -38,20 +38,20 @@ enum Node {
 #[derive(Debug, Default)]
 pub(super) struct TermPool {
     nodes: Vec<(Node, Option<Sort>)>,
-    known: HashMap<Node, Term>,
+    term_of_node: HashMap<Node, Term>,
     /// The name and the number of arguments of each uninterpreted function. Such a function takes words and returns a
     /// word.
-    memory: BTreeSet<(String, usize)>,
+    uninterpreted_functions: BTreeSet<(String, usize)>,
 }
 
 impl TermPool {
     fn add_node(&mut self, node: Node, sort: Sort) -> Term {
-        if let Some(&term) = self.known.get(&node) {
+        if let Some(&term) = self.term_of_node.get(&node) {
             return term;
         }
         let term = Term(self.nodes.len());
         self.nodes.push((node.clone(), Some(sort)));
-        self.known.insert(node, term);
+        self.term_of_node.insert(node, term);
         term
     }
 
@@ -69,7 +69,8 @@ impl TermPool {
 
     /// Applies an uninterpreted function to words. A buffer, for example, is such a function of the index.
     pub(super) fn function_term(&mut self, name: &str, arguments: Vec<Term>) -> Term {
-        self.memory.insert((name.to_owned(), arguments.len()));
+        self.uninterpreted_functions
+            .insert((name.to_owned(), arguments.len()));
         self.add_node(Node::Apply(name.to_owned(), arguments), Sort::Word)
     }
 
@@ -164,8 +165,8 @@ impl TermPool {
 
     pub(super) fn or(&mut self, a: Term, b: Term) -> Term {
         let (a, b) = (self.not(a), self.not(b));
-        let neither = self.and(a, b);
-        self.not(neither)
+        let neither_holds = self.and(a, b);
+        self.not(neither_holds)
     }
 
     pub(super) fn select(&mut self, condition: Term, yes: Term, no: Term) -> Term {
@@ -200,7 +201,7 @@ impl TermPool {
             }
         }
         let mut text = String::new();
-        for (name, arguments) in &self.memory {
+        for (name, arguments) in &self.uninterpreted_functions {
             let sorts = vec![Sort::Word.text(); *arguments].join(" ");
             writeln!(text, "(declare-fun {name} ({sorts}) {})", Sort::Word.text()).unwrap();
         }

@@ -1,12 +1,12 @@
 //! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
 //! The program counts one path through the code, from its beginning to its end: the path that stores the most bytes. If
-//! several paths store as much, it chooses the path that loads the most bytes, and then the path with the fewest
-//! instructions. So the path enters an `if` around a store or a load, avoids code with neither, such as the report of
-//! an invalid index, and takes the shorter of two ways to move the same bytes. If a kernel stores outside of loops,
-//! stores within loops are considered exceptions (words that contain several rows) and do not count in this choice. The
-//! same holds for loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a loop counts
-//! once.
+//! several paths store as much, the program chooses the path that loads the most bytes, and then the path with the
+//! fewest instructions. So the path enters an `if` around a store or a load, avoids code with neither, such as the
+//! report of an invalid index, and takes the shorter of two ways to move the same bytes. If a kernel stores outside of
+//! loops, stores within loops are considered exceptions (words that contain several rows) and do not count in this
+//! choice. The same holds for loads. If nothing is stored, an atomic access counts as a store of 4 bytes. The body of a
+//! loop counts once.
 //!
 //! So the path can be too short, if loops run many times or if lanes also execute code outside the path. It can be too
 //! long if the compiler has unrolled an exception: its stores are then outside of loops, and the path goes through all
@@ -14,8 +14,8 @@
 //!
 //! The path is the path of one lane, and all other lanes of its wave are assumed to take the same path. If lanes
 //! diverge, the lane executes one of two sides only, although the machine code runs through both: RADV removes lanes
-//! from the mask `exec`, jumps over code for which no lane is left, inverts the mask for the `else`, and restores it at
-//! the end.
+//! from the mask `exec`, jumps over code for which no lane is active, inverts the mask for the `else`, and restores it
+//! at the end.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ enum Kind {
     /// Jumps to instruction number `to`, or continues with the next.
     Branch {
         to: usize,
-        on: BranchCondition,
+        condition: BranchCondition,
     },
     /// A scalar instruction that swaps active and inactive lanes.
     Invert,
@@ -79,7 +79,7 @@ enum BranchCondition {
     Always,
     /// If no lane is active.
     NoLane,
-    /// If a condition holds, which is unknown here.
+    /// If a condition holds that the program does not evaluate.
     Condition,
 }
 
@@ -89,7 +89,7 @@ struct PathPosition {
     /// The number of the instruction.
     at: usize,
     /// True if the lane is active.
-    on: bool,
+    is_active: bool,
 }
 
 /// The accesses that the hardware's counter of loads in flight counts: loads and, before RDNA, also stores.
@@ -107,16 +107,16 @@ impl CountedPath {
     /// The error names an unknown instruction.
     pub(crate) fn from_text(text: &str, counter: LoadCounter) -> Result<Self, String> {
         let code = parse(text)?;
-        let (taken, loops) = (counted_path(&code), is_in_loop(&code));
+        let (positions, in_loop) = (counted_path(&code), loop_flags(&code));
         let mut path = Self {
-            loops: taken.iter().any(|place| loops[place.at]),
+            loops: positions.iter().any(|place| in_loop[place.at]),
             ..Self::default()
         };
         // The bytes of each access in flight, oldest first. A store counts as 0 bytes.
         let mut pending_loads = Vec::new();
-        for &PathPosition { at, on } in &taken {
+        for &PathPosition { at, is_active } in &positions {
             match code[at] {
-                Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !on => {}
+                Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !is_active => {}
                 Kind::Vector => path.vector += 1,
                 Kind::Multiplication => {
                     path.vector += 1;
@@ -139,8 +139,8 @@ impl CountedPath {
                 Kind::Shared => path.shared += 1,
                 Kind::Barrier => path.barriers += 1,
                 Kind::Branch { .. } => path.branches += 1,
-                Kind::Wait(left) => {
-                    let finished_count = pending_loads.len().saturating_sub(left);
+                Kind::Wait(max_pending) => {
+                    let finished_count = pending_loads.len().saturating_sub(max_pending);
                     pending_loads.drain(..finished_count);
                 }
                 Kind::End | Kind::Hint => {}
@@ -191,12 +191,12 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
         let to = *labels
             .get(operands.trim())
             .ok_or_else(unknown_instruction)?;
-        let on = match name {
+        let condition = match name {
             "s_branch" => BranchCondition::Always,
             "s_cbranch_execz" => BranchCondition::NoLane,
             _ => BranchCondition::Condition,
         };
-        return Ok(Kind::Branch { to, on });
+        return Ok(Kind::Branch { to, condition });
     }
     if let Some(mask) = mask_change(name, operands) {
         return Ok(mask);
@@ -206,8 +206,8 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
         "s_barrier" => Kind::Barrier,
         "s_waitcnt" => match operands.split("vmcnt(").nth(1) {
             None => Kind::Hint,
-            Some(left) => {
-                let pending_count = left.split(')').next().unwrap_or_default();
+            Some(rest) => {
+                let pending_count = rest.split(')').next().unwrap_or_default();
                 Kind::Wait(pending_count.parse().map_err(|_| unknown_instruction())?)
             }
         },
@@ -240,8 +240,8 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
 /// for cache instructions, scalar loads and instructions that do not access memory.
 fn memory_access(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
-    let caches = access.starts_with("gl") || access.starts_with("wb");
-    (["buffer", "global", "flat", "scratch", "ds"].contains(&unit) && !caches)
+    let is_cache_instruction = access.starts_with("gl") || access.starts_with("wb");
+    (["buffer", "global", "flat", "scratch", "ds"].contains(&unit) && !is_cache_instruction)
         .then_some((unit, access))
 }
 
@@ -263,7 +263,7 @@ fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     }
 }
 
-/// Returns the bytes of an access from the end of its name: `dwordx4` before RDNA 3, `b128` since then.
+/// Returns the bytes of an access from the end of its name: `dwordx4` before RDNA 3, `b128` from RDNA 3 on.
 fn bytes_of_width(width: &str) -> Option<usize> {
     // `d16`, and any part after the width, tell which half of the register is used.
     let width = width.split('_').find(|part| *part != "d16")?;
@@ -278,29 +278,29 @@ fn bytes_of_width(width: &str) -> Option<usize> {
     }
 }
 
-/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions. They are compared in this
-/// order, and the larger value is better.
+/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions. Values are compared by
+/// these numbers in this order, and the larger value is better.
 type PathValue = [isize; 3];
 
 /// Returns the path with the largest [`PathValue`].
 fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
-    let loops = is_in_loop(code);
-    let is_outside_loop = |of: fn(&Kind) -> bool| {
+    let in_loop = loop_flags(code);
+    let has_outside_loop = |is_wanted: fn(&Kind) -> bool| {
         let mut kinds = code
             .iter()
-            .zip(&loops)
+            .zip(&in_loop)
             .filter(|(_, in_a_loop)| !**in_a_loop);
-        kinds.any(|(kind, _)| of(kind))
+        kinds.any(|(kind, _)| is_wanted(kind))
     };
-    let stores = is_outside_loop(|kind| matches!(kind, Kind::Store(_)));
-    let loads = is_outside_loop(|kind| matches!(kind, Kind::Load(_)));
-    let any_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
-    let path_value = |PathPosition { at, on }: PathPosition| -> PathValue {
+    let stores_outside_loop = has_outside_loop(|kind| matches!(kind, Kind::Store(_)));
+    let loads_outside_loop = has_outside_loop(|kind| matches!(kind, Kind::Load(_)));
+    let has_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
+    let path_value = |PathPosition { at, is_active }: PathPosition| -> PathValue {
         let (stored, loaded) = match code[at] {
-            _ if !on => (0, 0),
-            Kind::Store(bytes) if !(stores && loops[at]) => (bytes, 0),
-            Kind::Load(bytes) if !(loads && loops[at]) => (0, bytes),
-            Kind::Atomic if !any_store => (4, 0),
+            _ if !is_active => (0, 0),
+            Kind::Store(bytes) if !(stores_outside_loop && in_loop[at]) => (bytes, 0),
+            Kind::Load(bytes) if !(loads_outside_loop && in_loop[at]) => (0, bytes),
+            Kind::Atomic if !has_store => (4, 0),
             _ => (0, 0),
         };
         [stored.cast_signed(), loaded.cast_signed(), -1]
@@ -310,64 +310,85 @@ fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
     let mut best_values = vec![[[0; 3]; 2]; code.len() + 1];
     let mut next_positions_on_best = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
-        for on in [false, true] {
-            let place = PathPosition { at, on };
-            let best_rest = |place: &PathPosition| best_values[place.at][usize::from(place.on)];
+        for is_active in [false, true] {
+            let place = PathPosition { at, is_active };
+            let best_rest =
+                |place: &PathPosition| best_values[place.at][usize::from(place.is_active)];
             let next_places = next_positions(code, place).into_iter().flatten();
             let best_next = next_places.max_by_key(best_rest);
-            let (here, best_rest) = (
+            let (own_value, rest_value) = (
                 path_value(place),
                 best_next.as_ref().map_or([0; 3], best_rest),
             );
-            best_values[at][usize::from(on)] = [0, 1, 2].map(|i| here[i] + best_rest[i]);
-            next_positions_on_best[at][usize::from(on)] =
+            best_values[at][usize::from(is_active)] =
+                [0, 1, 2].map(|i| own_value[i] + rest_value[i]);
+            next_positions_on_best[at][usize::from(is_active)] =
                 best_next.filter(|best_next| best_next.at < code.len());
         }
     }
-    let start_position = (!code.is_empty()).then_some(PathPosition { at: 0, on: true });
-    let onward = |place: &PathPosition| next_positions_on_best[place.at][usize::from(place.on)];
-    std::iter::successors(start_position, onward).collect()
+    let start_position = (!code.is_empty()).then_some(PathPosition {
+        at: 0,
+        is_active: true,
+    });
+    let next_on_best =
+        |place: &PathPosition| next_positions_on_best[place.at][usize::from(place.is_active)];
+    std::iter::successors(start_position, next_on_best).collect()
 }
 
 /// Returns the positions that can follow `place`.
 fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 2] {
-    let PathPosition { at, on } = place;
-    let step = PathPosition { at: at + 1, on };
+    let PathPosition { at, is_active } = place;
+    let step = PathPosition {
+        at: at + 1,
+        is_active,
+    };
     match code[at] {
         Kind::End => [None, None],
         // A branch back to the beginning of a loop is not taken, because the body of a loop counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
-        Kind::Branch { to, on: when } => {
+        Kind::Branch { to, condition } => {
             // A branch on `NoLane` is taken if no lane is active, so a lane that takes it is not active.
             let jump_target = PathPosition {
                 at: to,
-                on: on && when != BranchCondition::NoLane,
+                is_active: is_active && condition != BranchCondition::NoLane,
             };
-            match when {
+            match condition {
                 BranchCondition::Always => [Some(jump_target), None],
-                BranchCondition::NoLane if !on => [Some(jump_target), None],
+                BranchCondition::NoLane if !is_active => [Some(jump_target), None],
                 BranchCondition::NoLane | BranchCondition::Condition => {
                     [Some(step), Some(jump_target)]
                 }
             }
         }
-        Kind::Invert => [Some(PathPosition { on: !on, ..step }), None],
-        Kind::Restore => [Some(PathPosition { on: true, ..step }), None],
+        Kind::Invert => [
+            Some(PathPosition {
+                is_active: !is_active,
+                ..step
+            }),
+            None,
+        ],
+        Kind::Restore => [
+            Some(PathPosition {
+                is_active: true,
+                ..step
+            }),
+            None,
+        ],
         _ => [Some(step), None],
     }
 }
 
 /// Returns, for each instruction, whether it is in a loop: between a backward branch and its target.
-fn is_in_loop(code: &[Kind]) -> Vec<bool> {
-    let mut loops = vec![false; code.len()];
+fn loop_flags(code: &[Kind]) -> Vec<bool> {
+    let mut in_loop = vec![false; code.len()];
     for (from, kind) in code.iter().enumerate() {
         if let Kind::Branch { to, .. } = *kind
             && to <= from
         {
-            loops[to..=from].fill(true);
+            in_loop[to..=from].fill(true);
         }
     }
-    loops
+    in_loop
 }
 
 #[cfg(test)]

@@ -49,13 +49,13 @@ BB1:
 #[test]
 fn loads_are_in_flight_until_one_waits_for_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
-    let together = format!("{load}{load}s_waitcnt vmcnt(0)\n{load}s_endpgm");
-    assert_eq!(parse_path(&together).in_flight, 32);
-    let waited_twice = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
-    assert_eq!(parse_path(&waited_twice).in_flight, 16);
+    let one_wait = format!("{load}{load}s_waitcnt vmcnt(0)\n{load}s_endpgm");
+    assert_eq!(parse_path(&one_wait).in_flight, 32);
+    let combined_wait = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
+    assert_eq!(parse_path(&combined_wait).in_flight, 16);
     // This wait lets one load stay in flight.
-    let partly = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
-    assert_eq!(parse_path(&partly).in_flight, 48);
+    let partial_wait = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
+    assert_eq!(parse_path(&partial_wait).in_flight, 48);
     let other_waits =
         format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
     assert_eq!(parse_path(&other_waits).in_flight, 32);

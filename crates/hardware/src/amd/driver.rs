@@ -37,10 +37,11 @@ impl Driver {
         let info = adapter.get_info();
         let features = adapter.features() & wgpu::Features::IMMEDIATES;
         let (limits, hints) = (adapter.limits(), wgpu::MemoryHints::default());
-        // SAFETY: `raw` is dropped at the end of this function, and nothing destroys its handle directly.
-        let raw = unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
+        // SAFETY: `hal_adapter` is dropped at the end of this function, and nothing destroys its handle directly.
+        let hal_adapter =
+            unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
         // SAFETY: the adapter reports these features and limits.
-        let open_device = unsafe { raw.open(features, &limits, &hints) };
+        let open_device = unsafe { hal_adapter.open(features, &limits, &hints) };
         let hal::OpenDevice { device, .. } = open_device.map_err(|error| error.to_string())?;
         Ok(Self {
             version: format!("{} {}", info.driver, info.driver_info),
@@ -51,16 +52,16 @@ impl Driver {
     /// Compiles a kernel. The driver prints its report to standard error.
     pub(super) fn compile(&self, kernel: &PipelineRequest) -> Result<(), String> {
         let mut groups = Vec::new();
-        let compiled = self.compile_with(kernel, &mut groups);
+        let outcome = self.compile_with_groups(kernel, &mut groups);
         for group in groups {
             // SAFETY: the only pipeline layout with this group layout is destroyed, or was never created.
             unsafe { self.device.destroy_bind_group_layout(group) };
         }
-        compiled
+        outcome
     }
 
     /// Compiles a kernel, and appends the layouts of its bind groups to `groups`. The caller must destroy the layouts.
-    fn compile_with(
+    fn compile_with_groups(
         &self,
         kernel: &PipelineRequest,
         groups: &mut Vec<GroupLayout>,
@@ -78,13 +79,17 @@ impl Driver {
         // SAFETY: the groups' layouts belong to this device.
         let layout = unsafe { self.device.create_pipeline_layout(&descriptor) };
         let layout = layout.map_err(|error| error.to_string())?;
-        let compiled = self.compile_in(kernel, &layout);
+        let outcome = self.compile_with_layout(kernel, &layout);
         // SAFETY: the only pipeline with this layout is destroyed, or was never created.
         unsafe { self.device.destroy_pipeline_layout(layout) };
-        compiled
+        outcome
     }
 
-    fn compile_in(&self, kernel: &PipelineRequest, layout: &PipelineLayout) -> Result<(), String> {
+    fn compile_with_layout(
+        &self,
+        kernel: &PipelineRequest,
+        layout: &PipelineLayout,
+    ) -> Result<(), String> {
         let (module, info) = parse_and_validate(&kernel.source)?;
         let shader = hal::ShaderInput::Naga(hal::NagaShader {
             module: Cow::Owned(module),

@@ -70,17 +70,17 @@ fn installed_manifest() -> Option<PathBuf> {
 pub(crate) const NOT_INSTALLED: &str =
     "RADV is not installed (on Debian and Ubuntu it is in mesa-vulkan-drivers)";
 
-/// Compiles kernels for a family in another process. `kernels` is `cases` or `vectors`, as on the command line. `names`
-/// has the names of the cases, or is empty for all.
+/// Compiles kernels for a family in another process. `kernel_set` is `cases` or `vectors`, as on the command line.
+/// `names` has the names of the cases, or is empty for all cases.
 ///
 /// # Errors
 ///
 /// Fails with the reason why there is no report.
-pub(crate) fn compile(family: Family, kernels: &str, names: &[&str]) -> Result<Report, String> {
+pub(crate) fn compile(family: Family, kernel_set: &str, names: &[&str]) -> Result<Report, String> {
     let driver = installed_manifest().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut compiler = Command::new(program)
-        .args(["compile", kernels])
+        .args(["compile", kernel_set])
         .args(names)
         .env("VK_ICD_FILENAMES", &driver)
         .env("VK_DRIVER_FILES", &driver)

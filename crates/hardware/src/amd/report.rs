@@ -92,7 +92,7 @@ struct PartialReport {
     label: String,
     code: String,
     statistics: BTreeMap<String, u64>,
-    refused: Option<String>,
+    refusal: Option<String>,
     part: ReportPart,
 }
 
@@ -108,15 +108,15 @@ impl Report {
     /// Reads the output of a run of the compiler.
     pub(super) fn read(lines: impl BufRead, counter: LoadCounter) -> Result<Self, String> {
         let mut report = Self::default();
-        let mut reading: Option<PartialReport> = None;
-        let mut ended = false;
+        let mut current_report: Option<PartialReport> = None;
+        let mut has_ended = false;
         for line in lines.split(b'\n') {
             let line = line.map_err(|error| error.to_string())?;
             let line = String::from_utf8_lossy(&line);
-            match (MarkLine::read(&line), &mut reading) {
+            match (MarkLine::read(&line), &mut current_report) {
                 (Some(MarkLine::Driver(version)), _) => report.driver = version,
-                (Some(MarkLine::Refused(problem)), Some(reading)) => {
-                    reading.refused = Some(problem);
+                (Some(MarkLine::Refused(problem)), Some(current_report)) => {
+                    current_report.refusal = Some(problem);
                 }
                 (Some(MarkLine::Kernel { case, label }), _) => {
                     let next_report = PartialReport {
@@ -124,26 +124,28 @@ impl Report {
                         label,
                         ..PartialReport::default()
                     };
-                    report.add(reading.replace(next_report), counter);
+                    report.add(current_report.replace(next_report), counter);
                 }
                 (Some(_), _) => {
-                    report.add(reading.take(), counter);
-                    ended = true;
+                    report.add(current_report.take(), counter);
+                    has_ended = true;
                 }
-                (None, Some(reading)) => reading.add_line(&line),
+                (None, Some(current_report)) => current_report.add_line(&line),
                 (None, None) => {}
             }
         }
-        match ended {
+        match has_ended {
             true => Ok(report),
             false => Err("the compiler stopped in between".into()),
         }
     }
 
-    fn add(&mut self, reading: Option<PartialReport>, counter: LoadCounter) {
-        let Some(reading) = reading else { return };
-        let name = format!("{}: {}", reading.case, reading.label);
-        match reading.into_compiled(counter) {
+    fn add(&mut self, current_report: Option<PartialReport>, counter: LoadCounter) {
+        let Some(current_report) = current_report else {
+            return;
+        };
+        let name = format!("{}: {}", current_report.case, current_report.label);
+        match current_report.into_compiled(counter) {
             Ok(compiled) => self.compiled.push(compiled),
             Err(problem) => self.failed.push(format!("{name}: {problem}")),
         }
@@ -172,7 +174,7 @@ impl PartialReport {
     }
 
     fn into_compiled(self, counter: LoadCounter) -> Result<Compiled, String> {
-        if let Some(problem) = self.refused {
+        if let Some(problem) = self.refusal {
             return Err(problem);
         }
         if self.code.is_empty() {

@@ -1,5 +1,5 @@
-//! Defines the cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on those
-//! of other projects, the peers.
+//! Defines the cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on the
+//! kernels of other projects, the peers.
 
 mod peers;
 mod shapes;
@@ -49,7 +49,7 @@ pub(crate) fn library_cases() -> Vec<Case> {
     cases
 }
 
-/// Returns the cases of peers: their kernels for the workloads that they can run.
+/// Returns the cases of peers: the kernels of each peer for the workloads that it can run.
 pub(crate) fn peers() -> Vec<Case> {
     workloads::peer_cases()
 }

@@ -89,7 +89,7 @@ fn slice_cases() -> Vec<Case> {
     ]
 }
 
-/// Returns transposes of elements other than f32, and of sizes that are not multiples of a tile's.
+/// Returns transposes of elements other than f32, and of sizes that are not multiples of the tile size.
 fn transpose_cases() -> Vec<Case> {
     let permute_case = |name, what, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));

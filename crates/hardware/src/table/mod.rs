@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Kernel<'a> {
     case: &'a Case,
     /// True if this is the first kernel of its case.
-    first: bool,
+    is_first: bool,
     counts: KernelCounts,
     /// The counts for subgroups of 64.
     wide: KernelCounts,
@@ -63,7 +63,7 @@ impl<'a> Kernel<'a> {
             };
             kernels.push(Self {
                 case,
-                first: kernels.is_empty(),
+                is_first: kernels.is_empty(),
                 wide: wide.iter().find(has_label).cloned().unwrap_or_default(),
                 compiled: reports.iter().filter_map(compiled).collect(),
                 counts,
@@ -88,7 +88,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// Formats the number of vector instructions of a lane on RDNA 2, and the number for 16 bytes of the result. The
-    /// second is a dash if the kernel does not write the result.
+    /// second cell is a dash if the kernel does not write the result.
     fn vector_cells(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
         let is_about = estimate::is_about(&rdna2.path, &self.counts);
@@ -104,7 +104,7 @@ impl<'a> Kernel<'a> {
 
     /// Returns the first cells of a row: the case, its description and the kernel.
     fn name_cells(&self) -> String {
-        let description = if self.first { &*self.case.what } else { "" };
+        let description = if self.is_first { &*self.case.what } else { "" };
         format!(
             "| {} | {description} | {} |",
             self.case.name,
@@ -239,7 +239,7 @@ fn estimated_row(kernel: &Kernel<'_>) -> String {
 }
 
 /// Returns the kernels of each case. The kernels of a case must be consecutive.
-fn by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kernel<'k>]> {
+fn kernels_by_case<'a, 'k>(kernels: &'a [Kernel<'k>]) -> impl Iterator<Item = &'a [Kernel<'k>]> {
     kernels.chunk_by(|a, b| a.case.name == b.case.name)
 }
 
@@ -271,10 +271,10 @@ fn time_line(kernels: &[Kernel<'_>]) -> String {
     let mut cells = vec![kernels.len().to_string(), format_digits(megabytes.sum())];
     match total_microseconds(kernels) {
         Some(times) => {
-            let busy = kernels
+            let busy_kernels = kernels
                 .iter()
                 .filter(|kernel| estimate::accesses_memory(&kernel.counts));
-            let instructions = busy.filter_map(|kernel| {
+            let instructions = busy_kernels.filter_map(|kernel| {
                 let rdna2 = kernel.compiled.first()?;
                 let instructions_each = estimate::vector_instructions(&rdna2.path, &kernel.counts);
                 Some(instructions_each * kernel.counts.invocations / 1e6)
@@ -311,7 +311,7 @@ pub(crate) fn table_text(
     }
     text += &fit_description(library);
     text += TIMES_LEGEND;
-    text.extend(by_case(library).map(time_line));
+    text.extend(kernels_by_case(library).map(time_line));
     text + &peers::peer_tables(library, peers)
 }
 
@@ -327,12 +327,12 @@ fn fit_description(library: &[Kernel<'_>]) -> String {
     };
     let mut ratios: Vec<f64> = library.iter().filter_map(without_loops).collect();
     ratios.sort_by(f64::total_cmp);
-    let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
+    let (Some(min), Some(max)) = (ratios.first(), ratios.last()) else {
         return String::new();
     };
     format!(
         "\nEstimates from operations assume {} vector instructions for each operation that the interpreter ran, and {} more \
-         operations for each division. On the paths of the {} kernels without loops, there are {least:.2} to {most:.2} \
+         operations for each division. On the paths of the {} kernels without loops, there are {min:.2} to {max:.2} \
          instructions for each operation, with a median of {:.2}.\n",
         estimate::INSTRUCTIONS_PER_OPERATION,
         estimate::OPERATIONS_PER_DIVISION,

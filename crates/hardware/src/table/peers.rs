@@ -88,32 +88,27 @@ fn comparison_table(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     text += "\n|---|";
     text += &"---|".repeat(Peer::ALL.len() * GPUS.len());
     text.push('\n');
-    for ours in library {
+    for own_kernel in library {
         let kernel_of = |peer: Peer| {
-            let name = format!("{} {peer}", ours.case.name);
+            let name = format!("{} {peer}", own_kernel.case.name);
             peers.iter().find(|kernel| kernel.case.name == name)
         };
         if Peer::ALL.into_iter().all(|peer| kernel_of(peer).is_none()) {
             continue;
         }
         let cells_of_peer = |peer| {
-            let Some(theirs) = kernel_of(peer) else {
+            let Some(peer_kernel) = kernel_of(peer) else {
                 return GPUS.map(|_| "–".to_owned());
             };
-            match (times_of_byte(theirs), times_of_byte(ours)) {
-                (Some(theirs), Some(ours)) => {
-                    [0, 1, 2].map(|gpu| format!("{:.1}", theirs[gpu] / ours[gpu]))
+            match (times_of_byte(peer_kernel), times_of_byte(own_kernel)) {
+                (Some(peer_times), Some(own_times)) => {
+                    [0, 1, 2].map(|gpu| format!("{:.1}", peer_times[gpu] / own_times[gpu]))
                 }
                 _ => GPUS.map(|_| NOT_RUN.to_owned()),
             }
         };
-        let cells_of_peer: Vec<String> = Peer::ALL.into_iter().flat_map(cells_of_peer).collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} |",
-            ours.case.name,
-            cells_of_peer.join(" | ")
-        );
+        let cells: Vec<String> = Peer::ALL.into_iter().flat_map(cells_of_peer).collect();
+        let _ = writeln!(text, "| {} | {} |", own_kernel.case.name, cells.join(" | "));
     }
     text
 }

@@ -89,7 +89,7 @@ impl StrictGroup {
             let bytes_left = bound.buffer.size() - bound.offset.min(bound.buffer.size());
             let bytes = bound.size.map_or(bytes_left, u64::from);
             let limits = &shared.limits;
-            let (usage, alignment, most) = match ty {
+            let (usage, alignment, max_bytes) = match ty {
                 BufferBindingType::Uniform => (
                     BufferUsages::UNIFORM,
                     limits.min_uniform_buffer_offset_alignment,
@@ -111,7 +111,7 @@ impl StrictGroup {
                 () if bytes == 0 || bytes > bytes_left => {
                     format!("its {bytes} bytes are not among the buffer's {bytes_left}")
                 }
-                () if bytes > most => format!("its {bytes} bytes are more than {most}"),
+                () if bytes > max_bytes => format!("its {bytes} bytes are more than {max_bytes}"),
                 () => String::new(),
             };
             if !problem.is_empty() {

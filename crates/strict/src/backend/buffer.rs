@@ -21,7 +21,7 @@ pub(super) struct StrictBuffer {
     pub(super) usage: wgpu::BufferUsages,
     shared: Arc<SharedState>,
     /// True if the buffer was last mapped for writing, which includes mapping at creation.
-    writes: Arc<Mutex<bool>>,
+    is_mapped_for_writing: Arc<Mutex<bool>>,
 }
 
 impl StrictBuffer {
@@ -30,7 +30,7 @@ impl StrictBuffer {
             memory: Arc::new(Mutex::new(Memory::new(descriptor.size))),
             usage: descriptor.usage,
             shared: Arc::clone(shared),
-            writes: Arc::new(Mutex::new(descriptor.mapped_at_creation)),
+            is_mapped_for_writing: Arc::new(Mutex::new(descriptor.mapped_at_creation)),
         }
     }
 
@@ -42,7 +42,7 @@ impl StrictBuffer {
 
 impl BufferInterface for StrictBuffer {
     fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
-        *locked(&self.writes) = mode == MapMode::Write;
+        *locked(&self.is_mapped_for_writing) = mode == MapMode::Write;
         // Submitted work has already run, so the buffer is ready, and the next poll calls the callback.
         locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
     }
@@ -54,8 +54,8 @@ impl BufferInterface for StrictBuffer {
         let length = usize::try_from(range.end - range.start).expect("a range in memory");
         Ok(DispatchBufferMappedRange::custom(MappedRange {
             bytes: locked(&self.memory).read(range.start, length),
-            from: range.start,
-            memory: locked(&self.writes).then(|| Arc::clone(&self.memory)),
+            start: range.start,
+            memory: locked(&self.is_mapped_for_writing).then(|| Arc::clone(&self.memory)),
         }))
     }
 
@@ -68,7 +68,7 @@ impl BufferInterface for StrictBuffer {
 #[derive(Debug)]
 struct MappedRange {
     bytes: Vec<u8>,
-    from: BufferAddress,
+    start: BufferAddress,
     /// The memory of the buffer, to which the bytes are copied back on drop. `None` if the buffer is mapped for
     /// reading.
     memory: Option<Arc<Mutex<Memory>>>,
@@ -91,7 +91,7 @@ impl BufferMappedRangeInterface for MappedRange {
 impl Drop for MappedRange {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory {
-            locked(memory).write(self.from, &self.bytes);
+            locked(memory).write(self.start, &self.bytes);
         }
     }
 }

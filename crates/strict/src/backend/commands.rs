@@ -71,7 +71,7 @@ impl StrictEncoder {
 
     /// Returns whether all these offsets and sizes in bytes are multiples of 4, the size of a word. Reports an error if
     /// not.
-    fn is_of_words(&self, what: &str, numbers: &[u64]) -> bool {
+    fn are_word_aligned(&self, what: &str, numbers: &[u64]) -> bool {
         let unaligned = numbers.iter().find(|number| !number.is_multiple_of(4));
         if let Some(unaligned) = unaligned {
             self.shared.report_invalid(format!(
@@ -97,7 +97,7 @@ impl CommandEncoderInterface for StrictEncoder {
         );
         let bytes_left = super::locked(&from.memory).bytes() - source_offset;
         let bytes = copy_size.unwrap_or(bytes_left);
-        if !self.is_of_words("copy", &[source_offset, destination_offset, bytes]) {
+        if !self.are_word_aligned("copy", &[source_offset, destination_offset, bytes]) {
             return;
         }
         self.push(Command::Copy {
@@ -118,7 +118,7 @@ impl CommandEncoderInterface for StrictEncoder {
         let buffer = StrictBuffer::from_dispatch(buffer).clone();
         let buffer_bytes = super::locked(&buffer.memory).bytes();
         let bytes = size.unwrap_or(buffer_bytes.saturating_sub(offset));
-        if !self.is_of_words("clear", &[offset, bytes]) {
+        if !self.are_word_aligned("clear", &[offset, bytes]) {
             return;
         }
         if offset
@@ -318,8 +318,9 @@ impl ComputePassInterface for StrictPass {
             return;
         }
         let groups = self.groups.iter();
-        let bindings = groups.flat_map(|(&group, all)| {
-            all.iter()
+        let bindings = groups.flat_map(|(&group, group_bindings)| {
+            group_bindings
+                .iter()
                 .map(move |(&n, binding)| ((group, n), binding.clone()))
         });
         let dispatch = Dispatch {

@@ -159,7 +159,7 @@ impl StrictQueue {
             let Some(binding) = variable.binding else {
                 continue;
             };
-            let Some(found) = bindings.get(&(binding.group, binding.binding)) else {
+            let Some(found_binding) = bindings.get(&(binding.group, binding.binding)) else {
                 self.0.report_invalid(format!(
                     "{}: nothing is bound to {binding:?}",
                     program.label
@@ -167,16 +167,16 @@ impl StrictQueue {
                 return;
             };
             let is_same_buffer =
-                |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &found.buffer.memory);
+                |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &found_binding.buffer.memory);
             let memory = buffers.iter().position(is_same_buffer).unwrap_or_else(|| {
-                buffers.push(&found.buffer);
+                buffers.push(&found_binding.buffer);
                 buffers.len() - 1
             });
             let writable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
             bound_buffers[handle.index()] = Some(BoundMemory {
                 memory,
-                offset: found.offset,
-                bytes: found.bytes,
+                offset: found_binding.offset,
+                bytes: found_binding.bytes,
                 writable,
             });
         }
@@ -199,11 +199,11 @@ impl StrictQueue {
                 return;
             }
         }
-        let mut pushed = Memory::new(immediates.len() as u64);
-        pushed.write(0, immediates);
+        let mut immediate_memory = Memory::new(immediates.len() as u64);
+        immediate_memory.write(0, immediates);
         for (handle, variable) in program.module.global_variables.iter() {
             if variable.space == AddressSpace::Immediate {
-                let bytes = pushed.bytes();
+                let bytes = immediate_memory.bytes();
                 bound_buffers[handle.index()] = Some(BoundMemory {
                     memory: buffers.len(),
                     offset: 0,
@@ -213,8 +213,8 @@ impl StrictQueue {
             }
         }
 
-        // With counting, the order stays ascending: only then do the invocations of a subgroup have neighbouring
-        // indices.
+        // With counting, the order stays ascending, because only in this order do the invocations of a subgroup have
+        // neighbouring indices.
         let seed = options.shuffle.filter(|_| options.counting.is_none());
         // The order does not depend on earlier dispatches or on other threads, so it can be repeated.
         let random = seed.map(|seed| {
@@ -225,10 +225,10 @@ impl StrictQueue {
         });
         let dispatch_number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;
         let (faults, counts) = {
-            let mut guards: Vec<MutexGuard<'_, Memory>> = in_order(&buffers);
+            let mut guards: Vec<MutexGuard<'_, Memory>> = lock_memories(&buffers);
             let mut memories: Vec<&mut Memory> =
                 guards.iter_mut().map(|guard| &mut **guard).collect();
-            memories.push(&mut pushed);
+            memories.push(&mut immediate_memory);
             let mut machine = Machine::new(
                 program,
                 options,
@@ -240,13 +240,13 @@ impl StrictQueue {
             let max_workgroups = options
                 .counting
                 .map_or(u64::MAX, |counting| counting.most_workgroups);
-            let mut sampled = sample_workgroups(width * height * depth, max_workgroups);
+            let mut sampled_workgroups = sample_workgroups(width * height * depth, max_workgroups);
             if let Some(mut random) = random.clone() {
-                random.shuffle(&mut sampled);
+                random.shuffle(&mut sampled_workgroups);
             }
-            let mut run = 0;
-            for &group in &sampled {
-                run += 1;
+            let mut run_count = 0;
+            for &group in &sampled_workgroups {
+                run_count += 1;
                 let id = [
                     group % width,
                     group / width % height,
@@ -265,9 +265,9 @@ impl StrictQueue {
                     pipeline: program.label.clone(),
                     workgroups: *workgroups,
                     workgroup_size: size,
-                    workgroups_run: run,
-                    invocations: run * invocations,
-                    subgroups: run * invocations.div_ceil(counter.subgroup as u64),
+                    workgroups_run: run_count,
+                    invocations: run_count * invocations,
+                    subgroups: run_count * invocations.div_ceil(counter.subgroup as u64),
                     operations: counter.operations,
                     divisions: counter.divisions,
                     bindings: counter.into_binding_counts(),
@@ -283,7 +283,7 @@ impl StrictQueue {
 
 /// Locks the memories of different buffers and returns them in the order of `buffers`. All threads lock memories in
 /// the same order, to avoid deadlocks.
-fn in_order<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
+fn lock_memories<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&n| Arc::as_ptr(&buffers[n].memory) as usize);
     let mut guards: Vec<_> = order

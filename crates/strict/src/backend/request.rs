@@ -138,9 +138,9 @@ mod tests {
         assert!(!request.zero_initialize_workgroup_memory);
         assert!(gpu.take_pipelines().is_empty());
 
-        let forgetful = StrictGpu::new(Options::default());
-        make_pipeline(&forgetful, None);
-        assert!(forgetful.take_pipelines().is_empty());
+        let forgetful_gpu = StrictGpu::new(Options::default());
+        make_pipeline(&forgetful_gpu, None);
+        assert!(forgetful_gpu.take_pipelines().is_empty());
     }
 
     #[test]

@@ -101,7 +101,11 @@ impl<'a> Machine<'a> {
                 };
                 // If all lanes share an address, only the first active lane reads it.
                 let reading_lanes: Vec<usize> = match from.at.uniform {
-                    true => mask.iter().position(|&on| on).into_iter().collect(),
+                    true => mask
+                        .iter()
+                        .position(|&is_active| is_active)
+                        .into_iter()
+                        .collect(),
                     false => (0..lanes).filter(|&lane| mask[lane]).collect(),
                 };
                 let places = self.active_lane_places(
@@ -191,7 +195,7 @@ impl<'a> Machine<'a> {
                         let unknown_bits =
                             to_bits(value.unknown_at(n, lane, lanes).cast_signed(), scalar);
                         if unknown_bits == to_bits(-1, scalar) {
-                            self.stored_unknown(frame, handle, variable, lane);
+                            self.record_unwritten_store(frame, handle, variable, lane);
                         }
                         let at = at + u64::from(offset);
                         self.touch(frame, handle, (variable, at, access), scalar, lane);
@@ -203,8 +207,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the active lanes with an access inside the variable, each with the first byte of its access. Counts
-    /// these accesses if the variable is a storage buffer. The access of any other active lane is a fault with
-    /// [`Outside::Fault`].
+    /// these accesses if the variable is a storage buffer. With [`Outside::Fault`], the access of any other
+    /// active lane is a fault.
     #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
     pub(super) fn active_lane_places(
         &mut self,
@@ -252,9 +256,9 @@ impl<'a> Machine<'a> {
             }
         }
         let is_storage = matches!(global.space, AddressSpace::Storage { .. });
-        let home = self.location_of(variable);
+        let location = self.location_of(variable);
         if let (Some(counter), true, WordLocation::Bound(bound)) =
-            (&mut self.counter, is_storage, home)
+            (&mut self.counter, is_storage, location)
         {
             // A read that all lanes share counts as a read of one lane, because `active` is then a single lane.
             let lanes: Vec<_> = places
@@ -266,7 +270,7 @@ impl<'a> Machine<'a> {
         places
     }
 
-    /// Returns the bits of a scalar in memory, and a mask of the unwritten ones.
+    /// Returns the bits of a scalar in memory, and a mask of its unwritten bits.
     pub(super) fn bits_in_memory(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -295,19 +299,19 @@ impl<'a> Machine<'a> {
         scalar: Scalar,
     ) {
         let (memory, at) = self.memory_of(variable, at);
-        let half_word = |bits: u64, shift: u32| {
+        let shifted_word = |bits: u64, shift: u32| {
             u32::try_from(bits >> shift & u64::from(u32::MAX)).expect("32 bits")
         };
-        memory.set_word(at, half_word(bits, 0), half_word(unknown, 0));
+        memory.set_word(at, shifted_word(bits, 0), shifted_word(unknown, 0));
         if scalar.width == 8 {
-            memory.set_word(at + 1, half_word(bits, 32), half_word(unknown, 32));
+            memory.set_word(at + 1, shifted_word(bits, 32), shifted_word(unknown, 32));
         }
     }
 
     /// Records a fault if a scalar that is wholly unwritten is stored in a buffer. Storing it in workgroup memory is
-    /// not a fault, because shaders copy whole vectors there, even if the last vector of a buffer is partly unwritten.
+    /// not a fault, because shaders copy whole vectors to it, even if the last vector of a buffer is partly unwritten.
     /// The scalar then stays unwritten, so storing it in a buffer later is a fault.
-    fn stored_unknown(
+    fn record_unwritten_store(
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
@@ -362,16 +366,16 @@ impl<'a> Machine<'a> {
             return;
         }
         for at in (at..at + u64::from(scalar.width)).step_by(4) {
-            let (by, number) = match self.location_of(variable) {
+            let (invocation, number) = match self.location_of(variable) {
                 // The dispatch does not write to a read-only binding, so no access to it races.
                 WordLocation::Bound(bound) if !bound.writable => continue,
                 WordLocation::Bound(_) => (self.invocation_of_lane(lane, false), self.number),
                 WordLocation::Shared => (self.invocation_of_lane(lane, true), 1),
             };
-            let races = self.options.outside == Outside::Fault;
+            let reports_races = self.options.outside == Outside::Fault;
             let (memory, word) = self.memory_of(variable, at);
-            if let Some(with) = memory.touch(word, number, access, by)
-                && races
+            if let Some(with) = memory.touch(word, number, access, invocation)
+                && reports_races
             {
                 let name = name_of(&self.program.module.global_variables[variable]);
                 self.fault_of(

@@ -63,12 +63,16 @@ pub(super) fn unknown_bits(
     (b, unknown_b): (i64, u64),
 ) -> u64 {
     let (known_a, known_b) = (a.cast_unsigned(), b.cast_unsigned());
-    let either = unknown_a | unknown_b;
+    let unknown_in_either = unknown_a | unknown_b;
     match op {
         // A known zero in either operand makes the result's bit known.
-        Op::And | Op::LogicalAnd => either & (known_a | unknown_a) & (known_b | unknown_b),
-        Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
-        Op::ExclusiveOr => either,
+        Op::And | Op::LogicalAnd => {
+            unknown_in_either & (known_a | unknown_a) & (known_b | unknown_b)
+        }
+        Op::InclusiveOr | Op::LogicalOr => {
+            unknown_in_either & (!known_a | unknown_a) & (!known_b | unknown_b)
+        }
+        Op::ExclusiveOr => unknown_in_either,
         Op::ShiftLeft if unknown_b == 0 => unknown_a << shift_count(scalar, b),
         // The sign bit is copied to the bits that become free. If the sign bit is unknown, so are these bits.
         Op::ShiftRight if unknown_b == 0 && scalar.kind == Kind::Sint => {
@@ -77,7 +81,7 @@ pub(super) fn unknown_bits(
             (extended >> shift_count(scalar, b)).cast_unsigned()
         }
         Op::ShiftRight if unknown_b == 0 => unknown_a >> shift_count(scalar, b),
-        _ => super::value::all_if_any(either),
+        _ => super::value::all_if_any(unknown_in_either),
     }
 }
 

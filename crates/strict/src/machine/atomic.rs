@@ -30,10 +30,10 @@ impl<'a> Machine<'a> {
             unreachable!("naga wants an atomic")
         };
         let value = self.data_of(frame, value, mask);
-        let compared = match fun {
+        let compare_value = match fun {
             AtomicFunction::Exchange {
-                compare: Some(compared),
-            } => Some(self.data_of(frame, *compared, mask)),
+                compare: Some(compare_value),
+            } => Some(self.data_of(frame, *compare_value, mask)),
             _ => None,
         };
         let Location::Global(variable) = pointer.place else {
@@ -60,9 +60,9 @@ impl<'a> Machine<'a> {
                 value.word_at(0, lane, lanes),
                 value.unknown_at(0, lane, lanes),
             );
-            let expected = compared
+            let expected = compare_value
                 .as_ref()
-                .map(|compared| compared.word_at(0, lane, lanes));
+                .map(|compare_value| compare_value.word_at(0, lane, lanes));
             let matches =
                 expected.is_none_or(|expected| to_bits(expected, scalar) == to_bits(old, scalar));
             let (new, new_unknown) = match matches {
@@ -78,7 +78,7 @@ impl<'a> Machine<'a> {
             self.set_bits(variable, at, written, scalar);
         }
         if let Some(result) = result {
-            if compared.is_some() {
+            if compare_value.is_some() {
                 old_values.extend(exchanged_lanes);
                 unknown_words.extend(unknown_words.clone());
             }
@@ -96,22 +96,22 @@ fn updated_value(
     (old, unknown_old): (i64, u64),
     (operand, unknown_operand): (i64, u64),
 ) -> (i64, u64) {
-    let by = |op| {
+    let apply_operator = |op| {
         let unknown_bits = unknown_bits(op, scalar, (old, unknown_old), (operand, unknown_operand));
         (binary_function(op, scalar)(old, operand), unknown_bits)
     };
-    let extreme = |fun| {
+    let apply_function = |fun| {
         let new = math_function(fun, scalar).map_or(old, |f| f(old, operand, 0));
         (new, all_if_any(unknown_old | unknown_operand))
     };
     match fun {
-        AtomicFunction::Add => by(BinaryOperator::Add),
-        AtomicFunction::Subtract => by(BinaryOperator::Subtract),
-        AtomicFunction::And => by(BinaryOperator::And),
-        AtomicFunction::ExclusiveOr => by(BinaryOperator::ExclusiveOr),
-        AtomicFunction::InclusiveOr => by(BinaryOperator::InclusiveOr),
-        AtomicFunction::Min => extreme(MathFunction::Min),
-        AtomicFunction::Max => extreme(MathFunction::Max),
+        AtomicFunction::Add => apply_operator(BinaryOperator::Add),
+        AtomicFunction::Subtract => apply_operator(BinaryOperator::Subtract),
+        AtomicFunction::And => apply_operator(BinaryOperator::And),
+        AtomicFunction::ExclusiveOr => apply_operator(BinaryOperator::ExclusiveOr),
+        AtomicFunction::InclusiveOr => apply_operator(BinaryOperator::InclusiveOr),
+        AtomicFunction::Min => apply_function(MathFunction::Min),
+        AtomicFunction::Max => apply_function(MathFunction::Max),
         AtomicFunction::Exchange { .. } => (operand, unknown_operand),
     }
 }

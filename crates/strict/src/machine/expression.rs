@@ -25,7 +25,7 @@ impl<'a> Machine<'a> {
             Some(value) => value.clone(),
             None => {
                 let value = self.evaluate(frame, handle, mask);
-                // naga does not emit expressions such as constants and names of variables, so they are evaluated here.
+                // naga does not emit expressions such as constants and names of variables. This call evaluates them.
                 frame.values[handle.index()] = Some(value.clone());
                 value
             }
@@ -193,9 +193,9 @@ impl<'a> Machine<'a> {
                     other => unreachable!("a shader with {other:?} is not supported"),
                 };
                 let first_component = argument.part(0, 1, lanes);
-                (1..argument.components(lanes)).fold(first_component, |so_far, component| {
+                (1..argument.components(lanes)).fold(first_component, |folded, component| {
                     let next_component = argument.part(component, 1, lanes);
-                    so_far.zip(&next_component, lanes, |a, b| {
+                    folded.zip(&next_component, lanes, |a, b| {
                         if needs_all { a & b } else { a | b }
                     })
                 })
@@ -265,8 +265,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Gives two operands the same number of components. If only one is a scalar, it is repeated for each component of
-    /// the other.
+    /// Gives two operands the same number of components. If only one operand is a scalar, it is repeated for each
+    /// component of the other operand.
     fn with_same_components(&self, a: Data, b: Data) -> (Data, Data) {
         let lanes = self.lanes;
         match (a.components(lanes), b.components(lanes)) {
@@ -276,19 +276,20 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn map_three(&self, f: fn(i64, i64, i64) -> i64, all: [&Data; 3]) -> Data {
+    fn map_three(&self, f: fn(i64, i64, i64) -> i64, operands: [&Data; 3]) -> Data {
         let lanes = self.lanes;
-        let uniform = all.iter().all(|data| data.uniform);
+        let uniform = operands.iter().all(|data| data.uniform);
         let width = if uniform { 1 } else { lanes };
-        let count = all[0].components(lanes) * width;
+        let count = operands[0].components(lanes) * width;
         let at = |data: &Data, n: usize| data.word_at(n / width, n % width, lanes);
-        let words = (0..count).map(|n| f(at(all[0], n), at(all[1], n), at(all[2], n)));
+        let words =
+            (0..count).map(|n| f(at(operands[0], n), at(operands[1], n), at(operands[2], n)));
         let result = Data::new(words.collect::<Rc<_>>(), uniform);
-        if all.iter().all(|data| data.unknown.is_none()) {
+        if operands.iter().all(|data| data.unknown.is_none()) {
             return result;
         }
         let unknown_words = (0..count).map(|n| {
-            let bits = all.map(|data| data.unknown_at(n / width, n % width, lanes));
+            let bits = operands.map(|data| data.unknown_at(n / width, n % width, lanes));
             all_if_any(bits[0] | bits[1] | bits[2])
         });
         result.with_unknown(unknown_words.collect())
@@ -350,8 +351,9 @@ impl<'a> Machine<'a> {
         what: Depends,
         mask: &Mask,
     ) {
-        let notes = self.options.counting.is_none() && self.options.outside == Outside::Fault;
-        if data.unknown.is_none() || !notes {
+        let reports_faults =
+            self.options.counting.is_none() && self.options.outside == Outside::Fault;
+        if data.unknown.is_none() || !reports_faults {
             return;
         }
         let lanes = self.lanes;

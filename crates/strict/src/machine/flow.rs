@@ -10,7 +10,7 @@ use super::{
 use crate::{Depends, Wrong};
 use naga::{Expression, Function, Handle, Range, Statement, SwitchValue, valid::FunctionInfo};
 
-/// The lanes that left a loop or a switch by `break`, and those that left a round of a loop by `continue`.
+/// The lanes that left a loop or a switch by `break`, and the lanes that left an iteration of a loop by `continue`.
 struct LeftLanes {
     broken: Vec<bool>,
     continued: Vec<bool>,
@@ -74,7 +74,7 @@ impl<'a> Machine<'a> {
         frame: &mut CallFrame<'a>,
         block: &'a naga::Block,
         mask: &mut Mask,
-        mut left: Option<&mut LeftLanes>,
+        mut left_lanes: Option<&mut LeftLanes>,
     ) {
         for statement in block {
             if !is_any_set(mask) {
@@ -82,7 +82,9 @@ impl<'a> Machine<'a> {
             }
             match statement {
                 Statement::Emit(range) => self.emit_expressions(frame, range.clone(), mask),
-                Statement::Block(inner) => self.run_block(frame, inner, mask, left.as_deref_mut()),
+                Statement::Block(inner) => {
+                    self.run_block(frame, inner, mask, left_lanes.as_deref_mut());
+                }
                 Statement::If {
                     condition,
                     accept,
@@ -92,8 +94,8 @@ impl<'a> Machine<'a> {
                     let lanes_of_branch = |wanted: i64| -> Mask {
                         let lanes = mask.iter().enumerate();
                         lanes
-                            .map(|(lane, &on)| {
-                                on && condition.word_at(0, lane, self.lanes) == wanted
+                            .map(|(lane, &is_active)| {
+                                is_active && condition.word_at(0, lane, self.lanes) == wanted
                             })
                             .collect()
                     };
@@ -102,15 +104,15 @@ impl<'a> Machine<'a> {
                     if self.random.as_mut().is_some_and(Random::random_bool) {
                         sides.reverse();
                     }
-                    for (lanes_of_branch, mask) in sides {
-                        self.run_block(frame, lanes_of_branch, mask, left.as_deref_mut());
+                    for (branch, mask) in sides {
+                        self.run_block(frame, branch, mask, left_lanes.as_deref_mut());
                     }
                     add_lanes(&mut yes, &no);
                     *mask = yes;
                 }
                 Statement::Switch { selector, cases } => {
                     let selector = self.branch_value(frame, *selector, mask);
-                    self.run_switch(frame, &selector, cases, mask, left.as_deref_mut());
+                    self.run_switch(frame, &selector, cases, mask, left_lanes.as_deref_mut());
                 }
                 Statement::Loop {
                     body,
@@ -121,7 +123,7 @@ impl<'a> Machine<'a> {
                 }
                 Statement::Break => {
                     add_lanes(
-                        &mut left
+                        &mut left_lanes
                             .as_deref_mut()
                             .expect("naga puts `break` into loops")
                             .broken,
@@ -131,7 +133,7 @@ impl<'a> Machine<'a> {
                 }
                 Statement::Continue => {
                     add_lanes(
-                        &mut left
+                        &mut left_lanes
                             .as_deref_mut()
                             .expect("naga puts `continue` into loops")
                             .continued,
@@ -223,12 +225,12 @@ impl<'a> Machine<'a> {
     /// Makes a value the result of the function in the active lanes.
     fn set_result(&self, frame: &mut CallFrame<'a>, value: &Data, mask: &Mask) {
         let lanes = self.lanes;
-        let outer_result = frame.result.take();
-        frame.result = Some(match outer_result {
+        let earlier_result = frame.result.take();
+        frame.result = Some(match earlier_result {
             // No lane has returned before, so all lanes get this value. Lanes that return later replace it.
             None => value.clone(),
-            Some(outer_result) => {
-                let mut merged_result = PrivateVariable::new(&outer_result, lanes);
+            Some(earlier_result) => {
+                let mut merged_result = PrivateVariable::new(&earlier_result, lanes);
                 for n in (0..merged_result.words.len()).filter(|n| mask[n % lanes]) {
                     let (component, lane) = (n / lanes, n % lanes);
                     let unknown_bits = value.unknown_at(component, lane, lanes);
@@ -245,12 +247,12 @@ impl<'a> Machine<'a> {
         selector: &Data,
         cases: &'a [naga::SwitchCase],
         mask: &mut Mask,
-        left: Option<&mut LeftLanes>,
+        outer_left_lanes: Option<&mut LeftLanes>,
     ) {
         let lanes = self.lanes;
-        let mut unmatched = mask.clone();
+        let mut unmatched_lanes = mask.clone();
         let mut left_lanes = LeftLanes::no_lanes(lanes);
-        let mut falling = vec![false; lanes];
+        let mut falling_lanes = vec![false; lanes];
         // The default takes the lanes that no other case takes, even if it precedes other cases.
         let is_taken = |value: SwitchValue, lane: usize| {
             let selector_value = low_word(selector.word_at(0, lane, lanes));
@@ -265,14 +267,14 @@ impl<'a> Machine<'a> {
             }
         };
         for case in cases {
-            let mut active_lanes = falling.clone();
+            let mut active_lanes = falling_lanes.clone();
             for lane in 0..lanes {
-                if unmatched[lane] && is_taken(case.value, lane) {
-                    (active_lanes[lane], unmatched[lane]) = (true, false);
+                if unmatched_lanes[lane] && is_taken(case.value, lane) {
+                    (active_lanes[lane], unmatched_lanes[lane]) = (true, false);
                 }
             }
             self.run_block(frame, &case.body, &mut active_lanes, Some(&mut left_lanes));
-            falling = match case.fall_through {
+            falling_lanes = match case.fall_through {
                 true => active_lanes,
                 false => {
                     add_lanes(&mut left_lanes.broken, &active_lanes);
@@ -280,10 +282,10 @@ impl<'a> Machine<'a> {
                 }
             };
         }
-        add_lanes(&mut left_lanes.broken, &falling);
-        add_lanes(&mut left_lanes.broken, &unmatched);
-        if let Some(left) = left {
-            add_lanes(&mut left.continued, &left_lanes.continued);
+        add_lanes(&mut left_lanes.broken, &falling_lanes);
+        add_lanes(&mut left_lanes.broken, &unmatched_lanes);
+        if let Some(outer_left_lanes) = outer_left_lanes {
+            add_lanes(&mut outer_left_lanes.continued, &left_lanes.continued);
         }
         *mask = left_lanes.broken;
     }
@@ -298,7 +300,7 @@ impl<'a> Machine<'a> {
         ),
         mask: &mut Mask,
     ) {
-        let mut has_left = vec![false; self.lanes];
+        let mut exited_lanes = vec![false; self.lanes];
         let mut active_lanes = mask.clone();
         let max_rounds = self.options.most_rounds;
         for round in 0_u64.. {
@@ -315,7 +317,7 @@ impl<'a> Machine<'a> {
             let mut left_lanes = LeftLanes::no_lanes(self.lanes);
             self.run_block(frame, body, &mut active_lanes, Some(&mut left_lanes));
             add_lanes(&mut active_lanes, &left_lanes.continued);
-            add_lanes(&mut has_left, &left_lanes.broken);
+            add_lanes(&mut exited_lanes, &left_lanes.broken);
             if !is_any_set(&active_lanes) {
                 break;
             }
@@ -324,7 +326,7 @@ impl<'a> Machine<'a> {
                 let condition = self.branch_value(frame, condition, &active_lanes);
                 for lane in 0..self.lanes {
                     if active_lanes[lane] && condition.word_at(0, lane, self.lanes) == 1 {
-                        (active_lanes[lane], has_left[lane]) = (false, true);
+                        (active_lanes[lane], exited_lanes[lane]) = (false, true);
                     }
                 }
                 if !is_any_set(&active_lanes) {
@@ -332,11 +334,11 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        *mask = has_left;
+        *mask = exited_lanes;
     }
 
     fn run_barrier(&mut self, barrier: naga::Barrier, mask: &Mask) {
-        let arrived_count = mask.iter().filter(|&&on| on).count();
+        let arrived_count = mask.iter().filter(|&&is_active| is_active).count();
         if arrived_count < self.lanes {
             let invocations = self.lanes;
             self.record_fault(

@@ -1,6 +1,6 @@
-//! Runs the workgroups of a dispatch in order. A workgroup runs in lockstep: all its invocations, here called lanes,
+//! Runs the workgroups of a dispatch in sequence. A workgroup runs in lockstep: all its invocations, here called lanes,
 //! take one step of the program together. The two sides of a branch run in sequence, each with the lanes of the other
-//! side masked out. A loop runs until its last lane has left.
+//! side masked out. A loop runs until the last lane has left it.
 //!
 //! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. With this option, the invocations
 //! are assigned to the lanes in random order. Each step goes through the lanes in ascending order, and so through the
@@ -95,7 +95,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) options: &'a Options,
     pub(crate) memories: Vec<&'a mut Memory>,
     /// The part of a memory to which each global variable is bound, by the variable's number. `None` for private
-    /// variables, and for those in workgroup memory.
+    /// variables, and for variables in workgroup memory.
     pub(crate) bound: Vec<Option<BoundMemory>>,
     pub(crate) counter: Option<DispatchCounter>,
     pub(crate) faults: Vec<Fault>,
@@ -247,23 +247,23 @@ impl<'a> Machine<'a> {
     fn built_in_data(&self, built_in: BuiltIn) -> Data {
         let [x, y, _] = self.program.entry_point().workgroup_size;
         let size = self.program.entry_point().workgroup_size;
-        let local = |number: u32| [number % x, number / x % y, number / (x * y)];
+        let local_id = |number: u32| [number % x, number / x % y, number / (x * y)];
         let invocations = || self.invocations.iter().copied();
-        let three = |of: &dyn Fn(usize, u32) -> u32| {
+        let varying_vector = |component_of: &dyn Fn(usize, u32) -> u32| {
             let words = (0..3).flat_map(|c| invocations().map(move |number| (c, number)));
             Data::varying(
                 words
-                    .map(|(c, number)| i64::from(of(c, number)))
+                    .map(|(c, number)| i64::from(component_of(c, number)))
                     .collect::<Vec<_>>(),
             )
         };
-        let numbers = |of: [u32; 3]| Data::uniform(of.map(i64::from).to_vec());
+        let uniform_vector = |values: [u32; 3]| Data::uniform(values.map(i64::from).to_vec());
         match built_in {
-            BuiltIn::WorkGroupId => numbers(self.group),
-            BuiltIn::NumWorkGroups => numbers(self.groups),
-            BuiltIn::LocalInvocationId => three(&|c, number| local(number)[c]),
+            BuiltIn::WorkGroupId => uniform_vector(self.group),
+            BuiltIn::NumWorkGroups => uniform_vector(self.groups),
+            BuiltIn::LocalInvocationId => varying_vector(&|c, number| local_id(number)[c]),
             BuiltIn::GlobalInvocationId => {
-                three(&|c, number| self.group[c] * size[c] + local(number)[c])
+                varying_vector(&|c, number| self.group[c] * size[c] + local_id(number)[c])
             }
             BuiltIn::LocalInvocationIndex => {
                 Data::varying(invocations().map(i64::from).collect::<Vec<_>>())
@@ -280,7 +280,7 @@ impl<'a> Machine<'a> {
         mask: &[bool],
         at: Option<(&Function, Handle<Expression>)>,
     ) {
-        let lane = mask.iter().position(|&on| on).unwrap_or(0);
+        let lane = mask.iter().position(|&is_active| is_active).unwrap_or(0);
         self.fault_of(lane, wrong, variable, at);
     }
 
@@ -305,7 +305,7 @@ impl<'a> Machine<'a> {
             Some((line_number, line.to_owned()))
         });
         // If a line has several faults of one kind, only the first is kept, because a faulty line often faults in many
-        // lanes and rounds.
+        // lanes and iterations.
         let kind = std::mem::discriminant(&wrong);
         let is_known =
             |fault: &Fault| fault.line == line && std::mem::discriminant(&fault.wrong) == kind;
@@ -322,13 +322,13 @@ impl<'a> Machine<'a> {
         });
     }
 
-    /// Returns the invocation of a lane. Its phase is the number of barriers passed: those for workgroup memory if
-    /// `shared` is true, otherwise those for buffers.
-    fn invocation_of_lane(&self, lane: usize, shared: bool) -> Invocation {
+    /// Returns the invocation of a lane. Its phase is the number of barriers passed: barriers for workgroup memory if
+    /// `is_shared` is true, otherwise barriers for buffers.
+    fn invocation_of_lane(&self, lane: usize, is_shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;
         let local = self.invocations[lane];
-        let phase = if shared {
+        let phase = if is_shared {
             self.workgroup_phase
         } else {
             self.storage_phase

@@ -79,12 +79,19 @@ impl<'a> Machine<'a> {
                 Some(size as u32),
             ),
             TypeInner::Array { base, size, stride } => {
-                let words_each = self.components(base) as u64;
+                let element_words = self.components(base) as u64;
                 let count = match size {
                     ArraySize::Constant(count) => Some(count.get()),
                     _ => None,
                 };
-                (if is_local { words_each } else { stride.into() }, count)
+                (
+                    if is_local {
+                        element_words
+                    } else {
+                        stride.into()
+                    },
+                    count,
+                )
             }
             TypeInner::Struct { ref members, .. } => {
                 let member = index.words[0].cast_unsigned();

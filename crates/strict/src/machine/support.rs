@@ -14,7 +14,7 @@ pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<
         let is_supported = match ty.inner {
             TypeInner::Scalar(scalar)
             | TypeInner::Atomic(scalar)
-            | TypeInner::Vector { scalar, .. } => is_known(scalar),
+            | TypeInner::Vector { scalar, .. } => is_supported_scalar(scalar),
             TypeInner::Pointer { .. }
             | TypeInner::ValuePointer { .. }
             | TypeInner::Array { .. }
@@ -55,7 +55,7 @@ pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<
     Ok(())
 }
 
-fn is_known(scalar: Scalar) -> bool {
+fn is_supported_scalar(scalar: Scalar) -> bool {
     match scalar.kind {
         ScalarKind::Sint | ScalarKind::Uint => matches!(scalar.width, 4 | 8),
         ScalarKind::Float => scalar.width == 4,
@@ -101,7 +101,11 @@ fn check_function(module: &Module, function: &Function, info: &FunctionInfo) -> 
             _ => false,
         };
         let inner_type = info[handle].ty.inner_with(&module.types);
-        if !is_supported || inner_type.scalar().is_some_and(|scalar| !is_known(scalar)) {
+        if !is_supported
+            || inner_type
+                .scalar()
+                .is_some_and(|scalar| !is_supported_scalar(scalar))
+        {
             return Err(format!("the expression {expression:?}"));
         }
     }

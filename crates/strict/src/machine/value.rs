@@ -11,8 +11,8 @@
 //!
 //! The last row of the table makes it possible to detect indices that wrapped. Sums, differences, products and left
 //! shifts of 32-bit integers are computed in 64 bits. So a `u32` that represents a negative number, as strides often
-//! do, stays negative, and a result outside the type's range is detected. Other new numbers (a quotient, a result of
-//! bit operations, a loaded word) are built from their 32 bits alone and are negative from 2^31 on.
+//! do, stays negative, and a result outside the type's range is detected. Other new numbers, such as a quotient, a
+//! result of bit operations or a loaded word, are built from their 32 bits alone and are negative from 2^31 on.
 
 use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
 use std::{iter::repeat_n, rc::Rc};
@@ -54,9 +54,9 @@ impl Data {
 
     /// Returns the same value with `unknown` as the unknown bits of each word.
     pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
-        let any = unknown.iter().any(|&bits| bits != 0);
+        let has_unknown = unknown.iter().any(|&bits| bits != 0);
         Self {
-            unknown: any.then(|| Rc::new(unknown)),
+            unknown: has_unknown.then(|| Rc::new(unknown)),
             ..self
         }
     }

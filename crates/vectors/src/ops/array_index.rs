@@ -2,7 +2,7 @@ use super::*;
 use crate::reference::Entry;
 use wgslice::spec::{IndexItem, IndexSpec, SliceItem};
 
-/// NumPy's `x[…]` with arrays. The argument `index` is a list of entries: a number, `null` for a new axis, `"..."`,
+/// NumPy's `x[…]` with arrays. The argument `index` is a list. Each entry is a number, `null` for a new axis, `"..."`,
 /// `{"range": [begin, end, stride]}`, or an array as a list of lists of numbers or booleans.
 #[derive(Clone, Debug)]
 pub struct ArrayIndex<'a> {
@@ -115,9 +115,9 @@ impl ArrayIndex<'_> {
         let items: Vec<_> = self.entries.iter().map(index_item).collect();
         let spec = IndexSpec::new(items);
         let text = spec.to_string();
-        let read: IndexSpec = text.parse()?;
+        let parsed_spec: IndexSpec = text.parse()?;
         // A list without entries is read as an array of positions with one dimension.
-        assert!(read == spec || text.contains("[]"), "{text}");
+        assert!(parsed_spec == spec || text.contains("[]"), "{text}");
         Ok(if self.outer { spec.outer() } else { spec })
     }
 }
@@ -167,14 +167,14 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let mut case = ArrayIndex::random_case(operation, rng);
-        let selected = {
+        let selection_shape = {
             let index = ArrayIndex::from_case(&case).expect("a case of an index");
             match index.reference_answer() {
                 Ok(Answer::Tensor { tensor, .. }) => tensor.shape,
                 _ => Vec::new(),
             }
         };
-        let mut shape = selected;
+        let mut shape = selection_shape;
         for size in &mut shape {
             if rng.u8(..5) == 0 {
                 *size = 1;

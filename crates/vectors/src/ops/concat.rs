@@ -1,6 +1,6 @@
 use super::*;
 
-/// Concatenates arrays along an axis, or stacks them along a new one.
+/// Concatenates arrays along an axis, or stacks them along a new axis.
 #[derive(Clone, Debug)]
 pub struct Concat<'a> {
     /// The tensors `x0`, `x1`, ...

@@ -7,17 +7,17 @@
 use super::*;
 use wgslice::{Conversion, Plan, View};
 
-/// Another operation whose elements are also converted. The case has the operation's tensors and arguments, and its
-/// name in the argument `of`.
+/// An operation whose elements are also converted. The case has the operation's tensors and arguments, and the
+/// operation's name in the argument `of`.
 #[derive(Clone, Debug)]
 pub struct Convert<'a> {
-    of: ConvertedOperation<'a>,
+    operation: ConvertedOperation<'a>,
     from: DType,
     to: DType,
     /// The axis along which scale and bias vary, then the scale and the bias, both as bits of `float32`.
-    scaled: Option<(i64, Vec<i64>, Vec<i64>)>,
+    scaling: Option<(i64, Vec<i64>, Vec<i64>)>,
     /// True if the conversion follows the rules of NumPy's `astype`.
-    cast: bool,
+    is_cast: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl<'a> ConvertedOperation<'a> {
     }
 
     /// Returns the same operation on another source.
-    fn on<'b>(&'b self, source: &'b Tensor) -> ConvertedOperation<'b> {
+    fn on_source<'b>(&'b self, source: &'b Tensor) -> ConvertedOperation<'b> {
         let with_source = |from: &'b Gathering<'a>| Gathering {
             params: Params {
                 tensor: source,
@@ -100,34 +100,34 @@ impl<'a> ConvertedOperation<'a> {
                 input: source,
                 steps: view.steps.clone(),
             }),
-            Self::Gather(of) => ConvertedOperation::Gather(Gather {
-                from: with_source(&of.from),
-                ..*of
+            Self::Gather(gather) => ConvertedOperation::Gather(Gather {
+                from: with_source(&gather.from),
+                ..*gather
             }),
-            Self::GatherNd(of) => ConvertedOperation::GatherNd(GatherNd {
-                from: with_source(&of.from),
-                ..*of
+            Self::GatherNd(gather) => ConvertedOperation::GatherNd(GatherNd {
+                from: with_source(&gather.from),
+                ..*gather
             }),
-            Self::GatherElements(of) => ConvertedOperation::GatherElements(GatherElements {
-                from: with_source(&of.from),
-                ..*of
+            Self::GatherElements(gather) => ConvertedOperation::GatherElements(GatherElements {
+                from: with_source(&gather.from),
+                ..*gather
             }),
-            Self::Crop(of) => ConvertedOperation::Crop(Crop {
-                from: with_source(&of.from),
-                sizes: of.sizes.clone(),
-                strides: of.strides.clone(),
-                ..*of
+            Self::Crop(crop) => ConvertedOperation::Crop(Crop {
+                from: with_source(&crop.from),
+                sizes: crop.sizes.clone(),
+                strides: crop.strides.clone(),
+                ..*crop
             }),
         }
     }
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         match self {
-            Self::View(of) => of.reference_answer(),
-            Self::Gather(of) => of.reference_answer(),
-            Self::GatherNd(of) => of.reference_answer(),
-            Self::GatherElements(of) => of.reference_answer(),
-            Self::Crop(of) => of.reference_answer(),
+            Self::View(view) => view.reference_answer(),
+            Self::Gather(gather) => gather.reference_answer(),
+            Self::GatherNd(gather) => gather.reference_answer(),
+            Self::GatherElements(gather) => gather.reference_answer(),
+            Self::Crop(crop) => crop.reference_answer(),
         }
     }
 
@@ -142,15 +142,17 @@ impl<'a> ConvertedOperation<'a> {
         };
         let (indices, policies) = (&from.indices.shape, from.case_policies(run));
         match self {
-            Self::Crop(of) => {
-                let boxes = of.boxes.of(of.sizes.len(), DType::I32);
-                Plan::crop(x, boxes, &of.options(run.out_of_range_policy()), dtype)
+            Self::Crop(crop) => {
+                let boxes = crop.boxes.of(crop.sizes.len(), DType::I32);
+                Plan::crop(x, boxes, &crop.options(run.out_of_range_policy()), dtype)
             }
-            Self::GatherNd(of) => Plan::gather_nd(x, indices, of.options(policies), dtype),
-            Self::GatherElements(of) => {
-                Plan::gather_elements(x, indices, narrow(of.axis), policies, dtype)
+            Self::GatherNd(gather) => Plan::gather_nd(x, indices, gather.options(policies), dtype),
+            Self::GatherElements(gather) => {
+                Plan::gather_elements(x, indices, narrow(gather.axis), policies, dtype)
             }
-            Self::Gather(of) => Plan::gather(x, indices, of.gather_options(policies), dtype),
+            Self::Gather(gather) => {
+                Plan::gather(x, indices, gather.gather_options(policies), dtype)
+            }
             _ => Plan::contiguous(x, dtype),
         }
     }
@@ -177,7 +179,7 @@ impl<'a> Op<'a> for Convert<'a> {
             )),
         };
         Ok(Self {
-            of: match args.args.get("of").and_then(Value::as_str) {
+            operation: match args.args.get("of").and_then(Value::as_str) {
                 Some("view") => ConvertedOperation::View(super::View::from_case(case)?),
                 Some("gather") => ConvertedOperation::Gather(Gather::from_case(case)?),
                 Some("gather_nd") => ConvertedOperation::GatherNd(GatherNd::from_case(case)?),
@@ -189,34 +191,34 @@ impl<'a> Op<'a> for Convert<'a> {
             },
             from: dtype_argument("from")?,
             to: dtype_argument("to")?,
-            scaled: scaling,
-            cast: args.args.contains_key("astype"),
+            scaling,
+            is_cast: args.args.contains_key("astype"),
         })
     }
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
-        let unconverted = self.of.reference_answer()?;
+        let unconverted = self.operation.reference_answer()?;
         if let Answer::Error(_) = unconverted {
             return Ok(unconverted);
         }
-        let (source, _) = self.of.source_and_steps();
-        let scaling = self.scaled.as_ref();
+        let (source, _) = self.operation.source_and_steps();
+        let scaling = self.scaling.as_ref();
         let conversion = reference::Conversion {
             from: reference_numbers(self.from),
             to: reference_numbers(self.to),
             scaled: scaling.map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
-            cast: self.cast,
+            cast: self.is_cast,
         };
         let converted = Tensor {
             shape: source.shape.clone(),
             data: reference::convert(&source.data, &source.shape, conversion)?,
         };
-        self.of.on(&converted).reference_answer()
+        self.operation.on_source(&converted).reference_answer()
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let conversion = match &self.scaled {
-            None if self.cast => Conversion::astype(self.to),
+        let conversion = match &self.scaling {
+            None if self.is_cast => Conversion::astype(self.to),
             None => Conversion::to(self.to),
             Some((axis, scale, bias)) => {
                 let floats = |list: &[i64]| -> Vec<f32> {
@@ -228,19 +230,22 @@ impl<'a> Op<'a> for Convert<'a> {
                 Conversion::scaled(self.to, axis, &floats(scale), &floats(bias))
             }
         };
-        let plan = self.of.plan(run, self.from)?.converted(&conversion)?;
+        let plan = self
+            .operation
+            .plan(run, self.from)?
+            .converted(&conversion)?;
         let indices = self
-            .of
+            .operation
             .as_gather()
             .map(|from| run.upload_indices(from.indices));
         let indices = indices.transpose()?;
-        let source = run.tensor(self.of.source_and_steps().0)?;
+        let source = run.tensor(self.operation.source_and_steps().0)?;
         let inputs: Vec<_> = [Some(&source), indices.as_ref()]
             .into_iter()
             .flatten()
             .collect();
-        let (mut made, report) = wgslice::Tensor::run(&plan, &inputs)?;
-        let tensor = made.swap_remove(0);
+        let (mut results, report) = wgslice::Tensor::run(&plan, &inputs)?;
+        let tensor = results.swap_remove(0);
         Ok(match indices {
             None => tensor.into(),
             Some(_) => Started::new(tensor, report),
@@ -258,8 +263,8 @@ impl<'a> Op<'a> for Convert<'a> {
         ][rng.usize(..6)];
         let mut case = inner_operation.random_case(rng);
         case.op = operation;
-        // Most sources have elements of 8 bits, because the library converts these by tables. In half of the cases,
-        // shaders can convert both types.
+        // Most sources have elements of 8 bits, because the library converts these by tables. In at least half of the
+        // cases, shaders can convert between the two types.
         let types = if rng.bool() {
             &CONVERTIBLE_TYPES[..7]
         } else {
@@ -287,14 +292,14 @@ impl<'a> Op<'a> for Convert<'a> {
         for (_, tensor) in sources {
             shape.clone_from(&tensor.shape);
             for value in &mut tensor.data {
-                // The numbers are near the limits of 16-bit floats and integers, or near rounding boundaries.
-                let mut near_limit = || {
+                // These numbers are near the limits of 16-bit floats and integers, or near rounding boundaries.
+                let mut draw_near_limit = || {
                     let size = rng.i64(-70_000..70_000) as f64;
                     size / [1.0, 2.0, 65_536.0, 1e9, 1e-9, 1e-14][rng.usize(..6)]
                 };
                 let bits = match from {
-                    DType::F32 => i64::from((near_limit() as f32).to_bits()),
-                    DType::F64 => near_limit().to_bits() as i64,
+                    DType::F32 => i64::from((draw_near_limit() as f32).to_bits()),
+                    DType::F64 => draw_near_limit().to_bits() as i64,
                     _ => rng.u64() as i64 >> rng.u8(..width as u8),
                 };
                 let bits = if rng.u8(..3) > 0 {
@@ -305,7 +310,7 @@ impl<'a> Op<'a> for Convert<'a> {
                 *value = bits << (64 - width) >> (64 - width);
             }
         }
-        // Shaders only scale elements of 8 bits.
+        // Shaders scale only elements of 8 bits.
         let is_scaled = match from.size() {
             1 => rng.u8(..4) > 0,
             _ => rng.u8(..6) == 0,
@@ -339,7 +344,7 @@ impl<'a> Op<'a> for Convert<'a> {
     }
 
     fn tuples_and_indexing(&self) -> Option<(&'a Tensor, Indexing)> {
-        self.of.as_gather()?.tuples_and_indexing()
+        self.operation.as_gather()?.tuples_and_indexing()
     }
 
     fn float_type(&self) -> Option<DType> {

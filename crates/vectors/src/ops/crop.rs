@@ -30,8 +30,8 @@ impl BoxTuples {
 #[derive(Clone, Debug)]
 pub struct Crop<'a> {
     /// The array from which boxes are cut, with the items along its first dimension, and a tuple for each box. A tuple
-    /// has the box index, if there are box indices, a start index for each cropped dimension, and a flip for each
-    /// cropped dimension, if there are flips. Boxes outside of their items, and box indices outside of the array, can
+    /// has a box index (if there are box indices), a start index for each cropped dimension, and a flip for each
+    /// cropped dimension (if there are flips). Boxes outside of their items, and box indices outside of the array, can
     /// be clamped; `wrap` has no effect.
     pub from: Gathering<'a>,
     /// The number of boxes, and whether their tuples have box indices and flips.
@@ -56,7 +56,7 @@ impl Crop<'_> {
 
     /// Splits the tuples into box indices, start indices and flips. Parts that the tuples lack have no data.
     pub fn parts(&self) -> [Tensor; 3] {
-        let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
+        let (index_columns, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
         let column_count = self.from.indices.shape[1];
         let columns_of = |columns: Range<usize>| {
             let rows = self.from.indices.data.chunks_exact(column_count.max(1));
@@ -65,12 +65,12 @@ impl Crop<'_> {
                 data: rows.flat_map(|row| row[columns.clone()].to_vec()).collect(),
             }
         };
-        let mut items = columns_of(0..first);
-        items.shape.truncate(1);
+        let mut box_indices = columns_of(0..index_columns);
+        box_indices.shape.truncate(1);
         [
-            items,
-            columns_of(first..first + dims),
-            columns_of(first + dims..column_count),
+            box_indices,
+            columns_of(index_columns..index_columns + dims),
+            columns_of(index_columns + dims..column_count),
         ]
     }
 
@@ -89,11 +89,11 @@ impl Crop<'_> {
 
     /// Calls `call` with the boxes in the reference's form.
     fn with_boxes<R>(&self, call: impl FnOnce(reference::Boxes<'_>) -> R) -> R {
-        let [items, begins, flips] = self.parts();
+        let [box_indices, begins, flips] = self.parts();
         let flips: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
         call(reference::Boxes {
             begins: &begins.data,
-            box_indices: self.boxes.box_indices.then_some(&items.data),
+            box_indices: self.boxes.box_indices.then_some(&box_indices.data),
             flips: self.boxes.flips.then_some(&flips),
             count: self.boxes.count,
             sizes: &self.sizes,
@@ -104,14 +104,14 @@ impl Crop<'_> {
     }
 
     /// Returns the start indices on a device, and the box indices and the flips if there are any.
-    fn on(&self, run: &DeviceRun<'_>) -> Result<BoxTensors, Error> {
-        let [items, begins, flips] = self.parts();
-        let items = (self.boxes.box_indices).then(|| run.upload_indices(&items));
+    fn upload_boxes(&self, run: &DeviceRun<'_>) -> Result<BoxTensors, Error> {
+        let [box_indices, begins, flips] = self.parts();
+        let box_indices = (self.boxes.box_indices).then(|| run.upload_indices(&box_indices));
         let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
         let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
         Ok((
             run.upload_indices(&begins)?,
-            items.transpose()?,
+            box_indices.transpose()?,
             flips.transpose()?,
         ))
     }
@@ -133,10 +133,10 @@ type BoxTensors = (
 );
 
 /// Returns the boxes for these start indices and, if there are any, box indices and flips.
-fn make_boxes((begins, items, flips): &BoxTensors) -> Boxes<&wgslice::Tensor> {
+fn make_boxes((begins, box_indices, flips): &BoxTensors) -> Boxes<&wgslice::Tensor> {
     let boxes = Boxes::new(begins);
-    let boxes = match items {
-        Some(items) => boxes.of_items(items),
+    let boxes = match box_indices {
+        Some(box_indices) => boxes.of_items(box_indices),
         None => boxes,
     };
     match flips {
@@ -176,7 +176,7 @@ impl<'a> Op<'a> for Crop<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let x = self.from.params.on(run)?;
-        let arrays = self.on(run)?;
+        let arrays = self.upload_boxes(run)?;
         let (tensor, report) = x.crop(make_boxes(&arrays), &self.options_of(run))?;
         Ok(Started::new(tensor, report))
     }
@@ -260,8 +260,8 @@ impl<'a> Op<'a> for Crop<'a> {
             shape: vec![count, depth],
             data,
         };
-        for (name, is) in [("box_indices", box_indices), ("flips", flips)] {
-            if is {
+        for (name, is_given) in [("box_indices", box_indices), ("flips", flips)] {
+            if is_given {
                 args.insert(name.into(), "yes".into());
             }
         }
@@ -281,7 +281,7 @@ impl<'a> Op<'a> for Crop<'a> {
 /// Boxes of equal size, written into the items of `params`.
 #[derive(Clone, Debug)]
 pub struct Paste<'a> {
-    /// The crop that would cut the boxes out again. A view of the params limits which of their elements can change.
+    /// The crop that would cut the boxes out again. If its params have a view, only elements of the view can change.
     pub crop: Crop<'a>,
     /// The elements of the boxes.
     pub patches: &'a Tensor,
@@ -290,7 +290,7 @@ pub struct Paste<'a> {
 }
 
 impl Paste<'_> {
-    /// Returns the options of the paste. `options` are the options of the crop.
+    /// Returns the options of the paste. `crop` has the options of the crop.
     pub fn options(&self, crop: CropOptions, unique: bool) -> PasteOptions {
         PasteOptions {
             strides: crop.strides,
@@ -324,8 +324,8 @@ impl Paste<'_> {
             shape: tensor.shape.clone(),
         };
         let selected = apply_view_steps(&selected, view)?;
-        let at = |&place: &i64| usize::try_from(place).unwrap_or_default();
-        let places: Vec<usize> = selected.data.iter().map(at).collect();
+        let to_place = |&index: &i64| usize::try_from(index).unwrap_or_default();
+        let places: Vec<usize> = selected.data.iter().map(to_place).collect();
         let old_values: Vec<T> = places.iter().map(|&place| values[place].clone()).collect();
         let written = self.crop.with_boxes(|boxes| {
             let circular = self.circular;
@@ -379,7 +379,7 @@ impl<'a> Op<'a> for Paste<'a> {
         let options = self.options(self.crop.options_of(run), run.is_unique());
         let (mut tensor, patches) = (run.tensor(tensor)?, run.tensor(self.patches)?);
         let report = if view.is_empty() {
-            let arrays = self.crop.on(run)?;
+            let arrays = self.crop.upload_boxes(run)?;
             tensor.paste(&patches, make_boxes(&arrays), &options)?
         } else {
             let whole_view = View::new(tensor.shape())?;

@@ -74,7 +74,7 @@ pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<Strin
 /// A gather of slices of `params` along an axis.
 #[derive(Clone, Debug)]
 pub struct Gather<'a> {
-    /// The params, and the indices along `axis`. Each chooses a slice of the params.
+    /// The params, and the indices along `axis`. Each index chooses a slice of the params.
     pub from: Gathering<'a>,
     /// The indexed dimension of `params`. A negative value counts from the end.
     pub axis: i64,

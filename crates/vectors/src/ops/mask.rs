@@ -9,9 +9,9 @@ pub struct Masked<'a> {
     pub mask: &'a Tensor,
     /// The array that is selected from or changed, or `x` of `select`. `None` in `nonzero`.
     pub params: Option<Params<'a>>,
-    /// `y` of `select`, `value` of `masked_update`, `values` of `masked_scatter`.
+    /// `y` of `select`, `value` of `masked_update` or `values` of `masked_scatter`. `None` in the other operations.
     pub other: Option<&'a Tensor>,
-    /// The axis. `None` in `compress` of all elements.
+    /// The axis. `None` in `compress` of all elements, and in operations without an axis.
     pub axis: Option<i64>,
     /// The number of rows of the result. With `None`, there is a row for each true element.
     pub capacity: Option<usize>,
@@ -29,7 +29,7 @@ impl Masked<'_> {
     }
 
     /// Returns the mask on a device. It has type bool if all elements are 0 or 1.
-    fn on(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
+    fn upload_mask(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
         let byte = |&value: &i64| u8::try_from(value).unwrap_or(1);
         let bytes: Vec<u8> = self.mask.data.iter().map(byte).collect();
         let dtype = match bytes.iter().all(|&byte| byte < 2) {
@@ -89,7 +89,7 @@ impl<'a> Op<'a> for Masked<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let mask = self.on(run)?;
+        let mask = self.upload_mask(run)?;
         let count = self
             .mask_values()
             .iter()
@@ -204,7 +204,7 @@ impl<'a> Op<'a> for Masked<'a> {
         };
         let true_frequency = rng.usize(..5);
         let mut mask = draw_tensor(rng, &mask_shape);
-        let top = if rng.bool() { 1 } else { 77 };
+        let true_value = if rng.bool() { 1 } else { 77 };
         for value in &mut mask.data {
             *value = match true_frequency {
                 0 => 0,
@@ -212,13 +212,13 @@ impl<'a> Op<'a> for Masked<'a> {
                 2 => *value & 1,
                 3 => i64::from(*value % 16 != 0),
                 _ => 1,
-            } * top;
+            } * true_value;
         }
-        let selects = matches!(
+        let takes_capacity = matches!(
             operation,
             Operation::Nonzero | Operation::BooleanMask | Operation::Compress
         );
-        if selects && (capacity < 200 || rng.bool()) {
+        if takes_capacity && (capacity < 200 || rng.bool()) {
             let max_count = mask.data.len() + 2;
             args.insert(
                 "capacity".into(),

@@ -11,7 +11,7 @@
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result; unused rows are -1 or 0 |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
-//! | `convert` | `of: "crop"`, `from`, `to`, maybe `axis_of_scale`, `scale`, `bias` | the conversion of an operation |
+//! | `convert` | `of: "crop"`, `from`, `to`, maybe `axis_of_scale`, `scale`, `bias` | the conversion of elements |
 //! | `scatter_elements`, `xla_scatter`, `index_update` | `combine: "add"` | updates are added rather than written |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
@@ -90,7 +90,7 @@ pub(crate) trait Op<'a>: Sized {
     /// a gather.
     const DROPS_INVALID_ROWS: bool = false;
 
-    /// The operation's relative frequency among random cases. Operations with more ways to fail have a higher one.
+    /// The operation's relative frequency among random cases. Operations with more ways to fail are more frequent.
     const RANDOM_WEIGHT: usize = 1;
 
     /// Reads the arguments from a case of this operation.
@@ -102,7 +102,7 @@ pub(crate) trait Op<'a>: Sized {
     /// Starts the operation on a device. The report of a gather or a scatter may still be pending.
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error>;
 
-    /// Draws a random case. Its arguments are valid in most cases, and an error in some.
+    /// Draws a random case. Its arguments are usually valid and sometimes invalid.
     fn random_case(operation: Operation, rng: &mut Rng) -> Case;
 
     /// Returns the index tuples of a gather, a crop or a scatter, and their policies. Returns `None` for other
@@ -162,7 +162,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Draws a random case. Its arguments are valid in most cases, and an error in some.
+            /// Draws a random case. Its arguments are usually valid and sometimes invalid.
             pub(crate) fn random_case(self, rng: &mut Rng) -> Case {
                 match self {
                     $(Self::$operation => $op::random_case(self, rng)),*

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Moves elements along axes. Elements that leave one end enter at the other.
+/// Moves elements along axes. Elements that leave an axis at one end enter it at the other end.
 #[derive(Clone, Debug)]
 pub struct Roll<'a> {
     /// The array.

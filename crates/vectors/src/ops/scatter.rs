@@ -6,7 +6,7 @@ use std::{collections::HashSet, hash::Hash};
 /// The rows of a scatter, and the indices of their slices.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
-    /// The index tuples, in the last dimension. In `scatter_elements`, an index for each update.
+    /// The index tuples, along the last dimension. In `scatter_elements`, an index for each update.
     pub indices: &'a Tensor,
     /// The rows, one for each tuple.
     pub updates: &'a Tensor,
@@ -86,8 +86,8 @@ pub(super) fn random_rows(
         disturb_shape(rng, &mut updates);
         return (draw_tuples(rng, &[], &[]), draw_tensor(rng, &updates));
     }
-    // Some cases have rows of one element, and more than the 256 rows that a workgroup of 64 invocations links. In half
-    // of these cases there are so many slices that few of them have rows.
+    // A workgroup of 64 invocations links 256 rows. Some cases have more rows, each of one element. In half of these
+    // cases there are so many slices that most slices have no row.
     let (depth, lead) = match rng.u8(..8) {
         0 if rng.bool() => {
             shape.fill(1);
@@ -106,13 +106,15 @@ pub(super) fn random_rows(
         return (indices, draw_tensor(rng, &updates));
     }
     // In half of the cases, valid tuples use only the first 4 positions of each dimension, so that many are equal.
-    let mut places = shape[..depth].to_vec();
+    let mut used_sizes = shape[..depth].to_vec();
     if rng.bool() {
-        places.iter_mut().for_each(|size| *size = (*size).min(4));
+        used_sizes
+            .iter_mut()
+            .for_each(|size| *size = (*size).min(4));
     }
-    let mut indices = draw_tuples(rng, &lead, &places);
+    let mut indices = draw_tuples(rng, &lead, &used_sizes);
     if rng.u8(..3) == 0 {
-        make_tuples_differ(rng, &mut indices.data, &places);
+        make_tuples_differ(rng, &mut indices.data, &used_sizes);
     }
     disturb_shape(rng, &mut updates);
     draw_policy(rng, args);
@@ -390,12 +392,13 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             return false;
         };
         let sizes = &self.rows.indices.shape;
-        let (Some(&along), Some(&size)) = (sizes.get(axis), self.tensor.shape.get(axis)) else {
+        let (Some(&line_length), Some(&size)) = (sizes.get(axis), self.tensor.shape.get(axis))
+        else {
             return false;
         };
         // Elements of different lines along the axis go to different places.
         let inner_count: usize = sizes[axis + 1..].iter().product();
-        let line = |row: usize| (row / (along * inner_count), row % inner_count);
+        let line = |row: usize| (row / (line_length * inner_count), row % inner_count);
         are_targets_unique(&self.rows.indices.data, &[size], self.rows.indexing, line)
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::reference::XlaDims;
 use wgslice::options::{GatherDims, ScatterDims, XlaScatterOptions};
 
-/// The names of the lists of a gather and of a scatter, in the order of [`Numbers`].
+/// The argument names of the lists of a gather and of a scatter, in the order of [`Numbers`].
 const ARGUMENT_NAMES: [[&str; 5]; 2] = [
     [
         "offset_dims",
@@ -136,7 +136,7 @@ impl<'a> Op<'a> for XlaGather<'a> {
         let drawn = DrawnXla::draw_for(rng, &operand);
         drawn.insert(ARGUMENT_NAMES[0], &mut args);
         args.insert("slice_sizes".into(), drawn.sizes.into());
-        insert_clamp(rng, &mut args);
+        draw_clamp(rng, &mut args);
         let tensors = [
             ("params", draw_tensor(rng, &source)),
             ("indices", drawn.indices),
@@ -241,7 +241,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         let drawn = DrawnXla::draw_for(rng, &operand);
         let mut args = Map::new();
         drawn.insert(ARGUMENT_NAMES[1], &mut args);
-        insert_clamp(rng, &mut args);
+        draw_clamp(rng, &mut args);
         let combine = match rng.u8(..12) {
             0..3 => "add",
             3 => "sub",
@@ -293,7 +293,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
     }
 }
 
-fn insert_clamp(rng: &mut Rng, args: &mut Map<String, Value>) {
+fn draw_clamp(rng: &mut Rng, args: &mut Map<String, Value>) {
     args.remove("negative");
     if rng.bool() {
         args.insert("out_of_range".into(), "clamp".into());
@@ -346,7 +346,7 @@ impl DrawnXla {
             indices_shape.insert(at, operand[d]);
             batch_dims_of_indices.insert(at, Some(number));
         }
-        let few_elements = |sizes: &[usize], indices_shape: &[usize]| {
+        let has_few_elements = |sizes: &[usize], indices_shape: &[usize]| {
             kept_dims
                 .iter()
                 .map(|&d| sizes[d])
@@ -354,7 +354,7 @@ impl DrawnXla {
                 .product::<usize>()
                 <= 2 * MAX_ELEMENTS
         };
-        while !few_elements(&sizes, &indices_shape) {
+        while !has_few_elements(&sizes, &indices_shape) {
             let at = kept_dims.iter().copied().max_by_key(|&d| sizes[d]);
             match at.filter(|&d| sizes[d] > 1) {
                 Some(d) => sizes[d] /= 2,
@@ -362,12 +362,12 @@ impl DrawnXla {
             }
         }
         let mut data = Vec::new();
-        let is_bad = rng.bool();
+        let may_be_outside = rng.bool();
         let tuples: usize = indices_shape.iter().product();
         for _ in 0..tuples {
             for &d in &map {
                 let (size, last) = (operand[d] as i64, operand[d] as i64 - sizes[d] as i64);
-                data.push(match rng.u8(..if is_bad { 24 } else { 1 }) {
+                data.push(match rng.u8(..if may_be_outside { 24 } else { 1 }) {
                     20 => rng.i64(-2 * size - 1..=2 * size + 1),
                     21 => last + rng.i64(0..=2),
                     22 => (1 << 32) + rng.i64(0..=size),
@@ -376,19 +376,19 @@ impl DrawnXla {
                 });
             }
         }
-        let implicit = map.len() == 1 && rng.bool();
-        let index_vector_dim = match (implicit, rng.bool()) {
+        let is_axis_implicit = map.len() == 1 && rng.bool();
+        let index_vector_dim = match (is_axis_implicit, rng.bool()) {
             (true, _) | (_, false) => indices_shape.len(),
             _ => rng.usize(..=indices_shape.len()),
         };
         let mut indices_batching = vec![0; batching.len()];
         for (at, number) in batch_dims_of_indices.iter().enumerate() {
             if let Some(number) = number {
-                let is_after_vector = !implicit && at >= index_vector_dim;
+                let is_after_vector = !is_axis_implicit && at >= index_vector_dim;
                 indices_batching[*number] = at + usize::from(is_after_vector);
             }
         }
-        let indices = match implicit {
+        let indices = match is_axis_implicit {
             true => Tensor {
                 shape: indices_shape.clone(),
                 data,
@@ -444,9 +444,9 @@ fn move_tuple_axis(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Ten
     let mut shape = lead.to_vec();
     shape.insert(at, depth);
     let inner_count: usize = lead[at..].iter().product();
-    let outer: usize = lead[..at].iter().product();
+    let outer_count: usize = lead[..at].iter().product();
     let mut transposed = Vec::new();
-    for o in 0..outer {
+    for o in 0..outer_count {
         for column in 0..depth {
             transposed
                 .extend((0..inner_count).map(|i| data[(o * inner_count + i) * depth + column]));

@@ -31,7 +31,7 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         0 => shape.len(),
         _ => rng.usize(..=max_entries),
     };
-    let close = entries == shape.len() && rng.bool();
+    let has_small_step = entries == shape.len() && rng.bool();
     let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
     for entry in 0..entries {
         let size = shape.get(entry).copied().unwrap_or(3);
@@ -43,7 +43,7 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         begin.push(draw_bound());
         end.push(draw_bound());
         strides.push(match rng.u8(..60) {
-            _ if close && entry + 1 == entries => [-2, -1, 2, 2, 3][rng.usize(..5)],
+            _ if has_small_step && entry + 1 == entries => [-2, -1, 2, 2, 3][rng.usize(..5)],
             0 => 0,
             1 => i64::MIN,
             2 => i64::MAX,
@@ -104,8 +104,8 @@ pub(crate) fn draw_tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Ten
     Tensor { shape, data }
 }
 
-/// Makes tuples point at different positions in random order, if there are enough. `sizes` are the sizes of the indexed
-/// dimensions.
+/// Makes tuples point at different positions in random order, if there are enough positions. `sizes` are the sizes of
+/// the indexed dimensions.
 pub(crate) fn make_tuples_differ(rng: &mut Rng, tuples: &mut [i64], sizes: &[usize]) {
     let depth = sizes.len().max(1);
     let mut places: Vec<usize> = (0..sizes.iter().product()).collect();
@@ -141,7 +141,7 @@ pub(crate) fn draw_tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// In a fifth of the combining cases, makes all values 0 or 1, like booleans. In another fifth, makes them positive.
+/// In a fifth of the calls, makes all values 0 or 1, like booleans. In another fifth, makes them positive.
 pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
     let change: fn(i64) -> i64 = match rng.u8(..5) {
         0 => |value| value & 1,
@@ -159,7 +159,7 @@ pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
 }
 
 /// Makes the values of 5 of 16 scatters floating-point numbers. Devices may differ in subnormal numbers and in
-/// infinities, so the numbers are neither so small that a sum could be subnormal, nor so large that one could overflow.
+/// infinities, so no sum of the numbers can be subnormal or overflow.
 pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
     let dtype = match rng.u8(..16) {
         0 | 1 => DType::F32,
@@ -172,7 +172,7 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
         .tensors
         .iter_mut()
         .filter(|(name, _)| *name != "indices");
-    // Small f16 numbers can be subnormal. Devices do not differ in their sums, which are normal f32 numbers.
+    // Small f16 numbers can be subnormal. Devices add them as f32, in which they are normal, so the sums do not differ.
     let is_small = dtype == DType::F16 && rng.bool();
     for value in values.flat_map(|(_, tensor)| &mut tensor.data) {
         let mut scale = f64::from(1 << value.rem_euclid(8)) / 3.0;
@@ -184,10 +184,10 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
     case
 }
 
-/// Draws a shape of `least` to `most` dimensions. The product of its sizes other than 0 is limited to [`MAX_ELEMENTS`],
-/// because other tensors of the case may lack the empty dimensions.
-pub(crate) fn draw_shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
-    let rank = rng.usize(least..=most);
+/// Draws a shape of `min_rank` to `max_rank` dimensions. The product of its sizes other than 0 is limited to
+/// [`MAX_ELEMENTS`], because other tensors of the case may lack the empty dimensions.
+pub(crate) fn draw_shape(rng: &mut Rng, max_rank: usize, min_rank: usize) -> Vec<usize> {
+    let rank = rng.usize(min_rank..=max_rank);
     let size = |_| match rng.u8(..24) {
         0 => 0,
         1..4 => 1,
@@ -211,9 +211,11 @@ pub(crate) fn draw_shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize>
     shape
 }
 
-/// Draws up to `most` dimensions, each with a size from 0 to 5.
-pub(crate) fn draw_few_dims(rng: &mut Rng, most: usize) -> Vec<usize> {
-    (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
+/// Draws up to `max_rank` dimensions, each with a size from 0 to 5.
+pub(crate) fn draw_few_dims(rng: &mut Rng, max_rank: usize) -> Vec<usize> {
+    (0..rng.usize(..=max_rank))
+        .map(|_| rng.usize(..6))
+        .collect()
 }
 
 /// Changes a shape in 3 of 40 calls. Most cases with a changed shape are invalid.
@@ -231,10 +233,10 @@ pub(crate) fn draw_integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
     rng.usize(low..=high) as i64
 }
 
-pub(crate) fn draw_rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
+pub(crate) fn draw_rarely(rng: &mut Rng, usual_value: i64, rare_value: i64) -> i64 {
     match rng.u8(..40) {
-        0 => rarely,
-        _ => mostly,
+        0 => rare_value,
+        _ => usual_value,
     }
 }
 
@@ -265,7 +267,7 @@ pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
         };
         steps.push(step);
         match viewed_shape(source, &steps) {
-            Some(after) => shape = after,
+            Some(next_shape) => shape = next_shape,
             // Stops at an error, because later steps would not run.
             None => break,
         }

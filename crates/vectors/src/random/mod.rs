@@ -58,7 +58,8 @@ pub fn variant(case: &Case) -> Option<Variant> {
     let call = Call::of(case).ok()?;
     let mut rng = Rng::with_seed(case.line as u64);
     let mut variants = variants(case, &call);
-    // Elements smaller than a word have the most special cases in their code, so every second case has such elements.
+    // The library has the most special paths for elements smaller than a word, so at least half of the cases, if
+    // possible, have such elements.
     let is_small = |variant: &Variant| variant.dtype.size() < 4;
     if rng.bool() && variants.iter().any(is_small) {
         variants.retain(is_small);

@@ -1,4 +1,4 @@
-//! Reduces a failing case by small changes, while it still fails.
+//! Reduces a failing case by small changes, as long as it still fails.
 //!
 //! A candidate differs from the case in one respect, such as a size (everywhere or in one place), an entry of a list,
 //! an index, a bit of a mask or an optional argument. The caller's function returns whether a candidate still fails. A
@@ -11,17 +11,17 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// Returns the smallest failing case that is found from `case`, after trying at most `most` candidates.
-pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
+/// Returns the smallest failing case that is found from `case`, after trying at most `max_tries` candidates.
+pub fn reduce(case: &Case, max_tries: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
     loop {
-        let smaller = smaller_cases(&smallest).find(|candidate| {
+        let smaller_case = smaller_cases(&smallest).find(|candidate| {
             tries += 1;
-            tries <= most && fails(candidate)
+            tries <= max_tries && fails(candidate)
         });
-        match smaller {
-            Some(smaller) => smallest = smaller,
+        match smaller_case {
+            Some(smaller_case) => smallest = smaller_case,
             None => return smallest,
         }
     }
@@ -33,13 +33,15 @@ fn smaller_cases(case: &Case) -> impl Iterator<Item = Case> {
         args,
         ..case.clone()
     });
-    let with_smaller_tensors = smaller_sizes(case).into_iter().flat_map(|(size, smaller)| {
-        // Dimensions of equal size may have to stay equal, so they first change together, and then one at a time.
-        let everywhere = resized_everywhere(case, size, smaller);
-        [everywhere]
-            .into_iter()
-            .chain(resized_once(case, size, smaller))
-    });
+    let with_smaller_tensors = smaller_sizes(case)
+        .into_iter()
+        .flat_map(|(size, smaller_size)| {
+            // Dimensions of equal size may have to stay equal, so they first change together, and then one at a time.
+            let resized_case = resized_everywhere(case, size, smaller_size);
+            [resized_case]
+                .into_iter()
+                .chain(resized_once(case, size, smaller_size))
+        });
     let with_smaller_ranks = dropped_dimensions(case);
     let with_simpler_values = simpler_values(case);
     with_shorter_args
@@ -57,26 +59,26 @@ fn smaller_sizes(case: &Case) -> Vec<(usize, usize)> {
         .collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
-    let smaller = |&size: &usize| {
+    let size_pairs = |&size: &usize| {
         let mut to = vec![1, size / 2, size.saturating_sub(1)];
         to.retain(|&to| 0 < to && to < size);
         to.dedup();
         to.into_iter().map(move |to| (size, to)).collect::<Vec<_>>()
     };
-    sizes.iter().flat_map(smaller).collect()
+    sizes.iter().flat_map(size_pairs).collect()
 }
 
 fn resized_everywhere(case: &Case, size: usize, to: usize) -> Case {
-    let mut smaller = case.clone();
-    for tensor in smaller.tensors.values_mut() {
+    let mut smaller_case = case.clone();
+    for tensor in smaller_case.tensors.values_mut() {
         let shape = tensor.shape.iter().map(|&s| if s == size { to } else { s });
         *tensor = crop_tensor(tensor, &shape.collect::<Vec<_>>());
     }
-    if let Some(Value::Array(shape)) = smaller.args.get_mut("shape") {
+    if let Some(Value::Array(shape)) = smaller_case.args.get_mut("shape") {
         let equal_sizes = shape.iter_mut().filter(|s| s.as_u64() == Some(size as u64));
         equal_sizes.for_each(|s| *s = to.into());
     }
-    smaller
+    smaller_case
 }
 
 fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Case> {
@@ -87,18 +89,18 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
             .map(move |at| (name, at))
     });
     places.map(move |(name, at)| {
-        let mut smaller = case.clone();
-        if let Some(tensor) = smaller.tensors.get_mut(name) {
+        let mut smaller_case = case.clone();
+        if let Some(tensor) = smaller_case.tensors.get_mut(name) {
             let mut shape = tensor.shape.clone();
             shape[at] = to;
             *tensor = crop_tensor(tensor, &shape);
         }
-        smaller
+        smaller_case
     })
 }
 
-/// Returns the first `shape` positions of a tensor along each dimension. The shape has the tensor's rank and no larger
-/// size.
+/// Returns the block of this shape at the start of a tensor. The shape has the tensor's rank, and none of its sizes is
+/// larger than the tensor's.
 fn crop_tensor(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
@@ -125,11 +127,11 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let is_single = move |&at: &usize| tensor.shape[at] == 1;
         (0..tensor.shape.len()).filter(is_single).map(move |at| {
-            let mut smaller = case.clone();
-            if let Some(tensor) = smaller.tensors.get_mut(name) {
+            let mut smaller_case = case.clone();
+            if let Some(tensor) = smaller_case.tensors.get_mut(name) {
                 tensor.shape.remove(at);
             }
-            smaller
+            smaller_case
         })
     })
 }
@@ -139,37 +141,37 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let ascending: Vec<i64> = (1..).take(tensor.data.len()).collect();
-        let counts = (name != "indices"
+        let ascending_case = (name != "indices"
             && float_type(&case.dtype).is_none()
             && tensor.data.len() < 128
             && tensor.data != ascending)
             .then(|| with_data(case, name, ascending));
-        let indices = if name == "indices" {
+        let index_count = if name == "indices" {
             tensor.data.len()
         } else {
             0
         };
-        let nearer = (0..indices).flat_map(move |at| {
+        let nearer_cases = (0..index_count).flat_map(move |at| {
             let value = tensor.data[at];
-            let mut nearer = vec![0, value / 2, value - value.signum()];
-            nearer.retain(|to| to.unsigned_abs() < value.unsigned_abs());
-            nearer.dedup();
-            nearer.into_iter().map(move |to| {
+            let mut nearer_values = vec![0, value / 2, value - value.signum()];
+            nearer_values.retain(|to| to.unsigned_abs() < value.unsigned_abs());
+            nearer_values.dedup();
+            nearer_values.into_iter().map(move |to| {
                 let mut data = tensor.data.clone();
                 data[at] = to;
                 with_data(case, name, data)
             })
         });
-        counts.into_iter().chain(nearer)
+        ascending_case.into_iter().chain(nearer_cases)
     })
 }
 
 fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
-    let mut smaller = case.clone();
-    if let Some(tensor) = smaller.tensors.get_mut(name) {
+    let mut smaller_case = case.clone();
+    if let Some(tensor) = smaller_case.tensors.get_mut(name) {
         tensor.data = data;
     }
-    smaller
+    smaller_case
 }
 
 /// Returns the arguments after each possible reduction.
@@ -232,9 +234,9 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     simpler_cases
 }
 
-/// Returns simpler integers than `value`. For a mask, returns one mask without each of the set bits. For other
-/// integers, returns 0 (1 for strides), half of `value` and the next integer towards 0, as far as they are nearer to 0.
-/// A stride of 0 becomes 1.
+/// Returns simpler integers than `value`. For a mask, returns one mask for each set bit, without this bit. For other
+/// integers, returns 0 (1 for strides), half of `value` and the next integer towards 0, if they are nearer to 0 than
+/// `value`. For a stride of 0, returns 1.
 fn simpler_integers(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
         // A mask is a signed 32-bit integer. A value that does not fit becomes 0.

@@ -66,50 +66,50 @@ pub fn array_index<T: Clone>(
     let is_array = |entry: &Entry| matches!(entry, Entry::Positions(..) | Entry::Mask(..));
     let are_zipped = entries.iter().any(is_array) && !outer;
     check_slices(&entries, shape, are_zipped)?;
-    let (mut reads, mut made) = (Vec::new(), Vec::new());
+    let (mut sources, mut result_dims) = (Vec::new(), Vec::new());
     let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
-    // The indices of the entries that are arrays.
-    let mut numbers: Vec<usize> = Vec::new();
-    let mut add_list = |number: usize, made: &mut Vec<ResultDimension>| {
-        if numbers.is_empty() {
-            made.push(ResultDimension::Arrays);
+    // The index in `entries` of each entry that is an array.
+    let mut array_numbers: Vec<usize> = Vec::new();
+    let mut add_array = |number: usize, result_dims: &mut Vec<ResultDimension>| {
+        if array_numbers.is_empty() {
+            result_dims.push(ResultDimension::Arrays);
         }
-        numbers.push(number);
+        array_numbers.push(number);
     };
     for (number, entry) in entries.iter().enumerate() {
-        let size = shape.get(reads.len()).copied().unwrap_or(0);
+        let size = shape.get(sources.len()).copied().unwrap_or(0);
         match entry {
-            Entry::NewAxis => made.push(ResultDimension::Own(1)),
+            Entry::NewAxis => result_dims.push(ResultDimension::Own(1)),
             Entry::Ellipsis => {}
             Entry::Range(begin, end, stride) => {
                 let list = slice_positions(size, *begin, *end, *stride);
-                let dim = made.len();
-                made.push(ResultDimension::Own(list.len()));
-                reads.push(PositionSource::List(dim, list));
+                let dim = result_dims.len();
+                result_dims.push(ResultDimension::Own(list.len()));
+                sources.push(PositionSource::List(dim, list));
             }
             Entry::Index(index) => {
                 let position = position_in_range(*index, size)?;
                 if are_zipped {
-                    add_list(number, &mut made);
+                    add_array(number, &mut result_dims);
                     arrays.push((vec![*index], Vec::new()));
-                    reads.push(PositionSource::Array(arrays.len() - 1));
+                    sources.push(PositionSource::Array(arrays.len() - 1));
                 } else {
-                    reads.push(PositionSource::Single(position));
+                    sources.push(PositionSource::Single(position));
                 }
             }
             Entry::Positions(list, sizes) if are_zipped => {
-                add_list(number, &mut made);
+                add_array(number, &mut result_dims);
                 arrays.push((list.clone(), sizes.clone()));
-                reads.push(PositionSource::Array(arrays.len() - 1));
+                sources.push(PositionSource::Array(arrays.len() - 1));
             }
             Entry::Positions(list, _) => {
-                let dim = made.len();
-                made.push(ResultDimension::Own(list.len()));
-                reads.push(PositionSource::List(dim, Vec::new()));
-                arrays.push((list.clone(), vec![reads.len() - 1, size]));
+                let dim = result_dims.len();
+                result_dims.push(ResultDimension::Own(list.len()));
+                sources.push(PositionSource::List(dim, Vec::new()));
+                arrays.push((list.clone(), vec![sources.len() - 1, size]));
             }
             Entry::Mask(mask, sizes) => {
-                let mask_sizes = shape.iter().skip(reads.len()).take(sizes.len());
+                let mask_sizes = shape.iter().skip(sources.len()).take(sizes.len());
                 if !mask_sizes.eq(sizes) {
                     let sizes = format_shape(sizes);
                     return fail_with(
@@ -122,22 +122,22 @@ pub fn array_index<T: Clone>(
                     .filter_map(|(place, &truth)| truth.then_some(place))
                     .collect();
                 if are_zipped {
-                    add_list(number, &mut made);
+                    add_array(number, &mut result_dims);
                     for axis in 0..sizes.len() {
                         let axis_positions = true_positions
                             .iter()
                             .map(|place| place[axis] as i64)
                             .collect();
                         arrays.push((axis_positions, vec![true_positions.len()]));
-                        reads.push(PositionSource::Array(arrays.len() - 1));
+                        sources.push(PositionSource::Array(arrays.len() - 1));
                     }
                     if sizes.is_empty() {
                         arrays.push((vec![0; true_positions.len()], vec![true_positions.len()]));
                     }
                 } else {
-                    let dim = made.len();
-                    made.push(ResultDimension::Own(true_positions.len()));
-                    reads.push(PositionSource::List(
+                    let dim = result_dims.len();
+                    result_dims.push(ResultDimension::Own(true_positions.len()));
+                    sources.push(PositionSource::List(
                         dim,
                         true_positions.iter().map(|place| place[0]).collect(),
                     ));
@@ -147,13 +147,13 @@ pub fn array_index<T: Clone>(
     }
     if !are_zipped {
         // In an outer expression, the positions of arrays are checked after all other entries, so their errors come
-        // last.
+        // last. `place` has the number of the array's source and the size of its dimension.
         for (list, place) in arrays.drain(..) {
             let checked_list = list
                 .iter()
                 .map(|&position| position_in_range(position, place[1]));
             let checked_list: Vec<usize> = checked_list.collect::<Result<_, _>>()?;
-            if let PositionSource::List(_, empty) = &mut reads[place[0]] {
+            if let PositionSource::List(_, empty) = &mut sources[place[0]] {
                 *empty = checked_list;
             }
         }
@@ -162,17 +162,17 @@ pub fn array_index<T: Clone>(
     for (_, sizes) in &arrays {
         common_shape = broadcast_shapes(&common_shape, sizes)?;
     }
-    let are_adjacent = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    // The first dimension of the result that comes from the broadcast arrays. `own_dims` lists the entries of `made`
-    // for the other dimensions, with their sizes.
-    let first_list_dim = made
+    let are_adjacent = array_numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    // The first dimension of the result that comes from the broadcast arrays. `own_dims` lists the entries of
+    // `result_dims` for all dimensions that do not come from these arrays, with their sizes.
+    let first_list_dim = result_dims
         .iter()
-        .position(|made| matches!(made, ResultDimension::Arrays));
+        .position(|result_dim| matches!(result_dim, ResultDimension::Arrays));
     let first_list_dim = first_list_dim.filter(|_| are_adjacent).unwrap_or(0);
-    let own_dims: Vec<(usize, usize)> = made
+    let own_dims: Vec<(usize, usize)> = result_dims
         .iter()
         .enumerate()
-        .filter_map(|(dim, made)| match made {
+        .filter_map(|(dim, result_dim)| match result_dim {
             ResultDimension::Own(size) => Some((dim, *size)),
             ResultDimension::Arrays => None,
         })
@@ -193,8 +193,8 @@ pub fn array_index<T: Clone>(
             element[list_number + skipped]
         };
         let mut source_position = Vec::new();
-        for (axis, read) in reads.iter().enumerate() {
-            source_position.push(match read {
+        for (axis, source) in sources.iter().enumerate() {
+            source_position.push(match source {
                 PositionSource::Single(position) => *position,
                 PositionSource::List(dim, list) => list[own_coordinate(*dim)],
                 PositionSource::Array(number) => {
@@ -211,11 +211,11 @@ pub fn array_index<T: Clone>(
         }
         result.push(value_at(values, shape, &source_position).clone());
     }
-    // The loop above checks no position if the result has no elements. Then this loop does, unless the arrays
-    // themselves are empty.
+    // If the result has no elements, the loop above checks no position. Then the loop below checks all positions,
+    // unless the arrays themselves are empty.
     if result.is_empty() && !common_shape.contains(&0) {
-        for (axis, read) in reads.iter().enumerate() {
-            if let PositionSource::Array(number) = read {
+        for (axis, source) in sources.iter().enumerate() {
+            if let PositionSource::Array(number) = source {
                 let mut positions = arrays[*number].0.iter();
                 positions
                     .try_for_each(|&position| position_in_range(position, shape[axis]).map(drop))?;
@@ -256,7 +256,7 @@ fn expand_ellipsis(
             Entry::Mask(_, sizes) => sizes.len(),
         })
         .sum();
-    let Some(left) = shape.len().checked_sub(taken_dims) else {
+    let Some(uncovered_dims) = shape.len().checked_sub(taken_dims) else {
         let kind = if shape.is_empty() {
             "scalar_input"
         } else {
@@ -264,7 +264,7 @@ fn expand_ellipsis(
         };
         return fail_with(kind, "too many indices for array");
     };
-    let whole_dims = std::iter::repeat_n(Entry::Range(None, None, 1), left);
+    let whole_dims = std::iter::repeat_n(Entry::Range(None, None, 1), uncovered_dims);
     let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
     let (before, after) = entries.split_at(at.unwrap_or(entries.len()));
     // The ellipsis stays, because it separates arrays even if it covers no dimension.
@@ -280,12 +280,18 @@ fn expand_ellipsis(
 }
 
 /// Rejects strides of 0, and single positions that are out of range. These errors come before all errors of arrays.
-fn check_slices(entries: &[Entry], shape: &[usize], together: bool) -> Result<(), ReferenceError> {
+fn check_slices(
+    entries: &[Entry],
+    shape: &[usize],
+    are_zipped: bool,
+) -> Result<(), ReferenceError> {
     let mut axis = 0;
     for entry in entries {
         match entry {
             Entry::Range(_, _, 0) => return fail_with("stride_zero", "slice step cannot be zero"),
-            Entry::Index(index) if !together && position_in_range(*index, shape[axis]).is_err() => {
+            Entry::Index(index)
+                if !are_zipped && position_in_range(*index, shape[axis]).is_err() =>
+            {
                 return fail_with(
                     "shrink_out_of_range",
                     format!("index {index} is out of bounds"),

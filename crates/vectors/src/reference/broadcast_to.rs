@@ -7,7 +7,7 @@ use super::{
 /// Returns the values of an array of `shape`, broadcast to `new_shape`.
 ///
 /// The axes are aligned from the last. An axis has the size of the new axis, or has size 1 and is repeated. Along
-/// leading axes that the array lacks, it is repeated as a whole. The array may not have more axes than the new shape.
+/// leading axes that the array lacks, the whole array is repeated. The array may not have more axes than the new shape.
 ///
 /// ```
 /// use wgslice_vectors::reference::broadcast_to;

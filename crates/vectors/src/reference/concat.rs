@@ -21,7 +21,7 @@ pub fn concat<T: Clone>(
     arrays: &[(&[usize], &[T])],
     axis: i64,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
-    let first_shape = first_of(arrays)?;
+    let first_shape = first_shape_of(arrays)?;
     let axis = axis_of(axis, first_shape.len())?;
     for (shape, _) in arrays {
         let differs = |d: usize| d != axis && shape[d] != first_shape[d];
@@ -53,7 +53,7 @@ pub fn stack<T: Clone>(
     arrays: &[(&[usize], &[T])],
     axis: i64,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
-    let first_shape = first_of(arrays)?;
+    let first_shape = first_shape_of(arrays)?;
     let axis = axis_of(axis, first_shape.len() + 1)?;
     if arrays.iter().any(|(shape, _)| *shape != first_shape) {
         return fail_with("array_shape", "arrays differ in shape");
@@ -68,7 +68,7 @@ pub fn stack<T: Clone>(
     Ok((shape, values))
 }
 
-fn first_of<'a, T>(arrays: &[(&'a [usize], &[T])]) -> Result<&'a [usize], ReferenceError> {
+fn first_shape_of<'a, T>(arrays: &[(&'a [usize], &[T])]) -> Result<&'a [usize], ReferenceError> {
     for (shape, data) in arrays {
         check_length("an array", data.len(), shape)?;
     }

@@ -104,11 +104,11 @@ pub fn convert(
         }
         scaled_axis = Some((d, scale, bias));
     }
-    // Elements of the same type are only moved.
+    // If the types are equal and nothing is scaled, the bits of an element stay as they are.
     if from == to && scaled.is_none() {
         return Ok(values.to_vec());
     }
-    let each = all_coordinates(shape).zip(values).map(|(place, &element)| {
+    let converted_elements = all_coordinates(shape).zip(values).map(|(place, &element)| {
         let mut value = value_of(from, element);
         if let Some((d, scale, bias)) = scaled_axis {
             let at = |list: &[i64]| {
@@ -119,7 +119,7 @@ pub fn convert(
                 };
                 f64::from(f32::from_bits(entry as u32))
             };
-            // The product and the sum are each rounded: to f32 if f32 holds every value of the type exactly, otherwise
+            // The product and the sum are each rounded: to f32 if f32 holds every value of `from` exactly, otherwise
             // to f64.
             let number = float_of(value);
             let is_wide = from.bit_width() > 32
@@ -140,7 +140,7 @@ pub fn convert(
         };
         element_of(to, value, rule)
     });
-    Ok(each.collect())
+    Ok(converted_elements.collect())
 }
 
 /// Returns the number that an element represents.
@@ -162,7 +162,7 @@ fn value_of(numbers: Numbers, element: i64) -> ExactValue {
             let infinity = ((1 << exponents) - 1) << mantissas;
             match size.cmp(&infinity) {
                 Ordering::Less => {
-                    let (size, exponent) = size_of((exponents, mantissas), size);
+                    let (size, exponent) = size_and_exponent((exponents, mantissas), size);
                     finite(is_negative, size, exponent)
                 }
                 Ordering::Equal => ExactValue::Infinite {
@@ -178,7 +178,7 @@ fn value_of(numbers: Numbers, element: i64) -> ExactValue {
 
 /// Returns the number with these bits, ignoring the sign: its digits, and the exponent of 2. Infinity is treated as the
 /// number after the largest one, so that rounding can reach it.
-fn size_of((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
+fn size_and_exponent((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
     let bias = (1 << (exponents - 1)) - 1;
     let (exponent, mantissa) = (bits >> mantissas, bits & ((1 << mantissas) - 1));
     let min_exponent = 1 - bias - mantissas as i32;
@@ -198,11 +198,11 @@ fn float_of(value: ExactValue) -> f64 {
 
 /// Compares `a.0 · 2^a.1` with `b.0 · 2^b.1`. Neither `a.0` nor `b.0` has more than 70 bits.
 fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
-    let top = |(size, exponent): (u128, i32)| match size {
+    let top_bit = |(size, exponent): (u128, i32)| match size {
         0 => i32::MIN,
         _ => 128 - size.leading_zeros() as i32 + exponent,
     };
-    top(a).cmp(&top(b)).then_with(|| {
+    top_bit(a).cmp(&top_bit(b)).then_with(|| {
         if a.0 == 0 {
             return Ordering::Equal;
         }
@@ -216,10 +216,10 @@ fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
 fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
     let (mut low, mut high) = (0, last + 1);
     while high - low > 1 {
-        let middle_bits = (low + high) / 2;
-        match compare_values(number(middle_bits), value) {
-            Ordering::Greater => high = middle_bits,
-            _ => low = middle_bits,
+        let middle = (low + high) / 2;
+        match compare_values(number(middle), value) {
+            Ordering::Greater => high = middle,
+            _ => low = middle,
         }
     }
     if low == last {
@@ -235,7 +235,7 @@ fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u1
     }
 }
 
-/// Returns the element for a number. If the type has only integers, NaN becomes 0.
+/// Returns the element for a number. In types without NaN, NaN becomes 0, except that `Cut` makes it true in booleans.
 fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 {
     let width = numbers.bit_width();
     let is_negative = match value {
@@ -288,7 +288,8 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
                 ExactValue::Nan { .. } => infinity + (1 << (mantissas - 1)),
                 ExactValue::Infinite { .. } => infinity,
                 ExactValue::Finite { size, exponent, .. } => {
-                    let value_of_bits = |n: u128| size_of((exponents, mantissas), n as u64);
+                    let value_of_bits =
+                        |n: u128| size_and_exponent((exponents, mantissas), n as u64);
                     index_of_nearest(infinity.into(), (size, exponent), value_of_bits) as u64
                 }
             };

@@ -1,4 +1,4 @@
-//! `crop`: cuts boxes out of the items of an array. `paste`: writes boxes into them.
+//! `crop`: cuts boxes out of the items of an array. `paste`: writes boxes into the items.
 
 use super::{
     Gathered, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with, value_at,
@@ -67,8 +67,9 @@ impl Boxes<'_> {
         Ok(())
     }
 
-    /// Returns the position in an array of this shape of an element of the boxes. The element's first coordinate is the
-    /// number of its box, and the others are its position in the box. `None` if the position is outside the array.
+    /// Returns the position of an element of the boxes in an array of this shape, or `None` if it is outside the array.
+    /// The first coordinate of `element` is the number of its box, and the other coordinates are its position in the
+    /// box.
     fn place_of_element(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
         let (n, dims) = (element[0], self.sizes.len());
         let items = values_shape[0] as i128;
@@ -113,7 +114,7 @@ impl Boxes<'_> {
     }
 }
 
-/// Cuts boxes out of the items of an array. The first dimension of `values` counts the items.
+/// Cuts boxes out of the items of an array. The items are along the first dimension of `values`.
 ///
 /// The result has a dimension of boxes, then the dimensions of `sizes`, then the dimensions of `values` that are not
 /// cropped. An element outside of its item is `T::default()`, and so are all elements of a box whose item does not

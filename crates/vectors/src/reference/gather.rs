@@ -24,7 +24,7 @@ use super::{
 /// let columns = gather(&table, &[2, 3], &[2, 0], &[2], 1, 0, Indexing::default())?;
 /// assert_eq!((columns.shape, columns.values.concat()), (vec![2, 2], "cafd".into()));
 ///
-/// // Another column of each row. -1 is out of range.
+/// // One column for each row. -1 is out of range.
 /// let picked = gather(&table, &[2, 3], &[2, -1], &[2], 1, 1, Indexing::default())?;
 /// assert_eq!((picked.shape, picked.values), (vec![2], vec!["c", ""]));
 /// assert_eq!(picked.bad_rows, [1]);
@@ -84,8 +84,8 @@ pub fn gather<T: Clone + Default>(
 /// A [`gather`] whose batch dimensions are all axes of `indices` except the last. The indices select along the first
 /// axis of `params` after the batch dimensions, so every batch of `params` has its own indices.
 ///
-/// TensorFlow 1's function of this name reads from another batch if an index is outside its own batch. Here such an
-/// index is bad.
+/// TensorFlow 1's function of this name reads from another batch if an index is outside its own batch. In this
+/// function, such an index is bad.
 ///
 /// ```
 /// use wgslice_vectors::reference::{Indexing, batch_gather};

@@ -70,8 +70,8 @@ pub(super) fn check_elements_shape(
     if indices_shape.len() != shape.len() {
         return fail_with("elements_shape", "indices must have the rank of the array");
     }
-    for (d, (size, most)) in indices_shape.iter().zip(shape).enumerate() {
-        if d != axis && size > most {
+    for (d, (size, max_size)) in indices_shape.iter().zip(shape).enumerate() {
+        if d != axis && size > max_size {
             let message = format!("indices are longer along axis {d}");
             return fail_with("elements_shape", message);
         }

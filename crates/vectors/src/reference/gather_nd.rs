@@ -58,7 +58,7 @@ pub struct Gathered<T> {
 ///     assert_eq!((rows.shape, rows.values.join(" ")), (Vec::from(shape), String::from(values)));
 /// };
 ///
-/// // Elements of a matrix, and rows of one.
+/// // Elements of a matrix, and rows of a matrix.
 /// check(p2, &[0, 0, 1, 1], &[2, 2], &[2][..], "a d");
 /// check(p2, &[1, 0], &[2, 1], &[2, 2], "c d a b");
 ///
@@ -78,8 +78,8 @@ pub struct Gathered<T> {
 /// # Errors
 ///
 /// Fails with `data_length`, `batch_dims`, `batch_shape`, `params_rank`, `indices_rank`, `index_depth`, `empty_params`
-/// or `too_large`, in this order. If batch dimensions differ but their element counts agree, TensorFlow reshapes them.
-/// Here such arrays fail with `batch_shape`.
+/// or `too_large`, in this order. If batch dimensions differ but their element counts agree, TensorFlow reshapes them;
+/// this function fails with `batch_shape`.
 pub fn gather_nd<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],

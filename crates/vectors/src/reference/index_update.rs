@@ -36,19 +36,22 @@ pub fn index_update<T: Clone>(
     check_length("values", values.len(), shape)?;
     check_length("value", value.len(), value_shape)?;
     let places: Vec<usize> = (0..values.len()).collect();
-    let (selected, places) = array_index(&places, shape, entries, outer)?;
-    let surplus_dims = value_shape.len().saturating_sub(selected.len());
+    let (selection_shape, places) = array_index(&places, shape, entries, outer)?;
+    let surplus_dims = value_shape.len().saturating_sub(selection_shape.len());
     let leading_ones = value_shape.iter().take_while(|&&size| size == 1).count();
     let aligned_shape = &value_shape[surplus_dims.min(leading_ones)..];
-    if !can_broadcast(aligned_shape, &selected) {
-        let (from, to) = (format_shape(value_shape), format_shape(&selected));
+    if !can_broadcast(aligned_shape, &selection_shape) {
+        let (from, to) = (format_shape(value_shape), format_shape(&selection_shape));
         return fail_with(
             "broadcast",
             format!("value of shape {from} does not broadcast to {to}"),
         );
     }
     let mut result = values.to_vec();
-    for (place, new) in iter::zip(places, broadcast_to(value, aligned_shape, &selected)?) {
+    for (place, new) in iter::zip(
+        places,
+        broadcast_to(value, aligned_shape, &selection_shape)?,
+    ) {
         combine(&mut result[place], &new);
     }
     Ok(result)

@@ -69,13 +69,13 @@ pub fn boolean_mask<T: Clone + Default>(
     if selected_sizes != mask.1.iter().collect::<Vec<_>>() {
         return fail_with("mask_shape", "the mask has another shape than the array");
     }
-    let mut selected = shape.to_vec();
-    selected.splice(
+    let mut result_shape = shape.to_vec();
+    result_shape.splice(
         axis..axis + rank,
         [capacity.unwrap_or(found_positions.len())],
     );
-    let mut result = vec_for_shape(&selected)?;
-    for mut element in all_coordinates(&selected) {
+    let mut result = vec_for_shape(&result_shape)?;
+    for mut element in all_coordinates(&result_shape) {
         let value = match found_positions.get(element[axis]) {
             Some(position) => {
                 element.splice(axis..=axis, position.iter().copied());
@@ -85,7 +85,7 @@ pub fn boolean_mask<T: Clone + Default>(
         };
         result.push(value);
     }
-    Ok((selected, result))
+    Ok((result_shape, result))
 }
 
 /// Returns the shape and the values of an array at the positions along `axis` at which a condition is true. Without an
@@ -113,9 +113,15 @@ pub fn compress<T: Clone + Default>(
     if condition.0.len() > shape[axis] {
         return fail_with("condition", "the condition is too long");
     }
-    let mut longer = condition.0.to_vec();
-    longer.resize(shape[axis], false);
-    boolean_mask(values, shape, (&longer, &[shape[axis]]), axis, capacity)
+    let mut padded_condition = condition.0.to_vec();
+    padded_condition.resize(shape[axis], false);
+    boolean_mask(
+        values,
+        shape,
+        (&padded_condition, &[shape[axis]]),
+        axis,
+        capacity,
+    )
 }
 
 /// Returns the shape and the elements of `x` where a mask is true, and of `y` elsewhere, broadcast to one shape.
@@ -140,15 +146,15 @@ pub fn select<T: Clone>(
     let mask = broadcast_to(mask.0, mask.1, &common_shape)?;
     let x = broadcast_to(x.0, x.1, &common_shape)?;
     let y = broadcast_to(y.0, y.1, &common_shape)?;
-    let mut selected = vec_for_shape(&common_shape)?;
+    let mut selected_values = vec_for_shape(&common_shape)?;
     for ((is_true, x), y) in mask.into_iter().zip(x).zip(y) {
-        selected.push(if is_true { x } else { y });
+        selected_values.push(if is_true { x } else { y });
     }
-    Ok((common_shape, selected))
+    Ok((common_shape, selected_values))
 }
 
 /// Returns the values of an array after replacing the slices that a mask selects by `updates`, in row-major order.
-/// Further updates are not used, and slices without an update keep their values.
+/// Updates without a slice are not used, and slices without an update keep their values.
 ///
 /// # Errors
 ///
@@ -159,16 +165,16 @@ pub fn masked_scatter<T: Clone + Default>(
     mask: (&[bool], &[usize]),
     updates: (&[T], &[usize]),
 ) -> Result<Vec<T>, ReferenceError> {
-    // The index in the array of each selected element.
+    // The index of each element in the array.
     let mut numbers = zeros_of_shape::<usize>(shape)?;
     numbers
         .iter_mut()
         .enumerate()
         .for_each(|(n, number)| *number = n);
-    let (selected, numbers) = boolean_mask(&numbers, shape, mask, 0, None)?;
+    let (selected_shape, numbers) = boolean_mask(&numbers, shape, mask, 0, None)?;
     check_length("values", values.len(), shape)?;
     check_length("updates", updates.0.len(), updates.1)?;
-    if updates.1.is_empty() || updates.1[1..] != selected[1..] {
+    if updates.1.is_empty() || updates.1[1..] != selected_shape[1..] {
         return fail_with("mask_values", "updates do not have the shape of slices");
     }
     let mut result = values.to_vec();

@@ -4,8 +4,8 @@
 //! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of `wgslice`,
 //! so that it does not share mistakes with the fast paths.
 //!
-//! The semantics are the same as in TensorFlow 2.21's CPU kernels. Vectors from TensorFlow check them. Technical limits
-//! of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply here.
+//! The semantics are the same as in TensorFlow 2.21's CPU kernels. Vectors from TensorFlow check this. Technical limits
+//! of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply to this module.
 //!
 //! Elements may have any type that can be cloned, such as strings:
 //!

@@ -44,25 +44,25 @@ pub fn pad<T: Clone>(
             format!("{} paddings of {}", paddings.len(), format_shape(shape)),
         );
     }
-    let mut padded = Vec::new();
+    let mut padded_shape = Vec::new();
     for (&size, &[before, after]) in shape.iter().zip(paddings) {
-        let longest = before.max(after);
+        let max_padding = before.max(after);
         let is_allowed = match mode {
             PadMode::Constant => true,
-            PadMode::Edge => size > 0 || longest == 0,
-            PadMode::Reflect => longest < size || longest == 0,
-            PadMode::Symmetric | PadMode::Wrap => longest <= size,
+            PadMode::Edge => size > 0 || max_padding == 0,
+            PadMode::Reflect => max_padding < size || max_padding == 0,
+            PadMode::Symmetric | PadMode::Wrap => max_padding <= size,
         };
         if !is_allowed {
             return fail_with(
                 "padding",
-                format!("{size} positions are padded by {longest}"),
+                format!("{size} positions are padded by {max_padding}"),
             );
         }
-        padded.push(before + size + after);
+        padded_shape.push(before + size + after);
     }
-    let mut result = vec_for_shape(&padded)?;
-    for element in all_coordinates(&padded) {
+    let mut result = vec_for_shape(&padded_shape)?;
+    for element in all_coordinates(&padded_shape) {
         let mut source_coordinates = Vec::new();
         for ((&at, &size), &[before, _]) in element.iter().zip(shape).zip(paddings) {
             let (at, size) = (at as i64 - before as i64, size as i64);
@@ -89,5 +89,5 @@ pub fn pad<T: Clone>(
                 .clone(),
         );
     }
-    Ok((padded, result))
+    Ok((padded_shape, result))
 }

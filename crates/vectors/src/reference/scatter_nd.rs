@@ -131,12 +131,12 @@ fn check_ranks(
 ) -> Result<usize, ReferenceError> {
     check_length("indices", indices, indices_shape)?;
     check_length("updates", updates, updates_shape)?;
-    let rank = |name| format!("{name} shape must have rank at least one. Found:[]");
+    let rank_message = |name| format!("{name} shape must have rank at least one. Found:[]");
     let Some(&depth) = indices_shape.last() else {
-        return fail_with("updates_rank", rank("Indices"));
+        return fail_with("updates_rank", rank_message("Indices"));
     };
     if updates_shape.is_empty() {
-        return fail_with("updates_rank", rank("Updates"));
+        return fail_with("updates_rank", rank_message("Updates"));
     }
     Ok(depth)
 }

@@ -23,7 +23,7 @@ use super::{ReferenceError, all_coordinates, check_length, fail_with, value_at};
 /// # Errors
 ///
 /// Fails with `data_length`, `slice_vectors`, `slice_begin` or `slice_size`. The last three are TensorFlow's. If the
-/// sum of begin and size is too large for 64 bits, the error here is `slice_size`, unlike in TensorFlow.
+/// sum of begin and size is too large for 64 bits, this function fails with `slice_size`, unlike TensorFlow.
 pub fn slice<T: Clone>(
     input: &[T],
     shape: &[usize],
@@ -60,7 +60,7 @@ pub fn slice<T: Clone>(
 /// Checks `begin` and `size` of a block for dimension `dim`, which has `count` positions. Returns the number of
 /// positions in the block.
 fn checked_size(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
-    // An i128 holds every sum and difference of two of these.
+    // An i128 holds every sum and difference of two of these numbers.
     let (count, begin, size) = (count as i128, i128::from(begin), i128::from(size));
     let size = if size == -1 { count - begin } else { size };
     if count == 0 && (begin != 0 || size != 0) {

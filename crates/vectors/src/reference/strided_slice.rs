@@ -188,12 +188,12 @@ fn assign_entries(
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries after the ellipsis take the last `dims_behind` dimensions. The ellipsis takes all remaining
+            // The entries after the ellipsis take the last `dims_after` dimensions. The ellipsis takes all remaining
             // dimensions before them.
-            let dims_behind = (i + 1..count)
+            let dims_after = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();
-            for dim in items.len()..rank.saturating_sub(dims_behind) {
+            for dim in items.len()..rank.saturating_sub(dims_after) {
                 items.push(WHOLE_DIMENSION);
                 axes.push(ResultAxis::Of(dim));
             }
@@ -222,7 +222,7 @@ fn assign_entries(
             );
         }
     }
-    // Without an ellipsis, the remaining dimensions are whole. With one, no dimension remains here.
+    // Without an ellipsis, the remaining dimensions are whole. With an ellipsis, no dimension remains.
     for dim in items.len()..rank {
         items.push(WHOLE_DIMENSION);
         axes.push(ResultAxis::Of(dim));

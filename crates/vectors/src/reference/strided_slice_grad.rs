@@ -35,10 +35,10 @@ pub fn strided_slice_grad<T: Clone + Default>(
     check_length("dy", dy.len(), dy_shape)?;
     let selection = Selection::new(shape, spec)?;
     if dy_shape != selection.shape {
-        let (found, due) = (format_shape(dy_shape), format_shape(&selection.shape));
+        let (found, expected) = (format_shape(dy_shape), format_shape(&selection.shape));
         return fail_with(
             "dy_shape",
-            format!("shape of dy was {found} instead of {due}"),
+            format!("shape of dy was {found} instead of {expected}"),
         );
     }
     let mut values = zeros_of_shape(shape)?;

@@ -26,13 +26,13 @@ pub fn tile<T: Clone>(
     if multiples.len() != shape.len() {
         return fail_with("entries", "there must be a multiple for each dimension");
     }
-    let tiled: Vec<usize> = shape
+    let tiled_shape: Vec<usize> = shape
         .iter()
         .zip(multiples)
         .map(|(size, n)| size * n)
         .collect();
-    let mut result = vec_for_shape(&tiled)?;
-    for element in all_coordinates(&tiled) {
+    let mut result = vec_for_shape(&tiled_shape)?;
+    for element in all_coordinates(&tiled_shape) {
         let source_coordinates: Vec<usize> = element
             .iter()
             .zip(shape)
@@ -40,7 +40,7 @@ pub fn tile<T: Clone>(
             .collect();
         result.push(value_at(values, shape, &source_coordinates).clone());
     }
-    Ok((tiled, result))
+    Ok((tiled_shape, result))
 }
 
 /// Returns the shape and the values of an array in which each position along `axis` is repeated `times` times.
@@ -57,12 +57,12 @@ pub fn repeat<T: Clone>(
     check_length("values", values.len(), shape)?;
     let shape = if shape.is_empty() { &[1] } else { shape };
     let axis = axis_of(axis, shape.len())?;
-    let mut longer = shape.to_vec();
-    longer[axis] *= times;
-    let mut result = vec_for_shape(&longer)?;
-    for mut element in all_coordinates(&longer) {
+    let mut repeated_shape = shape.to_vec();
+    repeated_shape[axis] *= times;
+    let mut result = vec_for_shape(&repeated_shape)?;
+    for mut element in all_coordinates(&repeated_shape) {
         element[axis] /= times;
         result.push(value_at(values, shape, &element).clone());
     }
-    Ok((longer, result))
+    Ok((repeated_shape, result))
 }

@@ -35,7 +35,7 @@ pub fn transpose<T: Clone>(
         );
     }
     let result: Vec<usize> = perm.iter().map(|&axis| shape[axis]).collect();
-    let moved = all_coordinates(&result)
+    let moved_values = all_coordinates(&result)
         .map(|element| {
             let mut source = vec![0; rank];
             for (&axis, c) in perm.iter().zip(element) {
@@ -44,5 +44,5 @@ pub fn transpose<T: Clone>(
             value_at(values, shape, &source).clone()
         })
         .collect();
-    Ok((result, moved))
+    Ok((result, moved_values))
 }

@@ -27,7 +27,7 @@ pub struct Dims<'a> {
     pub index_vector_dim: usize,
 }
 
-fn is_unique(dims: &[&[usize]]) -> bool {
+fn are_unique(dims: &[&[usize]]) -> bool {
     let all_dims = dims.concat();
     all_dims.iter().collect::<BTreeSet<_>>().len() == all_dims.len()
 }
@@ -35,27 +35,28 @@ fn is_unique(dims: &[&[usize]]) -> bool {
 impl Dims<'_> {
     /// Checks the constraints that do not involve slice sizes or updates.
     fn check_dims(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
-        let (rank, of_indices, ivd) = (operand.len(), indices.len(), self.index_vector_dim);
+        let (rank, indices_rank, vector_dim) =
+            (operand.len(), indices.len(), self.index_vector_dim);
         let are_below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
-        let depth = if ivd < of_indices {
-            indices.get(ivd).copied()
+        let depth = if vector_dim < indices_rank {
+            indices.get(vector_dim).copied()
         } else {
             Some(1)
         };
-        let batch = of_indices - usize::from(ivd < of_indices);
+        let batch = indices_rank - usize::from(vector_dim < indices_rank);
         let holds = self.window.len() + self.dropped.len() + self.batching.len() == rank // C1
-            && ivd <= of_indices // C2
+            && vector_dim <= indices_rank // C2
             && Some(self.map.len()) == depth // C3
-            && is_unique(&[self.window]) && self.window.is_sorted() // C4
+            && are_unique(&[self.window]) && self.window.is_sorted() // C4
             && are_below(self.window, batch + self.window.len()) // C5
-            && is_unique(&[self.dropped, self.batching]) // C6
+            && are_unique(&[self.dropped, self.batching]) // C6
             && self.dropped.is_sorted() && are_below(self.dropped, rank) // C7, C8
             && self.batching.is_sorted() && are_below(self.batching, rank) // C10, C11
-            && is_unique(&[self.indices_batching]) // C13
-            && are_below(self.indices_batching, of_indices) // C14
-            && !self.indices_batching.contains(&ivd) // C15
+            && are_unique(&[self.indices_batching]) // C13
+            && are_below(self.indices_batching, indices_rank) // C14
+            && !self.indices_batching.contains(&vector_dim) // C15
             && self.batching.len() == self.indices_batching.len() // C16
-            && is_unique(&[self.map, self.batching]) && are_below(self.map, rank); // C18, C19
+            && are_unique(&[self.map, self.batching]) && are_below(self.map, rank); // C18, C19
         let batching_pairs = || self.batching.iter().zip(self.indices_batching);
         if holds && batching_pairs().all(|(&a, &b)| operand[a] == indices[b])
         /* C17 */
@@ -81,7 +82,8 @@ impl Dims<'_> {
         (0..rank).filter(|d| !self.window.contains(d)).collect()
     }
 
-    /// Returns the sizes in `batch` at the batch dimensions, and those in `window` at the window dimensions.
+    /// Returns a shape with the sizes in `batch` at the batch dimensions and the sizes in `window` at the window
+    /// dimensions.
     fn join_sizes(&self, batch: &[usize], window: &[usize]) -> Vec<usize> {
         let rank = batch.len() + window.len();
         let mut shape = vec![0; rank];
@@ -94,8 +96,8 @@ impl Dims<'_> {
         shape
     }
 
-    /// Returns the numbers in `window` for the operand's dimensions, except for `dropped` and `batching`, which get
-    /// `other`.
+    /// Returns a number for each dimension of the operand: `other` for the dimensions in `dropped` and `batching`, and
+    /// the numbers in `window` for all other dimensions.
     fn full_window(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
         let mut window = window.iter();
         let next_number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
@@ -178,7 +180,7 @@ pub fn xla_gather<T: Clone + Default>(
     dims.check_dims(shape, indices_shape)?;
     let is_at_most_one = |d: &usize| slice_sizes[*d] <= 1;
     let are_sizes_valid = slice_sizes.len() == shape.len() // C20
-        && slice_sizes.iter().zip(shape).all(|(size, all)| size <= all) // C21
+        && slice_sizes.iter().zip(shape).all(|(size, dim_size)| size <= dim_size) // C21
         && dims.dropped.iter().all(is_at_most_one) // C9
         && dims.batching.iter().all(is_at_most_one); // C12
     let wrong_shape = || {

@@ -36,14 +36,14 @@ use wgslice_scale::partial;
 
 /// The estimated size in bytes at which a row group is complete. A partition keeps the row group in memory until then.
 /// A reader can need as much memory, for all columns together.
-const ROW_GROUP: usize = 64 << 20;
+const ROW_GROUP_BYTES: usize = 64 << 20;
 
 /// The number of bytes of the row groups that all partitions together keep in memory, unless `--memory` allows less.
 /// With many partitions, row groups are smaller.
-const ALL_ROW_GROUPS: usize = 256 << 20;
+const ALL_ROW_GROUPS_BYTES: usize = 256 << 20;
 
 /// The minimum size of a row group in bytes, because readers skip and read whole row groups.
-const MIN_ROW_GROUP: usize = 1 << 20;
+const MIN_ROW_GROUP_BYTES: usize = 1 << 20;
 
 /// The row groups of all partitions together get at most `--memory` divided by this number.
 const MEMORY_DIVISOR: usize = 4;
@@ -90,34 +90,34 @@ impl Output {
         memory: Option<usize>,
     ) -> Result<(usize, u64), Failure> {
         let partitions = result.execute_stream_partitioned().await.map_err(failed)?;
-        let all = memory.map_or(ALL_ROW_GROUPS, |memory| {
-            ALL_ROW_GROUPS.min(memory / MEMORY_DIVISOR)
+        let total_bytes = memory.map_or(ALL_ROW_GROUPS_BYTES, |memory| {
+            ALL_ROW_GROUPS_BYTES.min(memory / MEMORY_DIVISOR)
         });
-        let group = all / partitions.len().max(1);
+        let group_bytes = total_bytes / partitions.len().max(1);
         let Self {
             to,
             writer,
             encoders,
             schema,
         } = self;
-        let of = Arc::new(SharedOutput {
+        let shared = Arc::new(SharedOutput {
             path: to.path.clone(),
             writer: Mutex::new(writer),
             encoders,
             schema,
-            group: group.clamp(MIN_ROW_GROUP, ROW_GROUP),
+            group_bytes: group_bytes.clamp(MIN_ROW_GROUP_BYTES, ROW_GROUP_BYTES),
         });
         let mut rows = 0;
         let mut tasks = JoinSet::new();
         for batches in partitions {
-            tasks.spawn(write_partition(Arc::clone(&of), batches));
+            tasks.spawn(write_partition(Arc::clone(&shared), batches));
         }
         // The first error drops `tasks`, which ends the other tasks.
         while let Some(written) = tasks.join_next().await {
             rows += written.map_err(Failure::work)??;
         }
-        let unwritten = |error: &dyn Display| of.unwritten(error);
-        let mut writer = of.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let unwritten = |error: &dyn Display| shared.unwritten(error);
+        let mut writer = shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.finish().map_err(|error| unwritten(&error))?;
         let file = writer.inner();
         file.sync_all().map_err(|error| unwritten(&error))?;
@@ -134,7 +134,7 @@ struct SharedOutput {
     encoders: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
     /// The estimated size in bytes at which a row group is complete.
-    group: usize,
+    group_bytes: usize,
 }
 
 impl SharedOutput {
@@ -163,22 +163,22 @@ impl SharedOutput {
         let chunks = group.into_iter().map(ArrowColumnWriter::close);
         let chunks: Vec<_> = chunks.collect::<Result<_, _>>()?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut place = writer.next_row_group()?;
+        let mut row_group = writer.next_row_group()?;
         for chunk in chunks {
-            chunk.append_to_row_group(&mut place)?;
+            chunk.append_to_row_group(&mut row_group)?;
         }
-        place.close()?;
+        row_group.close()?;
         Ok(())
     }
 }
 
 /// Encodes and writes the rows of a partition. Returns their number.
 async fn write_partition(
-    of: Arc<SharedOutput>,
+    shared: Arc<SharedOutput>,
     mut batches: SendableRecordBatchStream,
 ) -> Result<usize, Failure> {
-    let unwritten = |error: &dyn Display| of.unwritten(error);
-    let (mut all, mut rows) = (0, 0);
+    let unwritten = |error: &dyn Display| shared.unwritten(error);
+    let (mut total_rows, mut group_rows) = (0, 0);
     let mut group = Vec::new();
     while let Some(batch) = batches.next().await {
         let batch = batch.map_err(failed)?;
@@ -186,29 +186,30 @@ async fn write_partition(
             continue;
         }
         // Some steps of a plan lose the metadata of columns, such as the shape of tensors, so it is restored here.
-        let batch = RecordBatch::try_new(Arc::clone(&of.schema), batch.columns().to_vec());
+        let batch = RecordBatch::try_new(Arc::clone(&shared.schema), batch.columns().to_vec());
         let batch = batch.map_err(|error| unwritten(&error))?;
-        if rows == 0 {
-            let encoders = of.encoders.create_column_writers(0);
+        if group_rows == 0 {
+            let encoders = shared.encoders.create_column_writers(0);
             group = encoders.map_err(|error| unwritten(&error))?;
         }
-        of.encode(&mut group, &batch)
+        shared
+            .encode(&mut group, &batch)
             .map_err(|error| unwritten(&error))?;
-        rows += batch.num_rows();
-        all += batch.num_rows();
+        group_rows += batch.num_rows();
+        total_rows += batch.num_rows();
         let bytes = group
             .iter()
             .map(ArrowColumnWriter::get_estimated_total_bytes);
-        if rows >= MAX_GROUP_ROWS || bytes.sum::<usize>() >= of.group {
+        if group_rows >= MAX_GROUP_ROWS || bytes.sum::<usize>() >= shared.group_bytes {
             let complete = std::mem::take(&mut group);
-            of.add(complete).map_err(|error| unwritten(&error))?;
-            rows = 0;
+            shared.add(complete).map_err(|error| unwritten(&error))?;
+            group_rows = 0;
         }
     }
-    if rows > 0 {
-        of.add(group).map_err(|error| unwritten(&error))?;
+    if group_rows > 0 {
+        shared.add(group).map_err(|error| unwritten(&error))?;
     }
-    Ok(all)
+    Ok(total_rows)
 }
 
 /// A file that gets its name when it is complete. Until then it has no name, so it disappears if this process ends. If
@@ -216,7 +217,7 @@ async fn write_partition(
 /// then removes the file, but a killed process leaves it.
 struct UnfinishedFile {
     path: PathBuf,
-    beside: Option<RemovedOnDrop>,
+    temporary_file: Option<RemovedOnDrop>,
 }
 
 /// A file that is removed when this value is dropped, unless it has been renamed.
@@ -233,24 +234,36 @@ impl UnfinishedFile {
     fn create(path: &Path) -> io::Result<(Self, File)> {
         let path = path.to_owned();
         if let Some(file) = unnamed::create(&path) {
-            return Ok((Self { path, beside: None }, file));
+            return Ok((
+                Self {
+                    path,
+                    temporary_file: None,
+                },
+                file,
+            ));
         }
-        let beside = partial::beside(&path);
-        let file = File::create_new(&beside)?;
-        let beside = Some(RemovedOnDrop(beside));
-        Ok((Self { path, beside }, file))
+        let temporary_file = partial::beside(&path);
+        let file = File::create_new(&temporary_file)?;
+        let temporary_file = Some(RemovedOnDrop(temporary_file));
+        Ok((
+            Self {
+                path,
+                temporary_file,
+            },
+            file,
+        ))
     }
 
     /// Gives the file its name. An existing file of this name is replaced.
     fn finish(&self, file: &File) -> io::Result<()> {
-        match &self.beside {
-            Some(RemovedOnDrop(beside)) => fs::rename(beside, &self.path),
+        match &self.temporary_file {
+            Some(RemovedOnDrop(temporary_file)) => fs::rename(temporary_file, &self.path),
             None => match unnamed::link_as(file, &self.path) {
                 // Linking does not replace a file, but renaming does.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let beside = RemovedOnDrop(partial::beside(&self.path));
-                    unnamed::link_as(file, &beside.0)?;
-                    fs::rename(&beside.0, &self.path)
+                    let temporary_file = RemovedOnDrop(partial::beside(&self.path));
+                    unnamed::link_as(file, &temporary_file.0)?;
+                    fs::rename(&temporary_file.0, &self.path)
                 }
                 named => named,
             },
@@ -265,7 +278,7 @@ mod unnamed {
     use std::{fs::File, io, os::fd::AsRawFd, path::Path};
 
     /// The folder in which the system shows this process's open files, so that they can be linked.
-    const OPEN: &str = "/proc/self/fd";
+    const OPEN_FILES: &str = "/proc/self/fd";
 
     /// Opens a file that can be given the name `path`. `None` if the folder's file system does not support this, for
     /// example NFS.
@@ -273,7 +286,7 @@ mod unnamed {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = Path::new(OPEN).exists().then(|| {
+        let file = Path::new(OPEN_FILES).exists().then(|| {
             // The system clears the bits of the process's umask in this mode, as for other new files.
             open(folder, flags, Mode::from_raw_mode(0o666))
         });
@@ -281,8 +294,8 @@ mod unnamed {
     }
 
     pub(super) fn link_as(file: &File, path: &Path) -> io::Result<()> {
-        let open = format!("{OPEN}/{}", file.as_raw_fd());
-        Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+        let open_path = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+        Ok(linkat(CWD, open_path, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
     }
 }
 

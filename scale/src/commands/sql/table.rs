@@ -36,29 +36,31 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
         .limit(0, Some(MAX_TABLE_ROWS + 1))
         .map_err(Failure::usage)?;
     let batches = result.collect().await.map_err(failed)?;
-    let columns = env::var("COLUMNS")
+    let terminal_width = env::var("COLUMNS")
         .ok()
-        .and_then(|columns| columns.parse().ok());
-    let columns: usize = columns.unwrap_or(DEFAULT_WIDTH);
-    let mut left = MAX_TABLE_ROWS;
-    let mut shown = vec![Vec::new(); fields.len()];
+        .and_then(|terminal_width| terminal_width.parse().ok());
+    let terminal_width: usize = terminal_width.unwrap_or(DEFAULT_WIDTH);
+    let mut remaining_rows = MAX_TABLE_ROWS;
+    let mut column_texts = vec![Vec::new(); fields.len()];
     for batch in &batches {
-        let batch = batch.slice(0, batch.num_rows().min(left));
-        left -= batch.num_rows();
-        for ((field, column), shown) in fields.iter().zip(batch.columns()).zip(&mut shown) {
-            shown.extend(texts(field, column, columns)?);
+        let batch = batch.slice(0, batch.num_rows().min(remaining_rows));
+        remaining_rows -= batch.num_rows();
+        for ((field, column), column_texts) in
+            fields.iter().zip(batch.columns()).zip(&mut column_texts)
+        {
+            column_texts.extend(texts(field, column, terminal_width)?);
         }
     }
     let names = fields.iter().map(|field| Some(field.name()));
-    let longest = names.zip(&shown).map(|(name, texts)| {
+    let longest = names.zip(&column_texts).map(|(name, texts)| {
         let texts = texts.iter().map(Option::as_ref).chain([name]);
         let lengths = texts.flatten().map(|text| text.chars().count());
         lengths.max().unwrap_or(0)
     });
     // A table has three characters between two columns, and two at each end.
-    let room = columns.saturating_sub(3 * fields.len() + 1);
+    let room = terminal_width.saturating_sub(3 * fields.len() + 1);
     let width = fair_width(longest.collect(), room);
-    let table = fields.iter().zip(shown).map(|(field, texts)| {
+    let table = fields.iter().zip(column_texts).map(|(field, texts)| {
         let texts = texts
             .iter()
             .map(|text| text.as_ref().map(|text| shorten(text, width)));
@@ -101,14 +103,14 @@ fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<St
     let formatter = ArrayFormatter::try_new(column, &options).map_err(Failure::work)?;
     let texts = (0..column.len()).map(|row| match &tensor {
         _ if column.is_null(row) => Ok(None),
-        Some(tensor) => of_tensor(tensor, &column.slice(row, 1), width).map(Some),
+        Some(tensor) => tensor_text(tensor, &column.slice(row, 1), width).map(Some),
         None => Ok(Some(formatter.value(row).to_string())),
     });
     texts.collect()
 }
 
 /// Returns the text of a tensor: the type, the shape and the first `width` elements.
-fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<String, Failure> {
+fn tensor_text(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<String, Failure> {
     let mut values = Arc::clone(column);
     while let DataType::FixedSizeList(..) = values.data_type() {
         values = Arc::clone(values.as_fixed_size_list().values());

@@ -18,7 +18,7 @@ impl FromStr for Ndsel {
 
     /// # Errors
     ///
-    /// [`Error::Usage`] with the draft's code of the reason, such as `rank_mismatch`.
+    /// [`Error::Usage`] with the NDSel draft's code for the reason, such as `rank_mismatch`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let message = match serde_json::from_str(text) {
             Ok(Value::Object(message)) => message,
@@ -53,15 +53,15 @@ impl FromStr for Ndsel {
             }
         };
         check_fields(&message, kind, &[fields, &["kind"]].concat())?;
-        let made = match kind {
+        let selection = match kind {
             "point" => Self::point(&message),
             "points" => Self::points(&message),
             "slice" => Self::slice(&message),
             "box" => Self::domain(&message, ""),
             _ => Self::transform(&message),
         }?;
-        match made.begin.len() {
-            ..=MAX_DIMS => Ok(made),
+        match selection.begin.len() {
+            ..=MAX_DIMS => Ok(selection),
             rank => refused(
                 "invalid_json",
                 format_args!("{rank} dimensions, of at most {MAX_DIMS}"),
@@ -87,17 +87,17 @@ impl Display for Ndsel {
     }
 }
 
-fn check_fields(message: &Message, what: &str, known: &[&str]) -> Result<(), Error> {
-    match message.keys().find(|key| !known.contains(&&key[..])) {
+fn check_fields(message: &Message, what: &str, fields: &[&str]) -> Result<(), Error> {
+    match message.keys().find(|key| !fields.contains(&&key[..])) {
         Some(key) => refused(
             "unknown_field",
-            format_args!("{what} has {key:?}, which is none of {known:?}"),
+            format_args!("{what} has {key:?}, which is none of {fields:?}"),
         ),
         None => Ok(()),
     }
 }
 
-/// Returns the list in a field, or `None` if there is no such field.
+/// Returns the list in a field, or `None` if there is no such field. Fails if the field is not a list of `what`.
 fn list<T>(
     message: &Message,
     name: &str,
@@ -139,10 +139,10 @@ fn labels(message: &Message, name: &str) -> Result<Option<Vec<String>>, Error> {
     )
 }
 
-/// Returns the integer in a field, or `otherwise` if there is no such field.
-fn integer(message: &Message, name: &str, otherwise: i64) -> Result<i64, Error> {
+/// Returns the integer in a field, or `default` if there is no such field.
+fn integer(message: &Message, name: &str, default: i64) -> Result<i64, Error> {
     match message.get(name).map(|value| (value, value.as_i64())) {
-        None => Ok(otherwise),
+        None => Ok(default),
         Some((_, Some(found))) => Ok(found),
         Some((value, None)) => refused(
             "invalid_json",
@@ -254,14 +254,14 @@ impl Ndsel {
         check_rank("labels", labels.len(), rank)?;
         let (mut begin, mut end, mut rules) = (Vec::new(), Vec::new(), Vec::new());
         for (dim, ((&start, &stop), &step)) in start.iter().zip(&stop).zip(&step).enumerate() {
-            let [from, to, by] = [start, stop, step].map(i128::from);
-            if by == 0 {
+            let [wide_start, wide_stop, wide_step] = [start, stop, step].map(i128::from);
+            if wide_step == 0 {
                 return refused(
                     "step_zero",
                     format_args!("the step of dimension {dim} is 0"),
                 );
             }
-            let length = (to - from) * by.signum();
+            let length = (wide_stop - wide_start) * wide_step.signum();
             if length < 0 {
                 let detail = format_args!(
                     "dimension {dim} goes from {start} to {stop} by {step}, away from its end; nothing is selected \
@@ -269,11 +269,11 @@ impl Ndsel {
                 );
                 return refused("bounds_out_of_order", detail);
             }
-            let first = from / by;
-            let count = (length + by.abs() - 1) / by.abs();
+            let first = wide_start / wide_step;
+            let count = (length + wide_step.abs() - 1) / wide_step.abs();
             begin.push(Bound::at(to_i64(first, "the first number")?));
             end.push(Bound::at(to_i64(first + count, "the end")?));
-            let offset = to_i64(from % by, "the offset")?;
+            let offset = to_i64(wide_start % wide_step, "the offset")?;
             let stride = step;
             rules.push(Rule::Along {
                 offset,
@@ -289,7 +289,8 @@ impl Ndsel {
         })
     }
 
-    /// Parses a box. It selects the positions that equal its coordinates. The names of its fields begin with `prefix`.
+    /// Parses a box. It selects the positions that equal the box's coordinates. The names of its fields begin with
+    /// `prefix`.
     fn domain(message: &Message, prefix: &str) -> Result<Self, Error> {
         let bounds = |name: &str| {
             let name = format!("{prefix}{name}");
@@ -389,10 +390,10 @@ impl Ndsel {
     }
 }
 
-/// Adds a number to each bound. If either of the two is infinite, so is the sum.
-fn add_to_bounds(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
+/// Adds a number to each bound. If the number or the bound is infinite, so is the sum.
+fn add_to_bounds(bounds: &[Bound], addend: impl Fn(usize) -> Number) -> Result<Vec<Bound>, Error> {
     let sum = |(dim, bound): (usize, &Bound)| {
-        let number = match (bound.number, other(dim)) {
+        let number = match (bound.number, addend(dim)) {
             (Number::At(a), Number::At(b)) => {
                 Number::At(to_i64(i128::from(a) + i128::from(b), "an end")?)
             }
@@ -406,14 +407,14 @@ fn add_to_bounds(bounds: &[Bound], other: impl Fn(usize) -> Number) -> Result<Ve
 
 impl Rule {
     fn read(rule: &Message, rank: usize) -> Result<Self, Error> {
-        let known = [
+        let fields = [
             "offset",
             "stride",
             "input_dimension",
             "index_array",
             "index_array_bounds",
         ];
-        check_fields(rule, "an entry of output", &known)?;
+        check_fields(rule, "an entry of output", &fields)?;
         let offset = integer(rule, "offset", 0)?;
         match (rule.get("input_dimension"), rule.get("index_array")) {
             (None, None) => Ok(Self::At(offset)),

@@ -10,7 +10,7 @@
 //!
 //! The box has the same dimensions as the result. So `{"kind": "slice", "start": [5], "stop": [10], "step": [2]}`
 //! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · coordinate`. Positions are counted from 0: -1
-//! is not the last one.
+//! is not the last position.
 //!
 //! `message` parses and prints messages; `select` computes what a message selects from an array.
 

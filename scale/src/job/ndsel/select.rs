@@ -16,7 +16,7 @@ impl Ndsel {
         check_rank("the shape of the array", shape.len(), self.rules.len())?;
         let mut items = Vec::new();
         // For each entry that is not a single position, the dimension of the result that it becomes.
-        let mut made = Vec::new();
+        let mut result_dims = Vec::new();
         for (axis, (rule, &size)) in self.rules.iter().zip(shape).enumerate() {
             let check = |position: i128| match i64::try_from(position) {
                 Ok(inside) if (0..size as i64).contains(&inside) => Ok(inside),
@@ -32,9 +32,9 @@ impl Ndsel {
                     stride,
                     dim,
                 } => {
-                    let numbers = self.numbers(dim, offset, stride, size)?;
+                    let range = self.coordinate_range(dim, offset, stride, size)?;
                     let at = |number: i128| i128::from(offset) + i128::from(stride) * number;
-                    let item = match numbers {
+                    let item = match range {
                         [first, end] if first == end => position_range(0, 0, 1),
                         [first, end] if stride == 0 && end - first > 1 => {
                             return Err(repeated_dimension(dim));
@@ -72,21 +72,26 @@ impl Ndsel {
                 }
             };
             items.push(item);
-            made.extend(dim);
+            result_dims.extend(dim);
         }
         let rank = self.begin.len();
         for dim in 0..rank {
-            match made.iter().filter(|&&of| of == dim).count() {
+            match result_dims
+                .iter()
+                .filter(|&&result_dim| result_dim == dim)
+                .count()
+            {
                 1 => {}
                 0 if self.count(dim) == Some(1) => {
                     items.push(IndexItem::Slice(SliceItem::NewAxis));
-                    made.push(dim);
+                    result_dims.push(dim);
                 }
                 0 => return Err(repeated_dimension(dim)),
                 _ => return Err(joint_dimension(dim)),
             }
         }
-        let order = (0..rank).filter_map(|dim| made.iter().position(|&of| of == dim));
+        let order = (0..rank)
+            .filter_map(|dim| result_dims.iter().position(|&result_dim| result_dim == dim));
         Ok((IndexSpec::new(items).outer(), order.collect()))
     }
 
@@ -98,9 +103,10 @@ impl Ndsel {
         }
     }
 
-    /// Returns the coordinates along a dimension: the first, and the end, which is exclusive. If bounds are implicit or
-    /// infinite, they are limited to coordinates whose positions are within a dimension of `size`.
-    fn numbers(
+    /// Returns the first coordinate along dimension `dim` of the box, and the exclusive end of the coordinates.
+    /// Implicit or infinite bounds are limited to coordinates with positions in the array's dimension of size `size`.
+    /// Fails if that leaves an infinite bound.
+    fn coordinate_range(
         &self,
         dim: usize,
         offset: i64,
@@ -108,11 +114,12 @@ impl Ndsel {
         size: usize,
     ) -> Result<[i128; 2], Error> {
         let [begin, end] = [self.begin[dim], self.end[dim]];
-        let (offset, by, size) = (i128::from(offset), i128::from(stride), size as i128);
+        let (offset, wide_stride, size) = (i128::from(offset), i128::from(stride), size as i128);
         // The first coordinate whose position is at least `position` or, if the stride is negative, at most `position`.
         let first = |position: i128| {
-            let distance = (position - offset) * by.signum();
-            distance.div_euclid(by.abs()) + i128::from(distance.rem_euclid(by.abs()) > 0)
+            let distance = (position - offset) * wide_stride.signum();
+            distance.div_euclid(wide_stride.abs())
+                + i128::from(distance.rem_euclid(wide_stride.abs()) > 0)
         };
         let inside = match stride.signum() {
             1 => Some([first(0), first(size)]),
@@ -135,7 +142,7 @@ impl Ndsel {
     }
 
     /// Returns the numbers of an index array, and the dimension of the box along which they are listed. The dimension
-    /// is `None` if a single number belongs to no dimension.
+    /// is `None` if a single number belongs to no dimension. Fails if numbers are listed along several dimensions.
     fn listed(&self, list: &Value) -> Result<(Vec<i64>, Option<usize>), Error> {
         let (mut sizes, mut values) = (Vec::new(), Vec::new());
         if !flatten_lists(list, 0, &mut sizes, &mut values) {
@@ -146,10 +153,10 @@ impl Ndsel {
             sizes.resize(sizes.len().max(self.begin.len()), 1);
         }
         check_rank("the shape of index_array", sizes.len(), self.begin.len())?;
-        let mut long = (0..sizes.len()).filter(|&dim| sizes[dim] != 1);
-        let dim = long.next();
+        let mut long_dims = (0..sizes.len()).filter(|&dim| sizes[dim] != 1);
+        let dim = long_dims.next();
         if let Some(dim) = dim {
-            if long.next().is_some() {
+            if long_dims.next().is_some() {
                 return Err(joint_dimension(dim));
             }
             let count = self.count(dim).unwrap_or(sizes[dim] as i128);

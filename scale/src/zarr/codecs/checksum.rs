@@ -42,7 +42,7 @@ impl Checksum {
         Ok(Self { kind, is_at_start })
     }
 
-    fn of(&self, bytes: &[u8]) -> u32 {
+    fn compute(&self, bytes: &[u8]) -> u32 {
         match self.kind {
             Kind::Crc32 => crc32fast::hash(bytes),
             Kind::Crc32c => crc32c::crc32c(bytes),
@@ -120,7 +120,7 @@ impl BytesToBytesCodecTraits for Checksum {
         let Some((sum, bytes)) = divided else {
             return Err(CodecError::Other("its checksum is missing".into()));
         };
-        if u32::from_le_bytes(*sum) != self.of(bytes) {
+        if u32::from_le_bytes(*sum) != self.compute(bytes) {
             return Err(CodecError::InvalidChecksum);
         }
         Ok(bytes.to_vec().into())

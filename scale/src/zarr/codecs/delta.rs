@@ -18,6 +18,7 @@ use zarrs::{
 const NAME: &str = "numcodecs.delta";
 
 /// Parses NumPy's name for an element type, as in `<i4`. Also returns whether its bytes are in big-endian order.
+/// Returns `None` for an unknown name.
 pub(in crate::zarr) fn element(name: &str) -> Option<(DType, bool)> {
     let is_big = name.starts_with('>');
     let name = name.strip_prefix(['<', '>', '|', '=']).unwrap_or(name);
@@ -138,8 +139,8 @@ impl ArrayToArrayCodecTraits for Delta {
         Ok(self.stored_type.clone())
     }
 
-    /// Returns the fill value itself, in the stored type. zarr-python omits a chunk of a shard if all of its differences
-    /// equal the fill value.
+    /// Returns the fill value itself, in the stored type. zarr-python omits a chunk of a shard if all of its
+    /// differences equal the fill value.
     fn encoded_fill_value(&self, _: &DataType, fill: &FillValue) -> Result<FillValue, CodecError> {
         // The sum of a single element is this element in the other type.
         let stored = sums(fill.as_ne_bytes(), self.decoded, self.stored);

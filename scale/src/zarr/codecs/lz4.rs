@@ -118,12 +118,12 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
             return Err(damaged_block("it refers to bytes that are not there"));
         }
         // A copy can overlap the bytes that it writes, which then repeat.
-        let mut left = copied;
+        let mut remaining = copied;
         let begin = decoded.len() - offset;
-        while left > 0 {
-            let some = left.min(decoded.len() - begin);
-            decoded.extend_from_within(begin..begin + some);
-            left -= some;
+        while remaining > 0 {
+            let available = remaining.min(decoded.len() - begin);
+            decoded.extend_from_within(begin..begin + available);
+            remaining -= available;
         }
     }
     if decoded.len() != length {
@@ -132,7 +132,8 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
     Ok(decoded)
 }
 
-/// Reads a count that begins in four bits of a token. If all four are set, it continues in the next bytes.
+/// Reads a count that begins in four bits of a token. If all four are set, it continues in the next bytes. Returns
+/// `None` if the block ends before the count does.
 fn count(bits: u8, block: &mut &[u8]) -> Option<usize> {
     let mut count = usize::from(bits);
     if bits == 15 {

@@ -67,7 +67,7 @@ pub(super) fn register() {
     LazyLock::force(&REGISTERED);
 }
 
-/// These codecs decode whole chunks.
+/// These codecs only decode whole chunks.
 const NO_PARTIAL_DECODER: PartialDecoderCapability = PartialDecoderCapability {
     partial_read: false,
     partial_decode: false,

@@ -128,10 +128,10 @@ impl ArrayToArrayCodecTraits for Transpose {
         _: &CodecOptions,
     ) -> Result<ArrayBytes<'a>, CodecError> {
         let stored = bytes.into_fixed()?;
-        let other =
+        let failed =
             |problem: String| CodecError::Other(format!("it cannot be transposed: {problem}"));
         let size = data_type.fixed_size();
-        let size = size.ok_or_else(|| other("its elements differ in length".to_owned()))?;
+        let size = size.ok_or_else(|| failed("its elements differ in length".to_owned()))?;
         let sizes = Self::permuted(shape, &self.order)?;
         let mut sizes: Vec<usize> = sizes.iter().map(|size| size.get() as usize).collect();
         // The bytes of an element form one more dimension, which stays last.
@@ -139,18 +139,18 @@ impl ArrayToArrayCodecTraits for Transpose {
         let mut order = self.inverse.clone();
         order.push(order.len());
         if stored.len() != product(&sizes) {
-            return Err(other(format!(
+            return Err(failed(format!(
                 "it has {} bytes, and its shape needs {}",
                 stored.len(),
                 product(&sizes)
             )));
         }
-        // Chunks are decoded on as many threads as there are cores, so each uses one thread.
+        // Chunks are decoded on as many threads as there are cores, so one thread is enough for each chunk.
         let backend = Backend::cpu().with_threads(1);
         let view = View::new(&sizes).and_then(|view| view.transpose(&order));
         let plan = view.and_then(|view| Plan::contiguous(view, DType::U8));
-        let turned = plan.and_then(|plan| backend.run::<u8>(&plan, &[(&*stored).into()]));
-        let (turned, _) = turned.map_err(|error| other(error.to_string()))?;
-        Ok(ArrayBytes::from(turned.data))
+        let transposed = plan.and_then(|plan| backend.run::<u8>(&plan, &[(&*stored).into()]));
+        let (transposed, _) = transposed.map_err(|error| failed(error.to_string()))?;
+        Ok(ArrayBytes::from(transposed.data))
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Readers of chunks are not futures. They run on an engine's threads, which run futures and therefore cannot block on
 //! another future. So requests run on a few separate threads, many at a time on each, and the readers wait for answers
-//! only when they need them. The connections of an engine's own requests also use these threads, because they would
-//! time out on threads that compute shards.
+//! only when they need them. The connections of an engine's own requests also use these threads, because connections
+//! would time out on threads that compute shards.
 
 use crate::zarr::Error;
 #[cfg(feature = "sql")]
@@ -109,13 +109,13 @@ fn retry_config() -> RetryConfig {
 pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: KnownStores = Mutex::new(None);
     let connector = || Ok(SpawnedReqwestConnector::new(runtime()?.handle().clone()));
-    known(url, &KNOWN, connector)
+    known_store(url, &KNOWN, connector)
 }
 
 /// Returns the object store of a URL for requests of [`start`], and the path in it.
 pub(super) fn connect_here(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: KnownStores = Mutex::new(None);
-    known(url, &KNOWN, || Ok(ReqwestConnector::default()))
+    known_store(url, &KNOWN, || Ok(ReqwestConnector::default()))
 }
 
 /// The connected stores, by their URLs.
@@ -123,9 +123,9 @@ type KnownStores = Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>>;
 
 /// Returns the object store of a URL, and the path in it. The store's settings come from environment variables with the
 /// names that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
-fn known<C: HttpConnector>(
+fn known_store<C: HttpConnector>(
     url: &Url,
-    known: &KnownStores,
+    stores: &KnownStores,
     connector: impl FnOnce() -> io::Result<C>,
 ) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     let unfit = |problem: &dyn error::Error| {
@@ -138,9 +138,9 @@ fn known<C: HttpConnector>(
     // Arrays in the same bucket share connections.
     let place = url.as_str().trim_end_matches('/');
     let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
-    if let Some(store) = known.get(place) {
+    let mut stores = stores.lock().unwrap_or_else(PoisonError::into_inner);
+    let stores = stores.get_or_insert_default();
+    if let Some(store) = stores.get(place) {
         return Ok((store.clone(), path));
     }
     let connector = connector().map_err(|error| unfit(&error))?;
@@ -179,7 +179,7 @@ fn known<C: HttpConnector>(
             "{error}: set the variables of the environment that it needs, which begin with AWS_, GOOGLE_ or AZURE_"
         ))
     })?;
-    known.insert(place.to_owned(), store.clone());
+    stores.insert(place.to_owned(), store.clone());
     Ok((store, path))
 }
 

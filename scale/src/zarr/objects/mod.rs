@@ -28,7 +28,7 @@ use zarrs::storage::{
 };
 
 /// The number of objects whose metadata is requested in parallel.
-const AT_A_TIME: usize = 32;
+const HEADS_IN_PARALLEL: usize = 32;
 
 /// Returns whether a range is empty. There is no request for an empty range.
 fn is_empty(range: ByteRange) -> bool {
@@ -154,8 +154,8 @@ impl Place for Objects {
     }
 
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
-        /// The maximum number of times that a put is tried. It can fail because another task of this job, or a late
-        /// task of an earlier job, puts the same object at the same time.
+        /// The maximum number of times that a put is tried. A put can fail because another task of this job, or a
+        /// late task of an earlier job, puts the same object at the same time.
         const ATTEMPTS: usize = 8;
         let mut mode = PutMode::Create;
         let mut has_failed = false;
@@ -200,7 +200,7 @@ impl Place for Objects {
                 let all = store.list(prefix_of(&prefix));
                 listed = all.map_ok(|found| found.location).try_collect().await?;
             }
-            let looks = paths.into_iter().map(|path| {
+            let checks = paths.into_iter().map(|path| {
                 let (store, job, is_listed) = (&store, &job, listed.contains(&path));
                 async move {
                     if !is_listed {
@@ -210,16 +210,19 @@ impl Place for Objects {
                     Ok(head.is_some_and(|head| head.job.as_ref() == Some(job)))
                 }
             });
-            stream::iter(looks).buffered(AT_A_TIME).try_collect().await
+            stream::iter(checks)
+                .buffered(HEADS_IN_PARALLEL)
+                .try_collect()
+                .await
         })?;
         found.map_err(|error: StoreError| failure(&error))
     }
 
     fn remove(&self, key: &str) -> io::Result<()> {
         let (store, path) = (self.store.clone(), self.path(key));
-        let is_all = key.is_empty();
+        let is_whole_store = key.is_empty();
         let removed = wait(async move {
-            if !is_all {
+            if !is_whole_store {
                 match store.delete(&path).await {
                     Ok(()) | Err(StoreError::NotFound { .. }) => {}
                     Err(error) => return Err(error),

@@ -18,7 +18,7 @@ const ANSWER_PURPOSE: Purpose<&str> = Purpose {
 
 static FREE_BUFFERS: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
-fn free() -> MutexGuard<'static, Vec<Buffer>> {
+fn free_buffers() -> MutexGuard<'static, Vec<Buffer>> {
     FREE_BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -33,7 +33,7 @@ impl AsRef<[u8]> for ReceivedAnswer {
 
 impl Drop for ReceivedAnswer {
     fn drop(&mut self) {
-        let mut free = free();
+        let mut free = free_buffers();
         free.push(std::mem::take(&mut self.0));
         let mut spare: usize = free.iter().map(Buffer::capacity).sum();
         // The memory that has been free for the longest time is released first.
@@ -47,7 +47,7 @@ impl Drop for ReceivedAnswer {
 fn answer_memory(bytes: usize) -> Result<ReceivedAnswer, Error> {
     let fits = |buffer: &Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
     let mut buffer = {
-        let mut free = free();
+        let mut free = free_buffers();
         let number = free.iter().rposition(fits);
         number.map_or_else(Buffer::default, |number| free.remove(number))
     };
@@ -103,7 +103,7 @@ mod tests {
             .map(|_| answer_memory(MAX_SPARE / 4).unwrap())
             .collect();
         drop(many);
-        let kept: usize = free().iter().map(Buffer::capacity).sum();
+        let kept: usize = free_buffers().iter().map(Buffer::capacity).sum();
         assert!((MAX_SPARE / 2..=MAX_SPARE).contains(&kept), "{kept} bytes");
     }
 

@@ -19,7 +19,7 @@ pub(crate) fn gather_launch(
     let mut body = String::new();
     let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
     // The dimensions that each peer's kernel gives the result.
-    let out = match peer {
+    let out_shape = match peer {
         // burn gathers along one axis only.
         Peer::Burn if depth > 1 => return None,
         Peer::Tfjs => vec![rows, run],
@@ -28,8 +28,8 @@ pub(crate) fn gather_launch(
     match peer {
         Peer::OnnxRuntime => {
             body += "    var rest = id;\n";
-            for dim in 0..out.len() {
-                body += &onnx_runtime_coordinate(dim, out.len());
+            for dim in 0..out_shape.len() {
+                body += &onnx_runtime_coordinate(dim, out_shape.len());
             }
             body += "    var at = 0u;\n";
             for dim in 0..depth {
@@ -47,7 +47,8 @@ pub(crate) fn gather_launch(
             body += "    dest[id] = source[at];\n";
         }
         Peer::Tfjs => {
-            // The loop reads its number of rounds from `u.head`, because the depth is not a constant in tfjs's kernel.
+            // The loop reads its number of iterations from `u.head`, because the depth is not a constant in the kernel
+            // of tfjs.
             body += "    var rest = i32(id);\n";
             body += &tfjs_coordinate(0, 2);
             body += &tfjs_coordinate(1, 2);
@@ -61,7 +62,7 @@ pub(crate) fn gather_launch(
         }
         Peer::Burn => {
             body += "    var rest = id;\n    var at = 0u;\n";
-            for dim in (0..out.len()).rev() {
+            for dim in (0..out_shape.len()).rev() {
                 let from = if dim == 0 {
                     "u32(indices[local_at])"
                 } else {
@@ -78,19 +79,19 @@ pub(crate) fn gather_launch(
         }
     }
     let invocations = rows * run;
-    let rows_of = row_major_strides(&shape[..depth]);
+    let tuple_strides = row_major_strides(&shape[..depth]);
     Some(Launch {
         source: assemble_shader(peer, "f32", indices, &body),
         workgroup: peer.workgroup_size(),
         invocations,
         uniforms: vec![
             to_four_numbers(&[invocations, depth]),
-            to_four_numbers(&out),
-            to_four_numbers(&row_major_strides(&out)),
+            to_four_numbers(&out_shape),
+            to_four_numbers(&row_major_strides(&out_shape)),
             to_four_numbers(shape),
             to_four_numbers(&row_major_strides(shape)),
             [0; 4],
-            to_four_numbers(&rows_of),
+            to_four_numbers(&tuple_strides),
         ],
         input_bytes: shape.iter().product::<usize>() * 4,
         output_bytes: invocations * 4,

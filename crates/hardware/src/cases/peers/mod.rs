@@ -1,5 +1,6 @@
-//! Kernels modelled on the kernels of ONNX Runtime's WebGPU provider, tfjs and burn. They have the same work for each
-//! invocation, the same way to find its element, the same workgroup sizes and order of divisions, but their own source.
+//! Kernels modelled on the kernels of ONNX Runtime's WebGPU provider, tfjs and burn. They differ from the originals in
+//! their source, but not in the work of an invocation, the way to find its element, the workgroup sizes and the order
+//! of divisions.
 //!
 //! | | elements per invocation | workgroup | coordinates |
 //! |---|---|---|---|
@@ -117,10 +118,10 @@ fn to_four_numbers(values: &[usize]) -> [u32; 4] {
     )
 }
 
-fn assemble_shader(peer: Peer, element: &str, more: &str, body: &str) -> String {
+fn assemble_shader(peer: Peer, element: &str, extra_bindings: &str, body: &str) -> String {
     let head = SHADER_HEAD.replace("ELEMENT", element);
     let main = MAIN.replace("WORKGROUP", &peer.workgroup_size().to_string());
-    [&head, more, &main, body, "}\n"].concat()
+    [&head, extra_bindings, &main, body, "}\n"].concat()
 }
 
 /// Returns WGSL that computes coordinate `dim` of the result: it divides by the dimension's stride.
@@ -203,7 +204,7 @@ impl Launch {
         pass.dispatch_workgroups(width, height, 1);
     }
 
-    /// Returns the grid: one row of workgroups or, if a row cannot hold them all, an almost square one.
+    /// Returns the grid: one row of workgroups or, if a row cannot hold them all, an almost square grid.
     fn grid_size(&self) -> [u32; 2] {
         const MAX_WORKGROUPS: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);

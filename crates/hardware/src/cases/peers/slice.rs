@@ -14,7 +14,7 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
         .map(|(&size, dim)| resolve_bounds(size, dim))
         .collect();
     let mut output_shape: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
-    let mut input = shape.to_vec();
+    let mut input_shape = shape.to_vec();
     let start_of = |dim: &Dim| match peer {
         // For a backward slice, ONNX Runtime's kernel uses the end as the start.
         Peer::OnnxRuntime if dim.step < 0 => dim.stop.max(0),
@@ -22,13 +22,13 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
     };
     let mut starts: Vec<i64> = dims.iter().map(start_of).collect();
     let last_dim = rank - 1;
-    let in_fours = peer == Peer::OnnxRuntime
+    let is_vectorised = peer == Peer::OnnxRuntime
         && dims[last_dim].step == 1
         && starts[last_dim] % 4 == 0
-        && input[last_dim].is_multiple_of(4)
+        && input_shape[last_dim].is_multiple_of(4)
         && output_shape[last_dim].is_multiple_of(4);
-    let element = if in_fours {
-        input[last_dim] /= 4;
+    let element = if is_vectorised {
+        input_shape[last_dim] /= 4;
         output_shape[last_dim] /= 4;
         starts[last_dim] /= 4;
         "vec4<f32>"
@@ -43,7 +43,7 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
             Peer::Burn => burn_coordinate(rank - 1 - dim),
         };
     }
-    let begin = match peer {
+    let main_code = match peer {
         Peer::OnnxRuntime => {
             let mut code = "    var rest = id;\n".to_owned() + &body + "    var carry = 0u;\n";
             for dim in (0..rank).rev() {
@@ -75,21 +75,21 @@ pub(crate) fn slice_launch(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Op
         .map(|(dim, i)| i64::from(dim.step < 0) << i)
         .sum::<i64>();
     let invocations: usize = output_shape.iter().product();
-    let element_bytes = if in_fours { 16 } else { 4 };
+    let element_bytes = if is_vectorised { 16 } else { 4 };
     Some(Launch {
-        source: assemble_shader(peer, element, "", &begin),
+        source: assemble_shader(peer, element, "", &main_code),
         workgroup: peer.workgroup_size(),
         invocations,
         uniforms: vec![
             to_four_words([i64::try_from(invocations).unwrap_or_default(), signs]),
             to_four_numbers(&output_shape),
             to_four_numbers(&row_major_strides(&output_shape)),
-            to_four_numbers(&input),
-            to_four_numbers(&row_major_strides(&input)),
+            to_four_numbers(&input_shape),
+            to_four_numbers(&row_major_strides(&input_shape)),
             to_four_words(starts.iter().copied()),
             to_four_words(steps),
         ],
-        input_bytes: input.iter().product::<usize>() * element_bytes,
+        input_bytes: input_shape.iter().product::<usize>() * element_bytes,
         output_bytes: invocations * element_bytes,
         indices: None,
     })
