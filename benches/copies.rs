@@ -1,5 +1,5 @@
-//! Measures how long buffer copies and the kernel take to move contiguous rows. Recording, submitting and waiting are
-//! timed together. The rule in `src/gpu/engine/copy.rs` follows from these figures.
+//! Measures how long buffer copies and wgslice's kernel take to move contiguous rows. Recording, submitting and waiting
+//! are timed together. The rule in `src/gpu/engine/copy.rs` follows from these figures.
 //!
 //! For each number of rows and each row length in bytes, prints the median time in microseconds, first for a
 //! destination that was written before, then for a new one. wgpu clears a new destination for a kernel, but not for
@@ -65,9 +65,9 @@ fn figures(gpu: &Gpu, rows: usize, row_bytes: usize, repeats: usize) -> String {
         gpu.encode(&mut pass, &plan, &[source.slice(..)], &[dest.slice(..)])
             .expect("it fits");
     };
-    let time = |record: &dyn Fn(&mut wgpu::CommandEncoder, &wgpu::Buffer), fresh: bool| {
+    let time = |record: &dyn Fn(&mut wgpu::CommandEncoder, &wgpu::Buffer), is_fresh: bool| {
         let time_once = || {
-            let new_dest = fresh.then(|| buffer(gpu, plan.outputs()[0].bytes()));
+            let new_dest = is_fresh.then(|| buffer(gpu, plan.outputs()[0].bytes()));
             let start = Instant::now();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             record(&mut encoder, new_dest.as_ref().unwrap_or(&dest));

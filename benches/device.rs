@@ -208,11 +208,11 @@ fn figures(
     )?;
     let dest = vec![0; output.bytes()];
     let dest = Tensor::from_bytes(&backend, dest, output.dtype, &output.shape)?;
-    let upload: &[i32] = match &case.indices[..] {
+    let uploaded_indices: &[i32] = match &case.indices[..] {
         [] => &[0],
         indices => indices,
     };
-    let indices = backend.upload((upload, &[upload.len()]))?;
+    let indices = backend.upload((uploaded_indices, &[uploaded_indices.len()]))?;
     let source = Tensor::from_bytes(&backend, bytes, input.dtype, &input.shape)?;
     let ([from], [to], [index_buffer]) = (source.buffers()?, dest.buffers()?, indices.buffers()?)
     else {

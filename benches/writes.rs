@@ -199,7 +199,8 @@ impl Case {
         }
     }
 
-    /// Returns the bytes of the values to write. No byte is 0, and as `f32`, all values are normal numbers.
+    /// Returns the bytes of the values to write. No byte is 0, so that `check` can count the written bytes. As `f32`,
+    /// all values are normal numbers.
     fn source(&self, plan: &Plan) -> Vec<u8> {
         (1..=127).cycle().take(plan.inputs()[0].bytes()).collect()
     }
@@ -228,8 +229,12 @@ impl Case {
                 for values in values.chunks(source.len()) {
                     assert!(values == source, "{name}: other values");
                 }
-                let written = result.iter().filter(|&&byte| byte != 0).count();
-                assert_eq!(written, values.len(), "{name}: bytes that are not zeros");
+                let written_count = result.iter().filter(|&&byte| byte != 0).count();
+                assert_eq!(
+                    written_count,
+                    values.len(),
+                    "{name}: bytes that are not zeros"
+                );
             }
             Rows(_, combine) => {
                 let row_len = source.len() / self.indices().len() / 4;

@@ -51,8 +51,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     assert_eq!(batch.shape, [3, 3, height, width]);
     // An image that already has the right size stays unchanged.
-    let second = height * width * 3;
-    assert_eq!(resized[second..2 * second], images[1].2);
+    let image_len = height * width * 3;
+    assert_eq!(resized[image_len..2 * image_len], images[1].2);
     let mut found = batch.data.into_iter();
     for image in resized.chunks(height * width * 3) {
         for channel in 0..3 {

@@ -30,11 +30,11 @@ fn main() -> Result<(), wgslice::Error> {
     let spec = slice![28..1052, 1471..447; -1];
     let next = AtomicUsize::new(0);
     let load = || {
-        let mut loaded = 0;
+        let mut tile_count = 0;
         loop {
             let image = next.fetch_add(1, Ordering::Relaxed);
             if image >= IMAGES {
-                return Ok(loaded);
+                return Ok(tile_count);
             }
             let bytes: Vec<u8> = (0..SHAPE.iter().product())
                 .map(|i| byte(image, i))
@@ -46,17 +46,17 @@ fn main() -> Result<(), wgslice::Error> {
                 let (row, column) = (28 + pixel / 1024, 1471 - pixel % 1024);
                 assert_eq!(found, byte(image, (row * SHAPE[1] + column) * 3 + channel));
             }
-            loaded += 1;
+            tile_count += 1;
         }
     };
-    let loaded: usize = thread::scope(|scope| {
+    let tile_count: usize = thread::scope(|scope| {
         let loaders: Vec<_> = (0..LOADERS).map(|_| scope.spawn(load)).collect();
-        let joined = loaders
+        let tile_counts = loaders
             .into_iter()
             .map(|loader| loader.join().expect("a loader does not panic"));
-        joined.sum::<Result<usize, wgslice::Error>>()
+        tile_counts.sum::<Result<usize, wgslice::Error>>()
     })?;
-    assert_eq!(loaded, IMAGES);
-    println!("{LOADERS} loaders made {loaded} tiles, each on the thread of its loader");
+    assert_eq!(tile_count, IMAGES);
+    println!("{LOADERS} loaders made {tile_count} tiles, each on the thread of its loader");
     Ok(())
 }

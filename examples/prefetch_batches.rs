@@ -157,14 +157,14 @@ fn train(
 
         // The only wait in this loop. When the slot's last submission is done, the slot's upload memory is mapped
         // again.
-        let before = Instant::now();
+        let wait_start = Instant::now();
         if let Some(submitted) = slot.submitted.take() {
             device.poll(wgpu::PollType::Wait {
                 submission_index: Some(submitted),
                 timeout: None,
             })?;
         }
-        wait_time += before.elapsed();
+        wait_time += wait_start.elapsed();
 
         // While the host decodes, the device works on the batches of the other slots.
         let mut mapped = slot.upload.get_mapped_range_mut(..)?;

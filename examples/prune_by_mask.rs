@@ -1,7 +1,7 @@
 //! Prunes six arrays by one mask on the device. The CPU reads neither the mask nor the number of rows that stay.
 //!
-//! Instead of this: read the mask back, list its true positions on the CPU, upload the list, and select these rows of each
-//! array. The device is idle while the CPU waits and lists.
+//! Instead of this: read the mask back, list its true positions on the CPU, upload the list, and select these rows of
+//! each array. The device is idle while the CPU waits and lists.
 //!
 //! Write this: `nonzero` lists the positions on the device, and a gather for each array uses the list unchanged.
 //! Results have as many rows as the mask has elements. Rows after the last one that stays are zeros.

@@ -1,7 +1,7 @@
 //! Prepares training input: crops each image of a batch at random and mirrors about half of the crops, in one dispatch
 //! per step.
 //!
-//! The images stay on the device. Each step uploads only the start indices of the boxes and the flips of each box.
+//! The images stay on the device. Each step uploads only the start indices and the flips of its boxes.
 //! If no GPU can be opened, the CPU path runs instead. It is limited to one thread, as in a loader with its own
 //! threads.
 //!

@@ -23,12 +23,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes: Vec<u8> = (0..=250).cycle().take(HEIGHT * WIDTH * 3).collect();
     let pixels = backend.upload((&bytes, &[HEIGHT, WIDTH, 3]))?;
 
-    let unit = Conversion::table(DType::U8, DType::F32, -1, 1, |_, x| x / 255.0)?;
+    let conversion = Conversion::table(DType::U8, DType::F32, -1, 1, |_, x| x / 255.0)?;
     let rgb = View::new(&[HEIGHT, WIDTH, 3])?.transpose(&[2, 0, 1])?;
     let bgr = rgb.slice(&slice![..; -1])?;
 
     for (view, channels) in [(rgb, [0, 1, 2]), (bgr, [2, 1, 0])] {
-        let plan = Plan::contiguous(view, DType::U8)?.converted(&unit)?;
+        let plan = Plan::contiguous(view, DType::U8)?.converted(&conversion)?;
         let (planes, _) = Tensor::run(&plan, &[&pixels])?;
         assert_eq!(planes[0].shape(), [3, HEIGHT, WIDTH]);
 

@@ -1,4 +1,4 @@
-//! Converts a rendered frame to a tensor, and a mask back to a texture, without the CPU in between.
+//! Converts a rendered frame to a tensor, and a mask back to a texture, without passing pixels through the CPU.
 //!
 //! The program renders a triangle to a BGRA texture. In one dispatch, wgslice turns this frame into a cropped RGB
 //! tensor of half the width and height, with the channels first, as neural networks expect. One plane of that tensor is

@@ -143,8 +143,8 @@ fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
     if written.w { dest[words.w] = made.w; }
 }
 
-// Makes a word with elements that can belong to different rows or be outside the result. If `speaks`, reports each row
-// that has its first element in this word.
+// Makes a word with elements that can belong to different rows or be outside the result. If `speaks`, reports the
+// out-of-range tuples of the rows that have their first element in this word.
 fn make_edge(word: u32, speaks: bool) {
     let element = NONE >> (32u - 8u * TO_BYTES);
     var made = 0u;

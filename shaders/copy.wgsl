@@ -3,9 +3,9 @@
 //
 // If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row and has `lanes` invocations. If
 // ROWS is 4, the four units belong to four rows: a workgroup with lanes for n rows takes `lanes` units of each of 4 · n
-// neighbouring rows. The host uses 4 for short rows and for transposes. In a transpose, neighbouring rows are
-// neighbours in the source. If `lanes` units fill a memory sector of the result (32 bytes), the workgroup uses every
-// byte of each sector that it reads or writes.
+// neighbouring rows. The host sets ROWS to 4 for short rows and for transposes. In a transpose, neighbouring rows
+// are neighbours in the source. If `lanes` units fill a memory sector of the result (32 bytes), the workgroup uses
+// every byte of each sector that it reads or writes.
 // Needs: `Unit`, a type of the unit's size.
 #import walk.wgsl
 

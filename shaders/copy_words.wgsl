@@ -77,8 +77,8 @@ fn store_some(group: u32, elements: vec4<u32>, written: vec4<bool>) {
     }
 }
 
-// Makes a group with elements that can belong to different rows or be outside the result. Reports each row that has its
-// first element in this group.
+// Makes a group with elements that can belong to different rows or be outside the result. Reports the out-of-range
+// tuples of the rows that have their first element in this group.
 fn make_short(group: u32) {
     // For an element before the result, the subtraction wraps to a large number.
     let elements = group * 4u - walk.head + ZERO_TO_THREE;

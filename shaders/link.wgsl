@@ -26,9 +26,9 @@ fn word_at(at: u32) -> u32 { return atomicLoad(&lists[at]); }
 
 // The slice of each row of the chunk.
 var<workgroup> chunk_slices: array<u32, CHUNK>;
-// For each hash, the row with this hash that was entered last, counted from 1 within the chunk, or 0.
+// For each hash, the last entered row of a slice with this hash, counted from 1 within the chunk, or 0 for no row.
 var<workgroup> with_hash: array<atomic<u32>, CHUNK>;
-// For each row, the row with the same hash that was entered before it, counted in the same way, or 0.
+// For each row, the row that was entered before it for the same hash, counted in the same way, or 0.
 var<workgroup> previous_with_hash: array<u32, CHUNK>;
 
 fn hash(slice: u32) -> u32 {

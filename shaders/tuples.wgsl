@@ -12,8 +12,8 @@ override CROPS: bool = true;
 // are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
 // True if an integer of a tuple is in range exactly when, as an unsigned integer, it is less than its dimension's size.
-// This requires that integers are neither wrapped nor clamped, that no dimension has 2^31 positions, and that this
-// dispatch takes all positions.
+// This requires that integers are neither wrapped nor clamped, that each dimension has fewer than 2^31 positions, and
+// that this dispatch takes all positions.
 override PLAIN: bool = false;
 // True if a coordinate has 2^32 positions or more.
 override LONG: bool = false;
@@ -74,7 +74,7 @@ fn plus(a: Number, b: u32) -> Number {
 
 // Returns the remainder of `number` divided by `size`, which is less than 2^31. The remainder is never negative.
 fn remainder(number: Number, size: u32) -> Number {
-    // The complement of a negative number is not negative. Its remainder is counted back from the last position.
+    // The remainder of a negative number is `size` - 1 minus the remainder of its complement, which is not negative.
     let sign = select(0u, NONE, number.high >= SIGN_BIT);
     let high = number.high ^ sign;
     var rest = number.low ^ sign;

@@ -15,16 +15,16 @@ override LOOPS: bool = false;
 
 struct Dim {
     size: u32,
-    // The distance between neighbours in the source.
+    // The distance in the source between rows that are neighbours along this dimension.
     from_stride: u32,
-    // The distance between neighbours in the destination.
+    // The distance in the destination between these rows.
     to_stride: u32,
-    // The distance between the tuples of neighbours, in tuples.
+    // The distance between the tuples of these rows, in tuples.
     tuple_stride: u32,
 }
 
 struct Coordinate {
-    // The number of positions.
+    // The number of positions in range.
     size: u32,
     // The distance between neighbouring positions.
     stride: u32,

@@ -172,25 +172,27 @@ impl CostModel {
     /// number of true elements equals the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
         let result = plan.result_bytes() as f64;
-        let seconds_of_steps = |costs: Throughput, starts: fn(&Move) -> f64| -> f64 {
+        let seconds_of_steps = |costs: Throughput, line_starts: fn(&Move) -> f64| -> f64 {
             let seconds_of_move = |step_move: &Move| {
                 let row = if step_move.is_far() {
                     costs.far_row
                 } else {
                     costs.row
                 };
-                let (rate, pieces) = match step_move.transposed() {
+                let (rate, pieces) = match step_move.transposed_pieces() {
                     Some(pieces) => (costs.transposed, pieces),
                     None => (costs.bytes, 0),
                 };
-                step_move.moved() / rate + pieces as f64 * costs.piece + starts(step_move) * row
+                step_move.moved_byte_count() / rate
+                    + pieces as f64 * costs.piece
+                    + line_starts(step_move) * row
             };
             plan.steps()
                 .map(|(step_move, _)| seconds_of_move(step_move))
                 .sum()
         };
         let mut cpu = seconds_of_steps(self.cpu, Move::starts_on_cpu) + self.call;
-        let mut device = seconds_of_steps(self.device, Move::starts) + self.submission;
+        let mut device = seconds_of_steps(self.device, Move::line_starts) + self.submission;
         device += plan.uploaded_bytes() / self.upload + result / self.readback;
         if plan.is_in_place() {
             // The CPU copies the array and changes the copy.
@@ -275,9 +277,9 @@ mod tests {
         let estimate = ROUND_RATES.estimate(&crop);
         let is_close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
         assert!(is_close(estimate.cpu, cpu), "{estimate:?}");
-        let transferred = 0.5e-3 + 2e-3;
+        let transfer_seconds = 0.5e-3 + 2e-3;
         assert!(
-            is_close(estimate.device, device + transferred),
+            is_close(estimate.device, device + transfer_seconds),
             "{estimate:?}"
         );
     }
@@ -287,13 +289,13 @@ mod tests {
         let estimate_seconds = |shape: &[usize], axes: &[usize]| {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
             let plan = Plan::contiguous(view, DType::F32).unwrap();
-            let moved = 2.0 * plan.result_bytes() as f64;
+            let moved_bytes = 2.0 * plan.result_bytes() as f64;
             let Estimate { cpu, device } = ROUND_RATES.estimate(&plan);
             // The times without transfers and rows.
-            let rows = plan.only_move().starts() * 1e-9;
-            let transferred = moved / 2.0 / 2e9 + moved / 2.0 / 0.5e9;
+            let rows = plan.only_move().line_starts() * 1e-9;
+            let transfer_seconds = moved_bytes / 2.0 / 2e9 + moved_bytes / 2.0 / 0.5e9;
             let cpu = cpu - rows - 1e-6;
-            [cpu, device - transferred - 1e-3].map(|seconds| seconds / moved * 1e9)
+            [cpu, device - transfer_seconds - 1e-3].map(|seconds| seconds / moved_bytes * 1e9)
         };
         let assert_close = |found: [f64; 2], expected: [f64; 2]| {
             let pairs = found.into_iter().zip(expected);
@@ -354,8 +356,8 @@ mod tests {
         // The CPU reads 2000 bytes, writes 800 bytes, and handles 100 positions.
         let cpu = 2.8e-6 + 0.1e-6 + 1e-6;
         assert!((estimate.cpu / cpu - 1.0).abs() < 1e-9, "{estimate:?}");
-        let transferred = 0.5e-6 + 1.6e-6;
-        let device = 0.28e-6 + transferred + 1e-3;
+        let transfer_seconds = 0.5e-6 + 1.6e-6;
+        let device = 0.28e-6 + transfer_seconds + 1e-3;
         assert!(
             (estimate.device / device - 1.0).abs() < 1e-9,
             "{estimate:?}"

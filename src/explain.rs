@@ -12,8 +12,8 @@ impl Plan {
     /// Describes the plan in a few lines: the operation and its shapes, the merged dimensions, the unit, and the number
     /// of bytes read and written.
     ///
-    /// A dimension is written as `size*from>to`: the number of its positions, and the distances between neighbours in
-    /// the source and in the destination. A dimension in which index tuples select positions is written as
+    /// A dimension is written as `size*from>to`: the number of its positions, and the distances between neighbouring
+    /// positions in the source and in the destination. A dimension in which index tuples select positions is written as
     /// `size*distance`; in a crop, the step of the boxes follows. Distances are in units.
     ///
     /// ```

@@ -102,8 +102,8 @@ mod tests {
         // The buffer still has its whole capacity, so it is reused for results of at least half of this size.
         assert_eq!(first_address, take_and_drop(&pool, 2 * MIN_KEPT_BYTES));
         take_and_drop(&pool, MIN_KEPT_BYTES);
-        let larger = pooled_bytes(&pool, MIN_KEPT_BYTES);
-        assert_eq!(first_address, larger.as_ref().as_ptr());
+        let reused_bytes = pooled_bytes(&pool, MIN_KEPT_BYTES);
+        assert_eq!(first_address, reused_bytes.as_ref().as_ptr());
         assert!(pool.0.get().is_none());
     }
 
@@ -114,10 +114,10 @@ mod tests {
         take_and_drop(&pool, MIN_KEPT_BYTES - 1);
         assert_eq!(pool.0.get().unwrap().len(), 4 * MIN_KEPT_BYTES);
         // A result of less than half the buffer's size gets new memory.
-        let small = pooled_bytes(&pool, 2 * MIN_KEPT_BYTES - 1);
+        let small_result = pooled_bytes(&pool, 2 * MIN_KEPT_BYTES - 1);
         assert_eq!(pool.0.get().unwrap().len(), 4 * MIN_KEPT_BYTES);
         take_and_drop(&pool, 5 * MIN_KEPT_BYTES);
-        drop(small);
+        drop(small_result);
         assert_eq!(pool.0.get().unwrap().len(), 2 * MIN_KEPT_BYTES - 1);
     }
 }

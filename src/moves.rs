@@ -41,7 +41,7 @@ pub(crate) struct Find {
     /// The capacity of the result, in positions.
     pub(crate) capacity: usize,
     /// The type of the integers in a position.
-    pub(crate) index: IndexType,
+    pub(crate) index_type: IndexType,
 }
 
 /// The parameters of a scatter.
@@ -51,7 +51,7 @@ pub(crate) struct Scatter {
     /// anywhere in the destination.
     pub(crate) slices: usize,
     /// True if rows are combined with zeros, false if they are combined with the destination's old content.
-    pub(crate) fresh: bool,
+    pub(crate) starts_from_zeros: bool,
     pub(crate) dtype: DType,
     pub(crate) options: CombineOptions,
 }
@@ -140,7 +140,7 @@ pub(crate) struct IndexTensor {
     /// The shape of the array that the tuples index. `None` if they index the move's destination.
     pub(crate) target: Option<Vec<usize>>,
     pub(crate) policy: Policy,
-    pub(crate) index: IndexType,
+    pub(crate) index_type: IndexType,
 }
 
 impl Move {
@@ -174,7 +174,7 @@ impl Move {
     pub(crate) fn is_in_place(&self) -> bool {
         match self.effect {
             Effect::Update => true,
-            Effect::Scatter(scatter) => !scatter.fresh,
+            Effect::Scatter(scatter) => !scatter.starts_from_zeros,
             Effect::Make | Effect::Fill | Effect::Find(_) => false,
         }
     }
@@ -190,7 +190,10 @@ impl Move {
         let walked_bytes = self.walk.as_ref().map_or(0, Walk::bytes);
         match self.effect {
             Effect::Fill | Effect::Find(_) => (self.source_bytes(), self.result_bytes()),
-            Effect::Scatter(Scatter { fresh: true, .. }) => (walked_bytes, self.result_bytes()),
+            Effect::Scatter(Scatter {
+                starts_from_zeros: true,
+                ..
+            }) => (walked_bytes, self.result_bytes()),
             _ if self.conversion.is_some() => (walked_bytes, self.result_bytes()),
             _ => (walked_bytes, walked_bytes),
         }
@@ -256,7 +259,7 @@ impl Move {
                 target: indices.target.as_ref().unwrap_or(&self.shape),
                 policy: indices.policy,
                 #[cfg(feature = "gpu")]
-                index: indices.index,
+                index_type: indices.index_type,
             }
         })
     }
@@ -269,7 +272,7 @@ impl Move {
 
     pub(crate) fn set_index_type(&mut self, index_type: IndexType) {
         if let Some(indices) = &mut self.indices {
-            indices.index = index_type;
+            indices.index_type = index_type;
         }
     }
 
@@ -280,7 +283,7 @@ impl Move {
         found: DType,
         argument: &'static str,
     ) -> Result<IndexType, Error> {
-        match self.indices.as_ref().map(|indices| indices.index) {
+        match self.indices.as_ref().map(|indices| indices.index_type) {
             Some(IndexType::Mask) => crate::error::mask::check(found).map(|()| IndexType::Mask),
             _ => IndexType::from_dtype(found, argument),
         }
@@ -288,7 +291,7 @@ impl Move {
 
     /// Returns the element type of the indices on a GPU.
     pub(crate) fn index_dtype(&self) -> DType {
-        match self.indices.as_ref().map(|indices| indices.index) {
+        match self.indices.as_ref().map(|indices| indices.index_type) {
             Some(IndexType::U32) => DType::U32,
             Some(IndexType::I64) => DType::I64,
             Some(IndexType::Mask) => DType::U8,
@@ -300,7 +303,7 @@ impl Move {
     #[cfg(feature = "gpu")]
     pub(crate) fn with_indices_of(&self, index_type: IndexType) -> Cow<'_, Self> {
         match &self.indices {
-            Some(indices) if indices.index != index_type => {
+            Some(indices) if indices.index_type != index_type => {
                 let mut copy = self.clone();
                 copy.set_index_type(index_type);
                 Cow::Owned(copy)
@@ -313,14 +316,15 @@ impl Move {
     #[cfg(feature = "gpu")]
     pub(crate) fn index_type(&self) -> IndexType {
         let indices = self.indices.as_ref();
-        indices.map_or(IndexType::I32, |indices| indices.index)
+        indices.map_or(IndexType::I32, |indices| indices.index_type)
     }
 
     /// Returns the size in bytes of all indices on a GPU, or 0 for moves without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self) -> usize {
-        self.tuples()
-            .map_or(0, |tuples| tuples.integer_count() * tuples.index.bytes())
+        self.tuples().map_or(0, |tuples| {
+            tuples.integer_count() * tuples.index_type.bytes()
+        })
     }
 
     /// Returns how the move treats negative and out-of-range indices, or [`Policy::default`] for moves without indices.
@@ -346,7 +350,7 @@ pub(crate) struct TupleSpec<'a> {
     pub(crate) target: &'a [usize],
     pub(crate) policy: Policy,
     #[cfg(feature = "gpu")]
-    pub(crate) index: IndexType,
+    pub(crate) index_type: IndexType,
 }
 
 impl TupleSpec<'_> {

@@ -105,10 +105,10 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
         let shape = array.shape().to_vec();
         let elements = array.len();
         // A sliced array can own memory before and after its elements.
-        let (mut data, first) = array.into_raw_vec_and_offset();
-        let first = first.unwrap_or(0);
-        data.truncate(first + elements);
-        data.drain(..first);
+        let (mut data, offset) = array.into_raw_vec_and_offset();
+        let offset = offset.unwrap_or(0);
+        data.truncate(offset + elements);
+        data.drain(..offset);
         Self { shape, data }
     }
 }
@@ -164,13 +164,13 @@ fn dense_memory<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], Vie
         .iter()
         .map(|&a| without_repeats.shape()[a])
         .collect();
-    let mut places = vec![0; sizes.len()];
-    for (place, &axis) in outermost_first.iter().enumerate() {
-        places[axis] = place;
+    let mut permutation = vec![0; sizes.len()];
+    for (position, &axis) in outermost_first.iter().enumerate() {
+        permutation[axis] = position;
     }
     let full_range = |stride: &isize| SliceItem::FULL.with_stride(if *stride < 0 { -1 } else { 1 });
     let view = View::new(&sizes)?
-        .transpose(&places)?
+        .transpose(&permutation)?
         .slice(&strides.iter().map(full_range).collect())?
         .broadcast_to(array.shape())?;
     Ok(Some((memory, view)))
@@ -201,10 +201,10 @@ fn copy_selection<T: Element>(
         dest.all();
         Ok(())
     })?;
-    let mut selected = ArrayD::try_from(zeros)?;
-    selected.assign(&array);
-    // `shape` can differ from the shape of `selected` in dimensions of size 1. The order of the data is the same.
-    let Array { data, .. } = selected.into();
+    let mut selection = ArrayD::try_from(zeros)?;
+    selection.assign(&array);
+    // `shape` can differ from the shape of `selection` in dimensions of size 1. The order of the data is the same.
+    let Array { data, .. } = selection.into();
     Ok(Array { shape, data })
 }
 

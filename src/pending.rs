@@ -119,7 +119,7 @@ impl<T: Clone> Pending<T> {
             PendingState::Reading(Box::pin(std::future::poll_fn(move |context| {
                 let mut shared_result = lock(&shared_result);
                 match shared_result.0.take() {
-                    Some(Ok(made)) => Poll::Ready(made),
+                    Some(Ok(result)) => Poll::Ready(result),
                     Some(Err(payload)) => {
                         let message = text_of(&*payload);
                         shared_result.0 = Some(Err(payload));
@@ -281,12 +281,12 @@ mod tests {
         };
         let pending = Pending::on_own_thread(work);
         let wait = |pending: Pending<u8>| move || pending.wait();
-        let waiting = [0; 3].map(|_| thread::spawn(wait(pending.clone())));
-        for thread in waiting {
+        let waiting_threads = [0; 3].map(|_| thread::spawn(wait(pending.clone())));
+        for thread in waiting_threads {
             let payload = thread.join().unwrap_err();
             assert_eq!(payload.downcast_ref::<String>().unwrap(), "no value");
         }
-        let polled = panic::catch_unwind(panic::AssertUnwindSafe(|| pending.poll()));
-        assert!(polled.is_err());
+        let poll_outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| pending.poll()));
+        assert!(poll_outcome.is_err());
     }
 }

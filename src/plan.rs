@@ -99,7 +99,7 @@ pub(crate) struct Steps {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shortcut {
     Outer(Arc<Outer>),
-    /// Writes the elements of a view of the input to slices.
+    /// Writes the elements of this view of the first input to these slices of the output.
     Write(Box<View>, Arc<SelectedSlices>),
     Weave(Weave),
     /// Selects pieces of this many bytes by a mask.
@@ -278,7 +278,7 @@ impl ArraySpec {
         }
     }
 
-    /// Makes the specification of a first output.
+    /// Makes the specification of a plan's first output.
     pub(crate) fn result(shape: &[usize], dtype: DType) -> Self {
         Self::whole("dest", shape, dtype, Kind::Elements)
     }
@@ -472,7 +472,7 @@ impl Plan {
 
     /// Returns the steps in order.
     pub(crate) fn steps(&self) -> impl ExactSizeIterator<Item = (&Move, &Operands)> {
-        let (one, many) = match &self.form {
+        let (single_step, listed_steps) = match &self.form {
             Form::One { step_move, .. } => {
                 let operands = match step_move.indices {
                     Some(_) => &SINGLE_STEP_WITH_TUPLES,
@@ -482,9 +482,10 @@ impl Plan {
             }
             Form::Many(steps) => (None, &steps.steps[..]),
         };
-        let count = usize::from(one.is_some()) + many.len();
-        let mut all_steps = one.into_iter().chain(
-            many.iter()
+        let count = usize::from(single_step.is_some()) + listed_steps.len();
+        let mut all_steps = single_step.into_iter().chain(
+            listed_steps
+                .iter()
                 .map(|(step_move, operands)| (step_move, operands)),
         );
         (0..count).map(move |_| all_steps.next().expect("as many steps as counted"))
@@ -523,7 +524,7 @@ impl Plan {
     /// destination. Fails if `change` fails, or if several steps write the first output.
     pub(crate) fn map(
         &self,
-        done: &'static str,
+        change_name: &'static str,
         change: impl Fn(&Move) -> Result<Move, Error>,
     ) -> Result<Self, Error> {
         let mut plan = self.clone();
@@ -536,7 +537,7 @@ impl Plan {
                     .filter(|step| step.1.to == Operand::Output(0));
                 let (Some((step_move, _)), None) = (writing_steps.next(), writing_steps.next())
                 else {
-                    return Err(error::value::steps(done, self.name()));
+                    return Err(error::value::steps(change_name, self.name()));
                 };
                 let renamed_move = || Move {
                     operation: plan.operation,
@@ -688,9 +689,9 @@ impl Plan {
                                     }
                                     ordered_indices = Some(operands.to.clone());
                                 }
-                                let by = operands.by.as_ref();
-                                if by == Some(&Operand::Input(number))
-                                    || by.is_some() && by == ordered_indices.as_ref()
+                                let tuples = operands.by.as_ref();
+                                if tuples == Some(&Operand::Input(number))
+                                    || tuples.is_some() && tuples == ordered_indices.as_ref()
                                 {
                                     step_move
                                         .set_index_type(step_move.index_type_of(dtype, "indices")?);
@@ -969,7 +970,7 @@ impl Plan {
                     from.bytes,
                     &step_move.source,
                     dest.all(),
-                    find.index.bytes(),
+                    find.index_type.bytes(),
                 );
                 let capacity = find.capacity;
                 found = Some(Found { count, capacity });
@@ -978,14 +979,14 @@ impl Plan {
                     Some(Operand::Const(tuples)) => tuples.bytes()?,
                     _ => Arc::default(),
                 };
-                let by = operands.by.as_ref().map(|by| match by {
+                let tuple_values = operands.by.as_ref().map(|operand| match operand {
                     Operand::Const(_) => Values {
                         dtype: step_move.index_dtype(),
                         bytes: &tuples,
                     },
-                    by => read(by),
+                    operand => read(operand),
                 });
-                let report = run_move(step_move, from.bytes, by, dest, threads)?;
+                let report = run_move(step_move, from.bytes, tuple_values, dest, threads)?;
                 if operands.reports {
                     tuples_report = Some(report);
                 }
@@ -1032,7 +1033,7 @@ impl Plan {
     }
 
     /// Makes the report of a run that had no tuple out of range and searched no mask.
-    pub(crate) fn nothing(&self) -> Result<Report, Error> {
+    pub(crate) fn report_without_findings(&self) -> Result<Report, Error> {
         match self.single_move() {
             Some(step_move) => step_move.report(Missing::default(), |_| Vec::new()),
             None => Ok(self.report(None, None)),

@@ -4,7 +4,7 @@
 //! dimension. Coordinates are integers that a dispatch or a loop reads from index tuples:
 //!
 //! ```text
-//! tuple's number = tuple + Σ digit · dim.tuple
+//! tuple's number = walk.tuple + Σ digit · dim.tuple
 //! from           = walk.from + Σ digit · dim.from + Σ position · coordinate.stride
 //! to             = walk.to + Σ digit · dim.to
 //! position       = the integer in the coordinate's column of the tuple
@@ -20,7 +20,7 @@
 //! | method | effect | example |
 //! |---|---|---|
 //! | [`Walk::make_ascending`] | reverses dimensions that run backwards in the destination | |
-//! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbours if one stride covers both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
+//! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbouring dimensions if one stride covers both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
 //! | [`Walk::widen_units`] | joins units that are contiguous and aligned on both sides | 32 units of 1 byte → 2 of 16 |
 //! | [`Walk::in_units_of`] | splits units into smaller ones | 2 units of 16 bytes → 32 of 1 |
 //! | [`Walk::split`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
@@ -49,17 +49,17 @@ pub(crate) const MAX_UNIT: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
-    /// The distance between neighbours in the source, in units: negative if the source is read backwards, 0 if a unit
-    /// repeats.
+    /// The distance between neighbouring positions in the source, in units: negative if the source is read backwards, 0
+    /// if all positions have the same unit.
     pub(crate) from: isize,
-    /// The distance between neighbours in the destination, in units.
+    /// The distance between neighbouring positions in the destination, in units.
     pub(crate) to: isize,
-    /// The distance between the tuples of neighbours, in tuples; 0 if they share a tuple.
+    /// The distance between the tuples of neighbouring positions, in tuples; 0 if all positions share their tuples.
     pub(crate) tuple: usize,
 }
 
 impl Dim {
-    /// A single position.
+    /// A dimension with a single position.
     pub(crate) const ONE_POSITION: Self = Self {
         size: 1,
         from: 1,
@@ -105,7 +105,7 @@ impl Dim {
         dims
     }
 
-    /// Returns the distance between neighbours on one side.
+    /// Returns the distance between neighbouring positions on one side, in units.
     pub(crate) fn stride(&self, side: Side) -> isize {
         match side {
             Side::Source => self.from,
@@ -143,7 +143,7 @@ pub(crate) struct Coordinate {
     /// The distance between neighbouring positions, in units.
     pub(crate) stride: isize,
     pub(crate) begin: StartIndex,
-    /// The extent of boxes along the dimension, if the walk has boxes.
+    /// The extent of boxes along this dimension. `None` if boxes do not extend along it.
     pub(crate) along: Option<BoxExtent>,
     /// The positions that the walk covers. The walk ignores elements at other positions. The window has all positions,
     /// unless a device cannot bind them all in one dispatch.
@@ -173,7 +173,7 @@ impl Coordinate {
         self.along.is_some() || matches!(self.begin, StartIndex::At(_))
     }
 
-    /// Returns the distance in units between neighbours in a box.
+    /// Returns the distance in units between neighbouring positions of a box.
     pub(crate) fn step(&self) -> isize {
         self.along.map_or(0, |along| along.step) * self.stride
     }
@@ -209,7 +209,7 @@ pub(crate) struct BoxExtent {
     /// The dimension of the walk along which boxes extend. Its distance is 0 on the side that the tuples index,
     /// because the coordinate moves the position there.
     pub(crate) dim: usize,
-    /// The distance between neighbours in a box, in positions of the coordinate.
+    /// The distance between neighbouring positions of a box, in positions of the coordinate.
     pub(crate) step: isize,
     /// The size of a box along the dimension.
     pub(crate) extent: usize,
@@ -257,7 +257,7 @@ pub(crate) struct Walk {
     pub(crate) tuple: usize,
     /// True if this walk counts its out-of-range tuples. If a walk was split, only the part with the first units of a
     /// tuple counts this tuple.
-    pub(crate) counts: bool,
+    pub(crate) counts_tuples: bool,
 }
 
 impl Walk {
@@ -272,7 +272,7 @@ impl Walk {
             points: Side::Source,
             columns: 0,
             tuple: 0,
-            counts: false,
+            counts_tuples: false,
         }
     }
 
@@ -713,7 +713,7 @@ impl Walk {
             part.to += dim.to * first.cast_signed();
             part.tuple += first * dim.tuple;
             // If both parts share their tuples, only the first part has the first units of these tuples.
-            part.counts &= first == 0 || dim.tuple > 0;
+            part.counts_tuples &= first == 0 || dim.tuple > 0;
             for along in part.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
                 along.first += if along.dim == d { first } else { 0 };
             }
@@ -730,7 +730,7 @@ impl Walk {
         let cut_part = |window: PositionWindow| {
             let mut part = self.clone();
             part.coordinates[c].window = window;
-            part.counts &= window.first == first;
+            part.counts_tuples &= window.first == first;
             part
         };
         [
@@ -958,9 +958,12 @@ mod tests {
 
     #[test]
     fn walks_between_views_keep_their_bytes_and_ascend() {
-        for (spec, value) in SPECS {
+        for (spec, value_shape) in SPECS {
             let dest = dest_view(spec);
-            let source = View::new(value).unwrap().broadcast_to(&dest.shape).unwrap();
+            let source = View::new(value_shape)
+                .unwrap()
+                .broadcast_to(&dest.shape)
+                .unwrap();
             check_walk(&element_walk(&source, &dest), &[]);
             let walk = Walk::between(&source, &dest, 2, MAX_UNIT);
             let (pairs, span) = (byte_pairs(&walk, &[]), walk.span(Side::Dest));

@@ -238,7 +238,7 @@ fn widen_float(single: f32) -> f64 {
 
 /// Returns the reader for elements of this type, which must not be complex.
 pub(crate) fn element_reader(from: DType) -> ElementReader {
-    macro_rules! by {
+    macro_rules! reader {
         ($kind:ident $bytes:literal $number:expr) => {
             ElementReader::$kind(|source, from, step, out| {
                 read_elements::<$bytes, _>(source, from, step, out, $number)
@@ -246,26 +246,26 @@ pub(crate) fn element_reader(from: DType) -> ElementReader {
         };
     }
     match from {
-        DType::Bool => by!(Signed 1 |[byte]: [u8; 1]| (byte != 0).into()),
-        DType::I8 => by!(Signed 1 |b| i8::from_ne_bytes(b).into()),
-        DType::U8 => by!(Signed 1 |b| u8::from_ne_bytes(b).into()),
-        DType::I16 => by!(Signed 2 |b| i16::from_ne_bytes(b).into()),
-        DType::U16 => by!(Signed 2 |b| u16::from_ne_bytes(b).into()),
-        DType::I32 => by!(Signed 4 |b| i32::from_ne_bytes(b).into()),
-        DType::U32 => by!(Signed 4 |b| u32::from_ne_bytes(b).into()),
-        DType::I64 => by!(Signed 8 i64::from_ne_bytes),
-        DType::U64 => by!(Unsigned 8 u64::from_ne_bytes),
-        DType::F16 => by!(Float 2 |b| widen_float(f32_of_f16(u16::from_ne_bytes(b)))),
-        DType::BF16 => by!(Float 2 |b| widen_float(f32_of_bf16(u16::from_ne_bytes(b)))),
-        DType::F32 => by!(Float 4 |b| widen_float(f32::from_ne_bytes(b))),
-        DType::F64 => by!(Float 8 f64::from_ne_bytes),
+        DType::Bool => reader!(Signed 1 |[byte]: [u8; 1]| (byte != 0).into()),
+        DType::I8 => reader!(Signed 1 |b| i8::from_ne_bytes(b).into()),
+        DType::U8 => reader!(Signed 1 |b| u8::from_ne_bytes(b).into()),
+        DType::I16 => reader!(Signed 2 |b| i16::from_ne_bytes(b).into()),
+        DType::U16 => reader!(Signed 2 |b| u16::from_ne_bytes(b).into()),
+        DType::I32 => reader!(Signed 4 |b| i32::from_ne_bytes(b).into()),
+        DType::U32 => reader!(Signed 4 |b| u32::from_ne_bytes(b).into()),
+        DType::I64 => reader!(Signed 8 i64::from_ne_bytes),
+        DType::U64 => reader!(Unsigned 8 u64::from_ne_bytes),
+        DType::F16 => reader!(Float 2 |b| widen_float(f32_of_f16(u16::from_ne_bytes(b)))),
+        DType::BF16 => reader!(Float 2 |b| widen_float(f32_of_bf16(u16::from_ne_bytes(b)))),
+        DType::F32 => reader!(Float 4 |b| widen_float(f32::from_ne_bytes(b))),
+        DType::F64 => reader!(Float 8 f64::from_ne_bytes),
         DType::Complex64 | DType::Complex128 => unreachable!("plans do not convert these"),
     }
 }
 
 /// Returns the writer for elements of this type, which must not be complex.
 pub(crate) fn element_writer<W: WideElement>(to: DType, rule: RoundingRule) -> WriteElements<W> {
-    macro_rules! by {
+    macro_rules! writer {
         ($($dtype:ident $type:ty)*) => {
             match (to, rule) {
                 $((DType::$dtype, RoundingRule::Nearest) => write_elements::<W, $type, false>,
@@ -280,7 +280,7 @@ pub(crate) fn element_writer<W: WideElement>(to: DType, rule: RoundingRule) -> W
             }
         };
     }
-    by!(Bool Bool I8 i8 U8 u8 I16 i16 U16 u16 I32 i32 U32 u32 I64 i64 U64 u64)
+    writer!(Bool Bool I8 i8 U8 u8 I16 i16 U16 u16 I32 i32 U32 u32 I64 i64 U64 u64)
 }
 
 #[inline(always)]

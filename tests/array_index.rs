@@ -183,7 +183,8 @@ fn the_product_of_outer_arrays_exists_nowhere() {
     );
 }
 
-/// A slice without arrays is planned without a gather, and a gather from a view does not copy the view first.
+/// An expression without arrays is planned as a slice, without a gather. A gather from a view does not copy the view
+/// first.
 #[test]
 fn plans_have_as_few_steps_as_possible() {
     let x = View::new(&[4, 5, 6]).unwrap();

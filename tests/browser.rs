@@ -52,7 +52,7 @@ fn strict_calls(
         ..CropOptions::default()
     };
     let image = table.reshape(&[1, 4, 2]).unwrap();
-    let report = |made: Result<(Tensor, _), _>| made.map(|(_, report)| report);
+    let report = |outcome: Result<(Tensor, _), _>| outcome.map(|(_, report)| report);
     let mut calls = vec![
         ("gather", report(table.gather(&rows, gather))),
         ("gather_nd", report(table.gather_nd(&tuples, gather_nd))),

@@ -65,7 +65,7 @@ fn split_parts_are_joined_again() {
     }
 }
 
-/// Host values have the same results as tensors, even booleans, for which only the bytes 0 and 1 are valid.
+/// Host values give the same results as tensors, even booleans, for which only the bytes 0 and 1 are valid.
 #[test]
 fn host_values_are_joined() {
     for device in devices() {
@@ -147,11 +147,11 @@ fn interleaved_pieces_of_arrays() {
                 "{what}"
             );
             // Views of parts of arrays run the steps instead of the loop.
-            let part = View::new(&[rows + 1, piece])
+            let parts = View::new(&[rows + 1, piece])
                 .unwrap()
                 .split(&[1, rows], 0)
                 .unwrap();
-            let plan = Plan::concat(&vec![part[1].clone(); count], 1, T::DTYPE).unwrap();
+            let plan = Plan::concat(&vec![parts[1].clone(); count], 1, T::DTYPE).unwrap();
             assert!(!cpu.explain(&plan).contains("instead"), "{what}");
         }
     }

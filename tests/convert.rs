@@ -1,5 +1,5 @@
-//! Tests edge cases of conversions: tables and axes, rounding, errors, and long rows. Random cases compare every device
-//! with the reference, and golden vectors check the reference.
+//! Tests edge cases of conversions: tables with a function for each position of an axis, rounding, errors, and long
+//! rows. Random cases compare every device with the reference, and golden vectors check the reference.
 
 use crate::harness::{Device, devices, kind, run_tensors};
 use wgslice::{
@@ -64,9 +64,8 @@ fn tables_follow_the_axis_of_the_source() {
             let inner: usize = shape[axis.unsigned_abs() + 1..].iter().product();
             let numbers: Vec<u32> = (0..540).collect();
             let mut expected = vec![0u32; view.len()];
-            let elements = Plan::contiguous(view, DType::U32).unwrap();
-            elements
-                .run_cpu(&[(&numbers).into()], &mut [(&mut expected).into()])
+            let copy = Plan::contiguous(view, DType::U32).unwrap();
+            copy.run_cpu(&[(&numbers).into()], &mut [(&mut expected).into()])
                 .unwrap();
             let expected: Vec<f32> = expected
                 .iter()
@@ -356,8 +355,8 @@ fn conversions_that_shaders_lack_fall_back() {
     }
 }
 
-/// Tests scales along every axis of a transposed view, with more positions than the CPU converts together. The bias has
-/// one position.
+/// Tests scales along every axis of a transposed view, with more positions than the CPU converts together. One bias is
+/// for all positions.
 #[test]
 fn floats_scale_along_the_axis_of_the_source() {
     let shape = [3, 40, 300];

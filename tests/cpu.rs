@@ -86,8 +86,8 @@ fn results_that_are_written_in_parts() {
     check_slice(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
-/// Tests slices that read short groups of elements from a source larger than the caches. The loop also reads the gaps
-/// between the groups, but no byte before or after the source.
+/// Tests slices that read short groups of elements from a source larger than the caches. The loop for such
+/// slices also reads the gaps between the groups, but no byte before or after the source.
 #[test]
 fn gaps_of_a_large_source() {
     for spec in [
@@ -153,11 +153,11 @@ fn slices_of_views_that_are_cut_between_parts() {
             let mut dest = vec![0xa5; gather.outputs()[0].bytes()];
             let report = run_bytes(&gather, &source, Some(indices), &mut dest).unwrap();
             assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
-            let slice = selected.len() / 3;
-            let zeros = vec![0; slice];
-            let slices: Vec<&[u8]> = selected.chunks(slice).collect();
+            let slice_bytes = selected.len() / 3;
+            let zeros = vec![0; slice_bytes];
+            let slices: Vec<&[u8]> = selected.chunks(slice_bytes).collect();
             for (got, expected) in dest
-                .chunks(slice)
+                .chunks(slice_bytes)
                 .zip([slices[1], &zeros, slices[0], slices[2], slices[2]])
             {
                 assert!(got == expected, "{gather}");
@@ -303,8 +303,8 @@ fn every_depth() {
             let dims = &params[batch_dims..][..depth];
             let mut shape = params[..batch_dims].to_vec();
             shape.extend([130, depth]);
-            let tuples: usize = shape[..shape.len() - 1].iter().product();
-            let indices: Vec<i64> = (0..tuples * depth)
+            let tuple_count: usize = shape[..shape.len() - 1].iter().product();
+            let indices: Vec<i64> = (0..tuple_count * depth)
                 .map(|i| (i * 31 + i / 7) as i64 % (dims[i % depth] as i64 + 1) - i64::from(i == 9))
                 .collect();
             check_gather_on_cpu(&params, &indices, &shape, batch_dims);
@@ -379,7 +379,7 @@ fn threads_write_in_parts() {
     let input: Vec<u32> = (0..500 * 7 * 90).collect();
     let spec: SliceSpec = "::-1, 1:, ::-2".parse().unwrap();
     let encoded = TfStridedSlice::try_from(&spec).unwrap();
-    let naive = reference::Spec {
+    let reference_spec = reference::Spec {
         begin: &encoded.begin,
         end: &encoded.end,
         strides: &encoded.strides,
@@ -391,10 +391,12 @@ fn threads_write_in_parts() {
     let value_shape = [500, 6, 45];
     let updated = cpu.slice_update((&input, &shape), &spec, (&value, &value_shape));
     let expected =
-        reference::strided_slice_update(&input, &shape, &naive, &value, &value_shape).unwrap();
+        reference::strided_slice_update(&input, &shape, &reference_spec, &value, &value_shape)
+            .unwrap();
     assert!(updated.unwrap().data == expected);
     let gradient = cpu.slice_grad(&shape, &spec, (&value, &value_shape));
-    let expected = reference::strided_slice_grad(&shape, &naive, &value, &value_shape).unwrap();
+    let expected =
+        reference::strided_slice_grad(&shape, &reference_spec, &value, &value_shape).unwrap();
     assert!(gradient.unwrap().data == expected);
 
     let rows: Vec<i64> = (0..70_000).map(|i| i * i % 1009 % 500).collect();

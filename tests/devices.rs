@@ -1,6 +1,6 @@
-//! Runs the shapes and arguments of every golden vector on every device of the harness. Among these are devices with
-//! WebGPU's default limits, with limits so low that most plans need several dispatches, and with tensors of several
-//! buffers.
+//! Runs the shapes and arguments of every golden vector on devices of the harness: on the CPU and, for each vector, on
+//! one drawn device of each adapter. Among these are devices with WebGPU's default limits, with limits so low that most
+//! plans need several dispatches, and with tensors of several buffers.
 //!
 //! The harness compares results with the reference, which agrees with TensorFlow on these vectors, as `golden` checks.
 //! Except for scatters, a vector runs at one element size on each device. `wgslice verify` runs each vector at all
@@ -10,7 +10,7 @@ use crate::harness::{check_case, devices, print_cases, with_strict_one_in};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
 
-/// Strict devices run one in this many vectors, or all under `WGSLICE_TEST_ALL=1`.
+/// Strict devices interpret shaders, so they run only one in this many vectors, or all under `WGSLICE_TEST_ALL=1`.
 const STRICT_SHARE: u64 = 10;
 
 #[test]

@@ -29,7 +29,7 @@ fn add_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the Markdown of a source file: the text of its doc comments, and an empty line in place of each other line.
+/// Returns the Markdown of a source file: the text of its doc comments, and an empty line for each line of code.
 fn doc_comments(source: &str) -> String {
     let text = |line: &str| {
         let line = line.trim_start();
@@ -232,10 +232,10 @@ fn the_count_of_faults_is_in_one_document() {
     assert!(noticed <= total, "{counts}");
     let mut documents = Vec::new();
     add_files(root(), &[".md"], &mut documents);
-    let text = documents
+    let texts = documents
         .iter()
         .map(|path| fs::read_to_string(path).unwrap());
-    let mentions = text.map(|text| text.matches(&format!("of {total} ")).count());
+    let mentions = texts.map(|text| text.matches(&format!("of {total} ")).count());
     assert_eq!(mentions.sum::<usize>(), 1);
 }
 
@@ -258,7 +258,7 @@ fn counts_of_golden_vectors_are_those_of_the_files() {
     }
 }
 
-/// Returns the ratios of a row in the tables of docs/PERFORMANCE.md. Above 1 wgslice is faster.
+/// Returns the ratios of a row in the tables of docs/PERFORMANCE.md: the other program's time ÷ wgslice's time.
 fn ratios_of_row(row: &str) -> Vec<f64> {
     let performance = read_document("docs/PERFORMANCE.md");
     let row = performance

@@ -286,7 +286,7 @@ fn recording_again_allocates_nothing() {
                     .unwrap();
             let (source, dest) = (source.slice(..), dest.slice(..));
             let tuples = tuples.slice(..);
-            let round = |slices, gathers| {
+            let allocated_by = |slices, gathers| {
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let old_count = allocations().unwrap();
                 for _ in 0..slices {
@@ -305,10 +305,10 @@ fn recording_again_allocates_nothing() {
                 gpu.device().poll(wait).unwrap();
                 allocated
             };
-            assert!(round(4, 640) > 0);
-            assert_eq!(round(100, 0), 0);
-            assert!(round(0, 640) <= 10);
-            assert_eq!(round(100, 0), 0);
+            assert!(allocated_by(4, 640) > 0);
+            assert_eq!(allocated_by(100, 0), 0);
+            assert!(allocated_by(0, 640) <= 10);
+            assert_eq!(allocated_by(100, 0), 0);
         }
     }
 }
@@ -350,7 +350,7 @@ fn a_report_without_the_tuple() {
 }
 
 /// Moves rows within one buffer, as in a KV cache, in an encoder and in a pass. The rows begin at any byte of a word.
-/// If the rows overlap, the error contains both ranges and nothing is recorded.
+/// If the old and the new rows overlap, the error contains both ranges and nothing is recorded.
 #[test]
 fn rows_move_within_one_buffer() {
     use wgpu::{BufferUsages, util::DeviceExt};
@@ -443,8 +443,8 @@ fn every_task_that_awaits_a_report_is_woken() {
 }
 
 /// In one encoder or one pass, records a search in a mask that begins at byte 3 of its buffer, a gather by the same
-/// mask, and an update by a copy of the mask. Nothing is read back in between, and the bytes around the results stay
-/// unchanged.
+/// mask, and an update by a copy of the mask. Nothing is read back between these calls, and the bytes around the
+/// results stay unchanged.
 #[test]
 fn a_mask_selects_without_a_read_back() {
     let length = 700;
@@ -480,7 +480,7 @@ fn a_mask_selects_without_a_read_back() {
         for in_pass in [false, true] {
             let padded_mask = [&[7; 3][..], &mask, &[7; 1]].concat();
             let mask_buffer = buffer(&padded_mask, no_usage);
-            let aligned = buffer(&mask, no_usage);
+            let aligned_mask = buffer(&mask, no_usage);
             let source = buffer(bytemuck::cast_slice(&x), no_usage);
             let nines = buffer(&[9; 4], no_usage);
             let rows = buffer(&vec![0x55; 4 * capacity + 8], copy_source);
@@ -491,7 +491,7 @@ fn a_mask_selects_without_a_read_back() {
             let mask_slice = mask_buffer.slice(3..3 + length as u64);
             let to_rows = rows.slice(4..4 + 4 * capacity as u64);
             let to_count = count.slice(4..36);
-            let (inputs, outputs) = ([nines.slice(..), aligned.slice(..)], [dest.slice(..)]);
+            let (inputs, outputs) = ([nines.slice(..), aligned_mask.slice(..)], [dest.slice(..)]);
             let mut encoder = device.create_command_encoder(&Default::default());
             let (count_report, unreadable_report, gather_report) = if in_pass {
                 let mut pass = encoder.begin_compute_pass(&Default::default());

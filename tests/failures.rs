@@ -214,7 +214,7 @@ fn a_mapping_that_fails() {
     for adapter in adapters() {
         let open_own = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let no_features = wgpu::Features::empty();
-        let open_callers =
+        let open_as_caller =
             || request_device(&adapter, no_features, wgpu::Limits::default()).unwrap();
         let poll = |report: Pending<Report>| {
             loop {
@@ -233,7 +233,7 @@ fn a_mapping_that_fails() {
         for (way, finish) in ways {
             for (gpu, polls_before) in [
                 (open_own(), false),
-                (open_callers(), false),
+                (open_as_caller(), false),
                 (open_own(), true),
             ] {
                 let (dest, report) = submit_gather(&gpu);

@@ -35,10 +35,10 @@ fn options_along(axis: isize, batch_dims: isize) -> GatherOptions {
 /// Checks a gather at one element size and with one index type. The shapes and the axis choose both.
 #[track_caller]
 fn check_gather(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
-    let how = GatherForm::Gather(options);
+    let form = GatherForm::Gather(options);
     let number =
         params.iter().chain(shape).sum::<usize>() + options.axis.unwrap_or(9).unsigned_abs();
-    check_gathering(number, (params, &[]), (indices, shape), how);
+    check_gathering(number, (params, &[]), (indices, shape), form);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn each_batch_is_gathered_by_its_own_indices() {
 #[test]
 fn every_policy() {
     let indices = [0, -1, 4, -4, 2, -5, 3, 5, -3, 1, 9, -9];
-    let all = [i64::MIN, i64::MAX, 1 << 32, -(1 << 32) + 1, 2, -3];
+    let extreme_indices = [i64::MIN, i64::MAX, 1 << 32, -(1 << 32) + 1, 2, -3];
     for (number, (axis, batch_dims, shape)) in [
         (0, 0, [3, 4]),
         (1, 0, [3, 4]),
@@ -135,11 +135,11 @@ fn every_policy() {
     .into_iter()
     .enumerate()
     {
-        let how = GatherForm::Gather(options_along(axis, batch_dims));
+        let form = GatherForm::Gather(options_along(axis, batch_dims));
         let params = (&[3, 4, 5][..], &[][..]);
-        check_policies(number + 5, params, (&indices, &shape), how);
+        check_policies(number + 5, params, (&indices, &shape), form);
         if batch_dims == 0 {
-            check_policies(number, params, (&all, &[2, 3]), how);
+            check_policies(number, params, (&extreme_indices, &[2, 3]), form);
         }
     }
 }
@@ -173,7 +173,7 @@ fn many_tuples_of_short_rows() {
             check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own_tuples);
         }
         // All, none or some of the rows begin at whole vectors.
-        let (indices, tuples, how) = (
+        let (indices, tuples, form) = (
             &indices[..half],
             &[half],
             GatherForm::Gather(options_along(2, 0)),
@@ -181,7 +181,7 @@ fn many_tuples_of_short_rows() {
         let width = (row + 5).next_multiple_of(4);
         for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
             let inner = [slice(&format!("::-1, 1:, {begin}:{}", row + begin))];
-            check_gathering(7, (&[4, 3, width], &inner), (indices, tuples), how);
+            check_gathering(7, (&[4, 3, width], &inner), (indices, tuples), form);
         }
         check_policies(
             2,
@@ -226,18 +226,19 @@ fn params_are_views() {
         for axis in 0..3 {
             for indices_shape in [&[6][..], &[2, 3], &[6, 1]] {
                 number += 1;
-                let how = GatherForm::Gather(options_along(axis, 0));
+                let form = GatherForm::Gather(options_along(axis, 0));
                 let params = (*shape, &selection[..]);
-                check_gathering(number, params, (&indices, indices_shape), how);
+                check_gathering(number, params, (&indices, indices_shape), form);
             }
         }
     }
     let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
-    let how = GatherForm::Gather(BATCH_OPTIONS);
-    check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
+    let form = GatherForm::Gather(BATCH_OPTIONS);
+    check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), form);
 }
 
-/// Views are cut along the outer dimension, along the indexed dimension, or along both. Some strides are negative.
+/// Views that are too large for the offsets of shaders are cut along the outer dimension, along the indexed dimension,
+/// or along both. Some strides are negative.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3];
@@ -251,9 +252,9 @@ fn views_beyond_the_reach_of_offsets() {
     for (shape, spec, axis) in views {
         let selection = [slice(spec)];
         for count in [1, 2, 8] {
-            let how = GatherForm::Gather(options_along(axis, 0));
+            let form = GatherForm::Gather(options_along(axis, 0));
             let indices = (&indices[..count], &[count][..]);
-            check_gathering(0, (shape, &selection), indices, how);
+            check_gathering(0, (shape, &selection), indices, form);
         }
     }
 }
@@ -282,18 +283,18 @@ fn a_result_without_elements_looks_at_no_index() {
 /// No index into an empty dimension is valid, under any policy: the dimension has no end to clamp to or to count from.
 #[test]
 fn a_dimension_without_elements_has_no_index() {
-    let how = GatherForm::Gather(options_along(0, 0));
+    let form = GatherForm::Gather(options_along(0, 0));
     for number in 0..5 {
-        check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
+        check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), form);
     }
     // The params are an empty view of a source that can be smaller than a unit of the shaders.
     let nothing = [slice("0:0")];
     for number in 0..5 {
-        check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
-        check_policies(number, (&[1, 16], &nothing), (&[0], &[]), how);
+        check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), form);
+        check_policies(number, (&[1, 16], &nothing), (&[0], &[]), form);
     }
-    let how = GatherForm::Gather(options_along(2, 0));
-    check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), how);
+    let form = GatherForm::Gather(options_along(2, 0));
+    check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), form);
 }
 
 #[test]
@@ -324,7 +325,7 @@ fn batch_gather_stays_in_its_batch() {
     }
 }
 
-/// Tensors can be gathered from views of tensors, and a view can become a tensor.
+/// A gather can read a view of a tensor, and a view can be copied into a tensor of its own.
 #[test]
 fn tensors_are_selected_from() {
     for backend in test_backends() {
@@ -472,7 +473,7 @@ fn every_device_gives_the_results_of_tensorflow() {
         let options = options_along(integer("axis"), integer("batch_dims"));
         let params = case.tensor("params").unwrap();
         let indices = case.tensor("indices").unwrap();
-        let (zero_fill, bad) = match &case.expected {
+        let (zero_fill, is_out_of_range) = match &case.expected {
             Expectation::Success(tensor) => (Some(tensor), false),
             Expectation::Error {
                 kind: expected,
@@ -495,7 +496,7 @@ fn every_device_gives_the_results_of_tensorflow() {
             let (array, report) = found.unwrap_or_else(|e| panic!("line {}: {e}", case.line));
             assert_eq!(
                 report.out_of_range > 0,
-                bad,
+                is_out_of_range,
                 "line {} on {backend}",
                 case.line
             );

@@ -57,11 +57,11 @@ fn unaligned_rows() {
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
     // These params are views whose rows have steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
-    let how = GatherForm::GatherNd(GatherNdOptions::default());
+    let form = GatherForm::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
         let selection = [slice(spec)];
         for number in 0..5 {
-            check_gathering(number, (&[16, 208], &selection), (&indices, &[32, 1]), how);
+            check_gathering(number, (&[16, 208], &selection), (&indices, &[32, 1]), form);
         }
     }
 }
@@ -114,7 +114,7 @@ fn what_does_not_fit() {
 /// Tests every policy at several depths, with one batch and with several.
 #[test]
 fn tuples_follow_every_policy() {
-    let how = |batch_dims| {
+    let form = |batch_dims| {
         GatherForm::GatherNd(GatherNdOptions {
             batch_dims,
             ..GatherNdOptions::default()
@@ -132,14 +132,14 @@ fn tuples_follow_every_policy() {
     .enumerate()
     {
         let params = (&[3, 4, 3, 2, 4][..], &[][..]);
-        check_policies(3 * number, params, (&indices, &shape), how(batch_dims));
+        check_policies(3 * number, params, (&indices, &shape), form(batch_dims));
     }
 }
 
-/// An index wraps at most once, and no sum overflows.
+/// An index wraps at most once, and the sum of an index and a size does not overflow.
 #[test]
 fn policies_at_the_ends_of_the_integers() {
-    let how = GatherForm::GatherNd(GatherNdOptions::default());
+    let form = GatherForm::GatherNd(GatherNdOptions::default());
     let indices = [
         i64::MIN,
         i64::MIN + 1,
@@ -155,11 +155,11 @@ fn policies_at_the_ends_of_the_integers() {
         0,
     ];
     for shape in [[12, 1], [6, 2]] {
-        check_policies(1, (&[3, 3], &[]), (&indices, &shape), how);
+        check_policies(1, (&[3, 3], &[]), (&indices, &shape), form);
     }
     let large = [u32::MAX.into(), 1 << 31, 2, 3, 0];
     for number in [5, 7, 0] {
-        check_policies(number, (&[3, 5], &[]), (&large, &[5, 1]), how);
+        check_policies(number, (&[3, 5], &[]), (&large, &[5, 1]), form);
     }
 }
 
@@ -190,16 +190,16 @@ fn params_are_views() {
     for (shape, selection) in &views {
         let params = (*shape, &selection[..]);
         for (tuples, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
-            let how = GatherForm::GatherNd(GatherNdOptions::default());
+            let form = GatherForm::GatherNd(GatherNdOptions::default());
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             number += 1;
-            check_gathering(number, params, indices, how);
+            check_gathering(number, params, indices, form);
         }
     }
     // These are batches of a view, with positive or negative strides along batch dimensions.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
-        let how = GatherForm::GatherNd(GatherNdOptions {
+        let form = GatherForm::GatherNd(GatherNdOptions {
             batch_dims,
             ..GatherNdOptions::default()
         });
@@ -210,7 +210,7 @@ fn params_are_views() {
         let params = (&[2, 4, 5, 3][..], &images[..]);
         let count: usize = shape.iter().product();
         for number in 0..5 {
-            check_gathering(number, params, (&indices[..count], &shape), how);
+            check_gathering(number, params, (&indices[..count], &shape), form);
         }
     }
 }
@@ -230,11 +230,11 @@ fn views_beyond_the_reach_of_offsets() {
     ];
     for (shape, spec) in views {
         let selection = [slice(spec)];
-        let how = GatherForm::GatherNd(GatherNdOptions::default());
+        let form = GatherForm::GatherNd(GatherNdOptions::default());
         for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
-            check_gathering(0, (shape, &selection), indices, how);
-            check_gathering(5, (shape, &selection), indices, how);
+            check_gathering(0, (shape, &selection), indices, form);
+            check_gathering(5, (shape, &selection), indices, form);
         }
     }
 }

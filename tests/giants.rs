@@ -58,11 +58,11 @@ fn words(memory: usize, places: &[usize], size: usize) -> BTreeSet<usize> {
             for unit in [1, 4, size] {
                 let lost_bits = (unit as i128) << bits;
                 for times in -3..=3 {
-                    let near = place as i128 + times * lost_bits;
-                    if let Ok(near) = usize::try_from(near)
-                        && near + size <= memory
+                    let shifted_place = place as i128 + times * lost_bits;
+                    if let Ok(shifted_place) = usize::try_from(shifted_place)
+                        && shifted_place + size <= memory
                     {
-                        words.extend((near / 4 * 4..near + size).step_by(4));
+                        words.extend((shifted_place / 4 * 4..shifted_place + size).step_by(4));
                     }
                 }
             }
@@ -121,18 +121,24 @@ fn reads(view: &View, dtype: DType) -> Vec<ReadPlan> {
             expected,
         });
     }
-    let tuples = 40;
+    let tuple_count = 40;
     let index = |tuple: usize, d: usize| (tuple * (2 * d + 3) + tuple / 3) % shape[d];
     let mut expected = Vec::new();
     let mut indices = Vec::new();
-    for tuple in 0..tuples {
+    for tuple in 0..tuple_count {
         let at = (0..shape.len()).fold(0, |at, d| at * shape[d] + index(tuple, d));
         expected.extend_from_slice(&selected[at]);
         indices.extend((0..shape.len()).map(|d| index(tuple, d) as i64));
     }
     let options = GatherNdOptions::default();
     reads.push(ReadPlan {
-        plan: Plan::gather_nd(view, (&[tuples, shape.len()], DType::I64), options, dtype).unwrap(),
+        plan: Plan::gather_nd(
+            view,
+            (&[tuple_count, shape.len()], DType::I64),
+            options,
+            dtype,
+        )
+        .unwrap(),
         indices: Indices::I64(indices),
         expected,
     });
@@ -436,8 +442,8 @@ mod gpu {
         }
     }
 
-    /// Checks that plans of views that exceed the largest buffer are rejected. The error has the argument's name and
-    /// both sizes.
+    /// Checks that plans of views that exceed the largest buffer are rejected. The error has the argument's name,
+    /// and the sizes of the memory and of the largest buffer.
     fn check_refusals(gpu: &Gpu, size: usize) {
         let (memory, small) = (buffer(gpu, size), buffer(gpu, 1 << 10));
         for view in views(MEMORY, 1) {

@@ -341,7 +341,7 @@ fn the_reference_adds_floats_as_tensorflow_does() {
 /// Most sums of floats depend on the order of the rows. Otherwise the test above could not notice a wrong order.
 #[test]
 fn the_order_of_the_rows_makes_a_difference() {
-    let (mut sums, mut differing) = (0, 0);
+    let (mut sum_count, mut differing_count) = (0, 0);
     for case in parse(FLOATS) {
         let mut case = case.unwrap();
         let is_sum = matches!(
@@ -362,15 +362,15 @@ fn the_order_of_the_rows_makes_a_difference() {
             let rows = data.rchunks(data.len() / tuples);
             *data = rows.flatten().copied().collect();
         }
-        sums += 1;
+        sum_count += 1;
         match run_case(&case) {
-            Answer::Tensor { tensor, .. } => differing += usize::from(tensor != expected),
+            Answer::Tensor { tensor, .. } => differing_count += usize::from(tensor != expected),
             Answer::Error(error) => panic!("{error}"),
         }
     }
     assert!(
-        sums > 150 && differing * 3 > sums * 2,
-        "{differing} of {sums}"
+        sum_count > 150 && differing_count * 3 > sum_count * 2,
+        "{differing_count} of {sum_count}"
     );
 }
 
@@ -415,7 +415,7 @@ fn altered_expectations_are_noticed() {
         tensor.shape.push(1);
         format!("expected shape {:?}, got {shape:?}", tensor.shape)
     };
-    let mut altered = 0;
+    let mut altered_count = 0;
     for case in parse(SEED1) {
         let mut case = case.unwrap();
         let outcome = run_case(&case);
@@ -444,9 +444,9 @@ fn altered_expectations_are_noticed() {
         };
         let found = describe_difference(&case.expected, &outcome).unwrap();
         assert!(found.starts_with(&wanted), "line {}: {found}", case.line);
-        altered += 1;
+        altered_count += 1;
     }
-    assert_eq!(altered, 2000);
+    assert_eq!(altered_count, 2000);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn a_lost_device_is_an_error() {
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
         let open = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
-        let (gpu, other) = (open(), open());
+        let (gpu, other_gpu) = (open(), open());
         if !adapter.features().contains(wgpu::Features::PIPELINE_CACHE) {
             assert_ne!(adapter.get_info().backend, wgpu::Backend::Vulkan);
             continue;
@@ -232,7 +232,7 @@ fn pipelines_of_a_cache() {
         };
         assert_eq!(reversed(&gpu).unwrap().data, [3, 2, 1]);
         assert!(cache.get_data().is_some_and(|data| !data.is_empty()));
-        let error = reversed(&other).unwrap_err();
+        let error = reversed(&other_gpu).unwrap_err();
         assert!(matches!(error, Error::Pipeline { .. }), "{error:?}");
         // An error of the library that is caused by an error of wgpu has wgpu's error as its source.
         let source = error.source().and_then(|source| source.downcast_ref());

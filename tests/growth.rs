@@ -113,10 +113,10 @@ fn slice_plan(shape: &[usize], spec: &str) -> Plan {
 }
 
 /// Compares the times of plans up to three times, because other programs might disturb one comparison, but hardly
-/// three. Panics if the ratio of the times exceeds `allowed` in each comparison.
+/// three. Panics if the ratio of the times exceeds `max_ratio` in each comparison.
 #[track_caller]
 fn assert_within(
-    allowed: f64,
+    max_ratio: f64,
     what: &str,
     (memory, plans): (&mut TestMemory, &[Plan]),
     ratio_of: impl Fn(&[f64]) -> f64,
@@ -125,7 +125,7 @@ fn assert_within(
         let times = memory.race(plans);
         let ratio = ratio_of(&times);
         println!("{what}: {times:.3?} ns a byte, {ratio:.2} apart");
-        ratio <= allowed
+        ratio <= max_ratio
     };
     assert!((0..3).any(|_| is_within()), "{what}");
 }

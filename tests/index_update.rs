@@ -67,8 +67,8 @@ fn what_does_not_fit_is_an_error() {
     }
 }
 
-/// A slice without arrays is a single move. A value with the shape of the selection is not copied. The plans write the
-/// longest possible slices.
+/// An expression without arrays is a single move. A value with the shape of the selection is not copied. The plans
+/// write the longest possible slices.
 #[test]
 fn plans_have_as_few_steps_as_possible() {
     let planned = |text: &str, value: &[usize], combine| {
@@ -155,7 +155,7 @@ fn rows_and_columns_that_are_selected_twice() {
     }
 }
 
-/// The positions in this plan take more memory than a buffer of the smallest devices has.
+/// On the devices with the smallest buffers, the positions in this plan do not fit in one buffer.
 #[test]
 fn positions_beyond_one_buffer() {
     let places: Vec<i64> = (0..500).map(|n| n * 7 % 999).collect();

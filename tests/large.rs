@@ -225,7 +225,7 @@ fn beyond_32_bits_on_the_gpu() {
 }
 
 /// Tests a mask with few true elements, the last of them beyond 2^32, and a mask with more than 2^32 true elements. The
-/// search in this mask keeps only the first elements.
+/// search in the second mask keeps only the first of these elements.
 fn check_searches(backend: &Backend) {
     const CAPACITY: usize = 5000;
     let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG_BYTES / 4000)).collect();

@@ -363,8 +363,8 @@ fn compress_flattens_views() {
             (x.transpose(&[1, 0]).unwrap(), 3, [4, 8, 5]),
             (x.slice(&slice![.., ..2]).unwrap(), 3, [1, 4, 8]),
         ] {
-            let elements = view.layout().len();
-            let cut_condition = condition.slice(&slice![..elements as i64]).unwrap();
+            let element_count = view.layout().len();
+            let cut_condition = condition.slice(&slice![..element_count as i64]).unwrap();
             let length = cut_condition.shape().to_vec();
             let plan = Plan::compress(view.layout(), &length, None, Some(3), DType::U16);
             assert_eq!(steps(&plan.unwrap()), step_count, "{view:?}");
@@ -429,10 +429,10 @@ fn masks_that_do_not_fit_are_errors() {
         );
         assert_eq!(x.to_vec::<u8>().unwrap(), [1; 6]);
     }
-    let index = |mask: &[usize], index| kind_of(Plan::nonzero(mask, Some(0), index));
-    assert_eq!(index(&[2], DType::F32), "index_dtype");
-    assert_eq!(index(&[1 << 31], DType::I32), "mask_index");
-    assert_eq!(index(&[1 << 31], DType::U32), "no error");
+    let nonzero = |mask: &[usize], index_type| kind_of(Plan::nonzero(mask, Some(0), index_type));
+    assert_eq!(nonzero(&[2], DType::F32), "index_dtype");
+    assert_eq!(nonzero(&[1 << 31], DType::I32), "mask_index");
+    assert_eq!(nonzero(&[1 << 31], DType::U32), "no error");
     let many = Plan::nonzero(&[3; 8], Some(usize::MAX), DType::I64);
     assert!(matches!(many, Err(Error::ShapeTooLarge { .. })));
 }

@@ -27,7 +27,7 @@ impl RandomNumbers {
 /// zeros in the result do not come from the source.
 struct KnownPlan {
     plan: Plan,
-    source: Vec<usize>,
+    source_shape: Vec<usize>,
     indices: Option<Tensor>,
     result: Tensor,
 }
@@ -71,7 +71,7 @@ impl KnownPlan {
         };
         let tensor = case.tensors.get_mut(name)?;
         tensor.data = (1..).take(tensor.data.len()).collect();
-        let source = tensor.shape.clone();
+        let source_shape = tensor.shape.clone();
         let case = answered(case).ok()?;
         let result = match &case.expected {
             Expectation::Success(result) => result.clone(),
@@ -80,10 +80,10 @@ impl KnownPlan {
         let (plan, indices) = match Call::of(&case).ok()? {
             Call::StridedSlice(call) => {
                 let spec = wgslice::SliceSpec::try_from(&call.spec).ok()?;
-                (Plan::slice(&source, &spec, dtype).ok()?, None)
+                (Plan::slice(&source_shape, &spec, dtype).ok()?, None)
             }
             Call::View(call) => {
-                let whole = View::new(&source).unwrap();
+                let whole = View::new(&source_shape).unwrap();
                 let view = call
                     .steps
                     .iter()
@@ -122,7 +122,7 @@ impl KnownPlan {
         };
         Some(Self {
             plan,
-            source,
+            source_shape,
             indices,
             result,
         })
@@ -142,10 +142,10 @@ impl KnownPlan {
         assert_eq!(part.plan.shape(), expected.shape);
         // The smallest box of the source that contains every element in `expected`. Element n of the source, counted
         // from 0 in row-major order, has the value n + 1. Zeros in `expected` do not come from the source.
-        let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source.len()];
+        let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source_shape.len()];
         for &number in expected.data.iter().filter(|&&number| number > 0) {
             let mut remaining = usize::try_from(number).unwrap() - 1;
-            for (range, &size) in smallest.iter_mut().zip(&self.source).rev() {
+            for (range, &size) in smallest.iter_mut().zip(&self.source_shape).rev() {
                 let at = remaining % size;
                 remaining /= size;
                 let covered = range.take().unwrap_or(at..at + 1);
@@ -166,8 +166,8 @@ impl KnownPlan {
             assert_eq!(part.source, smallest, "{} at {ranges:?}", self.plan);
         }
         let numbers = Tensor {
-            shape: self.source.clone(),
-            data: (1..).take(self.source.iter().product()).collect(),
+            shape: self.source_shape.clone(),
+            data: (1..).take(self.source_shape.iter().product()).collect(),
         };
         let source = low_bytes(&cut_box(&numbers, &part.source).data, dtype);
         let mut dest = vec![0xa5; part.plan.outputs()[0].bytes()];
@@ -244,7 +244,7 @@ fn parts_make_up_the_result_and_read_the_smallest_boxes() {
         Operation::GatherElements,
     ];
     for operation in operations {
-        let (mut checked, mut cut_count) = (0, 0);
+        let (mut checked_count, mut cut_count) = (0, 0);
         for number in 0..300 {
             let dtype = dtypes[number % dtypes.len()];
             let Some(known) = KnownPlan::of(case_of(operation, 3, number), dtype) else {
@@ -257,11 +257,11 @@ fn parts_make_up_the_result_and_read_the_smallest_boxes() {
             let boxes: Vec<_> = boxes.into_iter().take(40).collect();
             cut_count += usize::from(boxes.len() > 2);
             boxes.iter().for_each(|ranges| known.check(ranges, dtype));
-            checked += 1;
+            checked_count += 1;
         }
         assert!(
-            checked > 100 && cut_count > 50,
-            "{operation:?}: {checked}, {cut_count}"
+            checked_count > 100 && cut_count > 50,
+            "{operation:?}: {checked_count}, {cut_count}"
         );
     }
 }

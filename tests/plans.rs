@@ -177,7 +177,7 @@ fn input_bytes(plan: &Plan) -> Vec<Vec<u8>> {
     inputs.chain(changed).collect()
 }
 
-/// Returns the arrays of a plan as values.
+/// Returns the arrays of [`input_bytes`] as values of their types.
 fn as_values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
     let inputs = plan.inputs();
     let types = inputs.iter().map(|input| input.dtype).chain([U8]);
@@ -188,14 +188,14 @@ fn as_values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
 
 /// Runs a plan on the CPU and returns its result.
 fn result_on_cpu(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
-    let inputs = plan.inputs().len();
-    let mut dest = match arrays.get(inputs) {
+    let input_count = plan.inputs().len();
+    let mut dest = match arrays.get(input_count) {
         Some(changed) => changed.clone(),
         None => vec![0xa5; plan.outputs()[0].bytes()],
     };
     let all = as_values(plan, arrays);
     plan.run_cpu(
-        &all[..inputs],
+        &all[..input_count],
         &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)],
     )
     .unwrap();

@@ -1,5 +1,5 @@
 //! Tests `supports`, prepared plans, and the objects that programs with their own wgpu code share with the library. A
-//! prepared plan has the same results as its plan.
+//! prepared plan gives the same results as its plan.
 
 use crate::harness::{
     elements,
@@ -371,9 +371,9 @@ fn a_device_with_the_requested_features_and_limits() {
         let descriptor = Gpu::device_descriptor(&adapter);
         let limits = descriptor.required_limits.clone();
         let gpu = request_device(&adapter, descriptor.required_features, limits.clone()).unwrap();
-        let opened = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let library_gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let plan = Plan::slice(&[1 << 16, 1 << 12], &slice![.., ..; -1], DType::F32).unwrap();
-        assert_eq!(gpu.explain(&plan), opened.explain(&plan));
+        assert_eq!(gpu.explain(&plan), library_gpu.explain(&plan));
         assert_eq!(limits.max_buffer_size, adapter.limits().max_buffer_size);
         assert!(limits.check_limits(&adapter.limits()));
     }

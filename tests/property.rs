@@ -101,17 +101,17 @@ fn random_scatters() {
     check_operation(Operation::ScatterElements, 100, any_case);
 }
 
-fn is_of_view(case: &Case) -> bool {
+fn reads_view(case: &Case) -> bool {
     case.args.contains_key("view")
 }
 
 #[test]
 fn random_gathers() {
-    let is_of_array = |case: &Case| !is_of_view(case);
-    check_operation(Operation::GatherNd, 200, is_of_array);
-    check_operation(Operation::Gather, 150, is_of_array);
+    let reads_array = |case: &Case| !reads_view(case);
+    check_operation(Operation::GatherNd, 200, reads_array);
+    check_operation(Operation::Gather, 150, reads_array);
     check_operation(Operation::BatchGather, 50, any_case);
-    check_operation(Operation::GatherElements, 100, is_of_array);
+    check_operation(Operation::GatherElements, 100, reads_array);
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn random_pastes() {
 /// Tests random gathers whose params are views.
 #[test]
 fn random_gathers_of_views() {
-    check_operation(Operation::GatherNd, 200, is_of_view);
-    check_operation(Operation::Gather, 200, is_of_view);
-    check_operation(Operation::GatherElements, 100, is_of_view);
+    check_operation(Operation::GatherNd, 200, reads_view);
+    check_operation(Operation::Gather, 200, reads_view);
+    check_operation(Operation::GatherElements, 100, reads_view);
 }
 
 /// Tests every begin and end up to 2 beyond either end of a short axis, with strides from -3 to 3.
@@ -161,7 +161,7 @@ fn every_range_of_a_short_axis() {
 /// narrower loads and stores.
 #[test]
 fn rows_of_many_alignments() {
-    let all = TfStridedSlice {
+    let whole_slice = TfStridedSlice {
         begin: vec![0; 3],
         end: vec![0; 3],
         strides: vec![1; 3],
@@ -171,11 +171,11 @@ fn rows_of_many_alignments() {
     };
     for shape in [[2, 3, 32], [2, 3, 64], [1, 4, 24], [2, 3, 66], [4, 4, 3]] {
         for (axis, stride) in [(2, -1), (2, 2), (2, -3), (1, -1), (1, 2)] {
-            let mut strides = all.strides.clone();
+            let mut strides = whole_slice.strides.clone();
             strides[axis] = stride;
             let encoded = TfStridedSlice {
                 strides,
-                ..all.clone()
+                ..whole_slice.clone()
             };
             check_slice(&shape, &encoded, Sizes::All);
             // The slice begins and ends within units.

@@ -63,9 +63,9 @@ struct Crate {
     /// The items of all files, each with the path of the module that its file defines.
     items: Vec<(String, Item)>,
     /// The names of public items, with the paths that they have in the list.
-    public: BTreeMap<String, String>,
+    public_paths: BTreeMap<String, String>,
     /// The names of traits for the crate's own use.
-    private: BTreeSet<String>,
+    private_traits: BTreeSet<String>,
     list: Vec<String>,
 }
 
@@ -73,15 +73,15 @@ impl Crate {
     fn read(folder: &Path) -> Self {
         let mut items = Vec::new();
         read_files(folder, "wgslice", &mut items);
-        let private = items.iter().filter_map(|(_, item)| match item {
+        let private_traits = items.iter().filter_map(|(_, item)| match item {
             Item::Trait(item) if !is_public(&item.vis) => Some(item.ident.to_string()),
             _ => None,
         });
         Self {
-            private: private.collect(),
+            private_traits: private_traits.collect(),
             folder: folder.into(),
             items,
-            public: BTreeMap::new(),
+            public_paths: BTreeMap::new(),
             list: Vec::new(),
         }
     }
@@ -152,13 +152,13 @@ impl Crate {
             UseTree::Name(name) => {
                 let name = name.ident.to_string();
                 let all = self.items.iter();
-                let named =
+                let matching_items =
                     all.filter(|(_, item)| defined_name(item).is_some_and(|found| found == name));
-                let mut named: Vec<(String, Item)> = named.cloned().collect();
-                if named.len() > 1 {
-                    named.retain(|(module, _)| module == from);
+                let mut matching_items: Vec<(String, Item)> = matching_items.cloned().collect();
+                if matching_items.len() > 1 {
+                    matching_items.retain(|(module, _)| module == from);
                 }
-                match &named[..] {
+                match &matching_items[..] {
                     // `defined_name` returns only modules that are written inline, whose folder is not read.
                     [(_, item @ Item::Mod(_))] => {
                         self.module(path, &self.folder.clone(), std::slice::from_ref(item));
@@ -167,9 +167,9 @@ impl Crate {
                     [] => {
                         let path = format!("{path}::{name}");
                         self.list.push(format!("made by a macro: {path}"));
-                        self.public.insert(name, path);
+                        self.public_paths.insert(name, path);
                     }
-                    _ => panic!("{from}::{name} is defined {} times", named.len()),
+                    _ => panic!("{from}::{name} is defined {} times", matching_items.len()),
                 }
             }
             UseTree::Rename(_) | UseTree::Glob(_) => panic!("{path} exports names in another way"),
@@ -182,7 +182,7 @@ impl Crate {
             return;
         };
         let path = format!("{path}::{name}");
-        self.public.insert(name, path.clone());
+        self.public_paths.insert(name, path.clone());
         let mut lines = Vec::new();
         let attrs = match item {
             Item::Struct(item) => {
@@ -245,14 +245,14 @@ impl Crate {
     }
 
     /// Lists the methods that one of the macros for methods makes.
-    fn methods(&mut self, made: &syn::Macro) {
-        let name = made.path.segments.last().unwrap().ident.to_string();
+    fn methods(&mut self, invocation: &syn::Macro) {
+        let name = invocation.path.segments.last().unwrap().ident.to_string();
         let type_name = match &name[..] {
             "host_methods" => "wgslice::Backend",
             "tensor_methods" => "wgslice::Tensor",
             _ => return,
         };
-        let mut tokens = made
+        let mut tokens = invocation
             .tokens
             .clone()
             .into_iter()
@@ -275,13 +275,13 @@ impl Crate {
             return;
         };
         let name = self_type.path.segments.last().unwrap().ident.to_string();
-        let Some(path) = self.public.get(&name) else {
+        let Some(path) = self.public_paths.get(&name) else {
             return;
         };
         if let Some((trait_path, _)) = &item.trait_ {
             let arguments = source_text(&trait_path.segments.last().unwrap().arguments);
             let trait_name = source_text(&trait_path.segments.last().unwrap().ident);
-            if !self.private.contains(&trait_name) {
+            if !self.private_traits.contains(&trait_name) {
                 self.list
                     .push(format!("impl {trait_name}{arguments} for {path}"));
             }

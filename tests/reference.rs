@@ -1,5 +1,5 @@
-//! Tests the reference on single cases. Where TensorFlow has the operation and the policy, the results are TensorFlow
-//! 2.21's, unless a comment says otherwise.
+//! Tests the naive reference (`wgslice_vectors::reference`) on single cases. Where TensorFlow has the operation and the
+//! policy of a case, the results are TensorFlow 2.21's, unless a comment says otherwise.
 //!
 //! Tables give the arguments of each case, and its result as text: `(shape) [values]` or `kind: message`. The values of
 //! an input are 0, 1, 2 and so on. The value of a scalar input is 7.

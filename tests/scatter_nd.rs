@@ -197,11 +197,14 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// Adds a row of two numbers to one of `slices` slices for each index, and compares the sums bit by bit with sums that
-/// this function adds row by row.
-fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
-    let rows = indices.len();
-    let (input, updates) = (random_floats(2 * slices, 5), random_floats(2 * rows, 6));
+/// Adds a row of two numbers to one of `slice_count` slices for each index, and compares the sums bit by bit with sums
+/// that this function adds row by row.
+fn check_sums(backend: &Backend, slice_count: usize, indices: &[i32], name: &str) {
+    let row_count = indices.len();
+    let (input, updates) = (
+        random_floats(2 * slice_count, 5),
+        random_floats(2 * row_count, 6),
+    );
     let mut expected = input.clone();
     for (&slice, row) in indices.iter().zip(updates.chunks(2)) {
         let Ok(slice) = usize::try_from(slice) else {
@@ -212,9 +215,9 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     }
     let (sums, _) = backend
         .tensor_scatter_nd(
-            (&input, &[slices, 2]),
-            (indices, &[rows, 1]),
-            (&updates, &[rows, 2]),
+            (&input, &[slice_count, 2]),
+            (indices, &[row_count, 1]),
+            (&updates, &[row_count, 2]),
             ADD,
         )
         .unwrap();
@@ -222,8 +225,8 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// Adds more rows than a software adapter combines in one block, because its loops are limited. The rows go to all of
-/// the 960 slices, to three, or to one. Devices with low limits are left out.
+/// Adds more rows than a software adapter combines in one block, because the library limits loops on such adapters. The
+/// rows go to all of the 960 slices, to three, or to one. Devices with low limits are left out.
 #[test]
 fn many_floats_are_added_in_order() {
     for slices in [960, 3, 1] {
@@ -354,7 +357,8 @@ fn parts_of_rows_longer_than_a_dispatch() {
     }
 }
 
-/// Tests the longest lists that an interpreter walks in a few seconds, with the kernels and grids of a GPU.
+/// Tests the longest lists of rows for one slice that an interpreter walks in a few seconds, with the kernels and grids
+/// of a GPU.
 #[cfg(feature = "gpu")]
 #[test]
 fn the_longest_lists_are_added_in_order() {
@@ -441,8 +445,8 @@ fn every_combination_of_tensorflows_table() {
     }
 }
 
-/// In a minimum or maximum, a NaN in the destination stays, and a NaN in the updates is ignored. If both are zeros, the
-/// zero in the destination stays, whatever the signs.
+/// In a minimum or maximum, a NaN in the destination stays, and a NaN in the updates is ignored. If both numbers are
+/// zeros, the zero in the destination stays, whatever the signs.
 #[test]
 fn nans_and_zeros_of_minimum_and_maximum() {
     let bits = |values: &[f32]| {
@@ -612,7 +616,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Rows that the caller declares unique are copied directly to their slices, whatever their elements and combination.
+/// Rows that the caller declares unique go directly to their slices, whatever their elements and combination.
 #[test]
 fn unique_rows_go_straight_to_their_places() {
     for (dtype, combine) in [
@@ -636,7 +640,7 @@ fn unique_rows_go_straight_to_their_places() {
     }
 }
 
-/// Under `any_order` rows are added in any order. All orders of these rows have the same sum.
+/// Under `any_order` rows are added in any order. All orders of these rows give the same sum.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
@@ -738,9 +742,12 @@ fn a_report_becomes_the_error_of_the_scatter() {
             .and_then(|(_, report)| report.into_result())
             .unwrap_err()
     };
-    let bad = error(OutOfRange::Error);
-    assert!(matches!(bad, Error::InvalidIndices(_)), "{bad}");
-    assert_eq!(error(OutOfRange::Ignore), bad);
+    let scatter_error = error(OutOfRange::Error);
+    assert!(
+        matches!(scatter_error, Error::InvalidIndices(_)),
+        "{scatter_error}"
+    );
+    assert_eq!(error(OutOfRange::Ignore), scatter_error);
 }
 
 /// Successive scatters, which share the memory for their intermediate results, do not disturb one another.
@@ -762,10 +769,10 @@ fn scatters_follow_one_another() {
             reports.push(sums.tensor_scatter_nd(&rows, &ones, ADD).unwrap());
         }
         assert_eq!(sums.to_array::<i32>().unwrap().data, expected, "{backend}");
-        let bad = reports
+        let bad_counts = reports
             .iter()
             .map(|report| report.wait().unwrap().out_of_range);
-        assert_eq!(bad.sum::<usize>(), 2, "{backend}");
+        assert_eq!(bad_counts.sum::<usize>(), 2, "{backend}");
     }
 }
 

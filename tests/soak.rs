@@ -34,9 +34,9 @@ struct Sample {
     seconds: u64,
     acts: usize,
     /// The resident memory of the process, in KiB.
-    resident: u64,
+    resident_kib: u64,
     /// The memory allocated on the device, in KiB: tensors, buffers that the pool keeps, and staging.
-    device: u64,
+    device_kib: u64,
     /// The numbers of buffers, bind groups and pipelines in wgpu's report of its objects.
     buffers: usize,
     bind_groups: usize,
@@ -77,10 +77,10 @@ fn plans_do_not_pile_up() {
             print_row(&sample);
             let early_sample: &Sample = early_sample.get_or_insert(sample);
             assert!(
-                sample.resident <= early_sample.resident + early_sample.resident / 4,
+                sample.resident_kib <= early_sample.resident_kib + early_sample.resident_kib / 4,
                 "resident memory grows from {} to {} KiB",
-                early_sample.resident,
-                sample.resident
+                early_sample.resident_kib,
+                sample.resident_kib
             );
         }
     }
@@ -127,8 +127,13 @@ fn memory_stays_flat() {
     });
 
     let warm = &samples[WARM_UP..];
-    check_flat("resident memory", warm, |sample| sample.resident, 8 << 10);
-    check_flat("device memory", warm, |sample| sample.device, 1 << 10);
+    check_flat(
+        "resident memory",
+        warm,
+        |sample| sample.resident_kib,
+        8 << 10,
+    );
+    check_flat("device memory", warm, |sample| sample.device_kib, 1 << 10);
     check_flat("buffers", warm, |sample| sample.buffers as u64, 16);
     check_flat("bind groups", warm, |sample| sample.bind_groups as u64, 16);
 }
@@ -142,14 +147,14 @@ fn print_row(sample: &Sample) {
     let Sample {
         seconds,
         acts,
-        resident,
-        device,
+        resident_kib,
+        device_kib,
         buffers,
         bind_groups,
         pipelines,
     } = sample;
     println!(
-        "| {seconds} | {acts} | {resident} | {device} | {buffers} | {bind_groups} | {pipelines} |"
+        "| {seconds} | {acts} | {resident_kib} | {device_kib} | {buffers} | {bind_groups} | {pipelines} |"
     );
 }
 
@@ -163,13 +168,13 @@ fn take_sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize
             .ok()
     });
     let allocated = gpu.device().generate_allocator_report();
-    let objects = instance.generate_report().expect("wgpu's own backends");
-    let hub = objects.hub_report();
+    let instance_report = instance.generate_report().expect("wgpu's own backends");
+    let hub = instance_report.hub_report();
     Sample {
         seconds: begin.elapsed().as_secs(),
         acts,
-        resident: resident.expect("resident memory"),
-        device: allocated.map_or(0, |report| report.total_allocated_bytes >> 10),
+        resident_kib: resident.expect("resident memory"),
+        device_kib: allocated.map_or(0, |report| report.total_allocated_bytes >> 10),
         buffers: hub.buffers.num_allocated,
         bind_groups: hub.bind_groups.num_allocated,
         pipelines: hub.compute_pipelines.num_allocated,

@@ -62,7 +62,7 @@ fn rows_begin_at_any_byte() {
         check(&[33, run + 7], &format!("1:, 5:{}", run + 5));
         check(&[33, run + 7], &format!("1:, {}:4:-1", run + 4));
     }
-    // If the last rows do not fill a group, they are moved separately.
+    // With elements of 1 byte, the result does not fill its last word.
     check(&[1031, 1050], "1:, 3:1040");
 }
 

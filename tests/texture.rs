@@ -278,9 +278,9 @@ fn rows_of_256_bytes_at_offsets() {
                 (4, 1),
             )
         };
-        let (frame, mut other) = (image(), image());
+        let (frame, mut other_image) = (image(), image());
         let from = Texels::new(&frame.texture).unwrap();
-        let to = Texels::new(&other.texture).unwrap();
+        let to = Texels::new(&other_image.texture).unwrap();
         for offset in [0, 512, 4, 8, 272] {
             let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
                 label: None,
@@ -305,8 +305,11 @@ fn rows_of_256_bytes_at_offsets() {
             gpu.encode_to_texture(&mut encoder, buffer.slice(offset as u64..), &to)
                 .unwrap();
             gpu.queue().submit([encoder.finish()]);
-            other.levels[0].copy_from_slice(&values[offset..][..1024]);
-            assert!(other.read(&gpu, 0) == other.levels[0], "{gpu}: {offset}");
+            other_image.levels[0].copy_from_slice(&values[offset..][..1024]);
+            assert!(
+                other_image.read(&gpu, 0) == other_image.levels[0],
+                "{gpu}: {offset}"
+            );
         }
         // A view that reorders the elements of a tensor is also written, although its bytes cannot be copied unchanged.
         let backend = Backend::from(gpu.clone());
@@ -318,7 +321,7 @@ fn rows_of_256_bytes_at_offsets() {
         for (row, column) in (0..4).flat_map(|row| (0..64).map(move |column| (row, column))) {
             expected.extend_from_slice(&values[(column * 4 + row) * 4..][..4]);
         }
-        assert_eq!(other.read(&gpu, 0), expected);
+        assert_eq!(other_image.read(&gpu, 0), expected);
     }
 }
 
@@ -343,12 +346,13 @@ fn recordings_do_not_disturb_each_other() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, &texels, dest.buffers().unwrap()[0].slice(..))
             .unwrap();
-        let other = Tensor::from_texture(&backend, &Texels::new(&second.texture).unwrap()).unwrap();
-        let later = backend.upload((&[7u8; 512], &[512])).unwrap();
+        let second_tensor =
+            Tensor::from_texture(&backend, &Texels::new(&second.texture).unwrap()).unwrap();
+        let later_tensor = backend.upload((&[7u8; 512], &[512])).unwrap();
         gpu.queue().submit([encoder.finish()]);
         assert_eq!(dest.to_vec::<u8>().unwrap(), first.levels[0]);
-        assert_eq!(other.to_vec::<u8>().unwrap(), second.levels[0]);
-        assert_eq!(later.to_vec::<u8>().unwrap(), [7; 512]);
+        assert_eq!(second_tensor.to_vec::<u8>().unwrap(), second.levels[0]);
+        assert_eq!(later_tensor.to_vec::<u8>().unwrap(), [7; 512]);
         gpu.trim();
     }
 }
@@ -399,7 +403,7 @@ fn texels_are_converted_on_the_way() {
         Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap()
     };
     for gpu in gpus() {
-        for (format, stored, orders) in [
+        for (format, texel_type, orders) in [
             (
                 TextureFormat::Bgra8Unorm,
                 DType::U8,
@@ -415,7 +419,7 @@ fn texels_are_converted_on_the_way() {
         ] {
             let channels = orders[0].len();
             let one_level = (TextureDimension::D2, 1);
-            let texel = (channels, stored.size());
+            let texel = (channels, texel_type.size());
             let mut image = Image::new(&gpu, format, one_level, [3, 7, 9], texel);
             for (number, order) in orders.into_iter().enumerate() {
                 let count = order.len();
@@ -435,22 +439,22 @@ fn texels_are_converted_on_the_way() {
                     Conversion::to(DType::U8),
                     Conversion::to(DType::F16),
                 ];
-                if stored == DType::U8 {
+                if texel_type == DType::U8 {
                     let sizes = [(-1, count), (0, 3), (1, 7), (-2, 9), (3, 1)];
                     conversions.extend(sizes.map(|(axis, size)| table(axis, size)));
                     conversions.push(Conversion::scaled(DType::F16, -1, &[0.5], &[1.0]));
                 }
                 for conversion in conversions {
-                    check_read(&gpu, &image, &case, stored, &conversion);
+                    check_read(&gpu, &image, &case, texel_type, &conversion);
                 }
-                let to = Conversion::to(stored);
+                let to = Conversion::to(texel_type);
                 for (from, conversion) in [
                     (DType::F32, to.clone()),
                     (DType::F16, to.clone()),
                     (DType::U8, to),
-                    (DType::U8, Conversion::scaled(stored, 1, &[2.0], &[0.5])),
+                    (DType::U8, Conversion::scaled(texel_type, 1, &[2.0], &[0.5])),
                 ] {
-                    check_written(&gpu, &mut image, &case, (from, stored), &conversion);
+                    check_written(&gpu, &mut image, &case, (from, texel_type), &conversion);
                 }
             }
         }
@@ -463,7 +467,7 @@ fn check_read(
     gpu: &wgslice::Gpu,
     image: &Image,
     case: &Case,
-    stored: DType,
+    texel_type: DType,
     conversion: &Conversion,
 ) {
     let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
@@ -479,7 +483,7 @@ fn check_read(
     };
     // Keeps only the chosen channels of the level.
     let [layers, height, width, channels] = image.shapes[0];
-    let size = stored.size();
+    let size = texel_type.size();
     let texels = image.levels[0].chunks(channels * size);
     let chosen = texels.flat_map(|texel| {
         let channel_bytes = |&channel: &usize| &texel[channel * size..][..size];
@@ -488,7 +492,7 @@ fn check_read(
     let chosen: Vec<u8> = chosen.collect();
     let view = View::new(&[layers, height, width, case.channels.len()]).unwrap();
     let view = view.slice(&case.spec()).unwrap();
-    let plan = Plan::contiguous(view.transpose(&case.permutation).unwrap(), stored).unwrap();
+    let plan = Plan::contiguous(view.transpose(&case.permutation).unwrap(), texel_type).unwrap();
     let plan = plan.converted(conversion).unwrap();
     let mut expected = vec![0; plan.outputs()[0].bytes()];
     run_bytes(&plan, &chosen, None, &mut expected).unwrap();
@@ -505,7 +509,7 @@ fn check_written(
     gpu: &wgslice::Gpu,
     image: &mut Image,
     case: &Case,
-    (from, stored): (DType, DType),
+    (from, texel_type): (DType, DType),
     conversion: &Conversion,
 ) {
     let what = format!("{gpu}: {from} to {:?} {case:?}", image.texture.format());
@@ -525,7 +529,7 @@ fn check_written(
         }
         outcome => outcome.expect(&what),
     }
-    let size = stored.size();
+    let size = texel_type.size();
     case.each(image.shapes[0], |from, to| {
         image.levels[0][to * size..][..size].copy_from_slice(&expected[from * size..][..size]);
     });

@@ -50,15 +50,15 @@ fn no_operation_uses_more_threads_than_the_bound() {
     ];
     let plans = plans.map(Result::unwrap);
     // No operation uses more threads than its pool has.
-    for pool in [3, 64] {
-        with_at_most(pool, || {
+    for pool_size in [3, 64] {
+        with_at_most(pool_size, || {
             for (plan, threads) in plans
                 .iter()
                 .flat_map(|plan| [1, 2, 3, 64].map(|n| (plan, n)))
             {
                 let line = Backend::cpu().with_threads(threads).explain(plan);
                 let threads = if cfg!(feature = "rayon") {
-                    threads.min(pool)
+                    threads.min(pool_size)
                 } else {
                     threads
                 };

@@ -130,8 +130,8 @@ fn permutations_of_many_axes() {
 #[cfg(feature = "gpu")]
 #[test]
 fn permutations_of_many_axes_are_one_dispatch() {
-    let own_limits = |device: &&Device| !device.is_tiny();
-    for device in devices().iter().filter(own_limits) {
+    let is_not_tiny = |device: &&Device| !device.is_tiny();
+    for device in devices().iter().filter(is_not_tiny) {
         let Some(gpu) = device.backend.gpu() else {
             continue;
         };
@@ -279,7 +279,8 @@ fn tensors_take_other_shapes() {
     }
 }
 
-/// Views of a CPU tensor share its memory if they have all elements in order, and otherwise not.
+/// If a view of a CPU tensor has all elements in order, `contiguous` returns a tensor with the same memory, and
+/// otherwise a copy.
 #[test]
 fn a_view_of_everything_in_order_shares_memory() {
     let values: Vec<u16> = (0..12).collect();
@@ -384,7 +385,7 @@ fn views_from_strides_are_read_and_written() {
         DType::I64,
         DType::Complex128,
     ];
-    let (mut written, mut interleaved, mut rejected) = (0, 0, 0);
+    let (mut written_count, mut interleaved_count, mut rejected_count) = (0, 0, 0);
     for (number, view) in random_views().into_iter().enumerate() {
         let dtype = WIDTHS[number % 5];
         let (size, places) = (dtype.size(), places(&view));
@@ -394,7 +395,7 @@ fn views_from_strides_are_read_and_written() {
             bytes(memory, 13),
             bytes(places.len() * size, 3),
         );
-        let element = |of: &[u8], n: usize| of[n * size..][..size].to_vec();
+        let element = |array: &[u8], n: usize| array[n * size..][..size].to_vec();
         let selected: Vec<u8> = places.iter().flat_map(|&n| element(&source, n)).collect();
         let mut expected = old.clone();
         for (n, &place) in places.iter().enumerate() {
@@ -409,10 +410,10 @@ fn views_from_strides_are_read_and_written() {
         distinct.dedup();
         if distinct.len() < places.len() {
             assert_eq!(kind(&write.unwrap_err()), "repeats", "{view:?}");
-            rejected += 1;
+            rejected_count += 1;
         } else {
             let write = write.unwrap();
-            written += 1;
+            written_count += 1;
             let mut dims: Vec<_> = view
                 .strides()
                 .iter()
@@ -421,7 +422,7 @@ fn views_from_strides_are_read_and_written() {
                 .collect();
             dims.sort_unstable();
             let mut reach = 0;
-            interleaved += usize::from(dims.iter().any(|&(stride, &size)| {
+            interleaved_count += usize::from(dims.iter().any(|&(stride, &size)| {
                 let is_interleaved = size > 1 && stride <= reach;
                 reach += stride * (size - 1);
                 is_interleaved
@@ -460,12 +461,12 @@ fn views_from_strides_are_read_and_written() {
         }
     }
     assert!(
-        written > 10 && interleaved > 2 && rejected > 10,
-        "{written} {interleaved} {rejected}"
+        written_count > 10 && interleaved_count > 2 && rejected_count > 10,
+        "{written_count} {interleaved_count} {rejected_count}"
     );
 }
 
-/// Operations that take a view have the same result for a view from strides and for its copy in row-major order.
+/// Operations that take a view give the same result for a view from strides and for its copy in row-major order.
 #[test]
 fn operations_take_views_from_strides() {
     let options = GatherOptions {
@@ -565,7 +566,7 @@ fn windows_and_shapes_keep_their_elements() {
                 Ok(found) => assert_eq!(self::places(&found), places, "{view:?} as {shape:?}"),
                 Err(error) => {
                     assert_eq!(kind(&error), "reshape_strides");
-                    // The strides between the first neighbours do not fit all elements.
+                    // The strides from the first element to its neighbours in the new shape do not fit all elements.
                     let stride = |n: usize| match n < count {
                         true => places[n].wrapping_sub(places[0]).cast_signed(),
                         false => 0,
@@ -635,12 +636,15 @@ fn one_call_makes_a_view_contiguous() {
     let wrong_type = wgslice::copy(&[0u8; 6], &view, &mut [0i8; 6]);
     assert_eq!(kind(&wrong_type.unwrap_err()), "dtype_mismatch");
     let bytes = [0u8; 23];
-    let part = wgslice::copy(
+    let partial_element = wgslice::copy(
         wgslice::Values::from_bytes(DType::F32, &bytes),
         &view,
         &mut [0f32; 6],
     );
-    assert!(matches!(part, Err(wgslice::Error::Length { .. })));
+    assert!(matches!(
+        partial_element,
+        Err(wgslice::Error::Length { .. })
+    ));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn numbers_that_contradict_each_other_are_errors() {
     );
 }
 
-/// Tests tuples along the first dimension, on host values, on tensors and from a view.
+/// Tests tuples along the first dimension of the indices, on host values, on tensors and from a view.
 #[test]
 fn tuples_may_lie_along_any_dimension() {
     let dims = GatherDims {
@@ -116,7 +116,7 @@ fn tuples_may_lie_along_any_dimension() {
         slice_sizes: vec![1, 2, 1],
     };
     let values: Vec<i32> = (0..24).collect();
-    // Each of the two positions of the last dimension has a tuple: a row, and the first of two columns.
+    // Each of the two positions of the last dimension of `x` has a tuple: a row, and the first of two columns.
     let starts = (&[2, 0, 1, 5], &[2, 2]);
     let from = |row: i32, column: i32, batch: i32| row * 8 + column * 2 + batch;
     // Position 0: row 2, column 1. Position 1: row 0, column 5, which is shifted to 2.
@@ -152,8 +152,8 @@ fn tuples_may_lie_along_any_dimension() {
     }
 }
 
-/// A step of the plan transposes tuples that are along the first dimension, without changing their type. The report
-/// has the original tuples.
+/// A step of the plan transposes tuples that are along the first dimension of the indices, without changing their type.
+/// The report has the original tuples.
 #[test]
 fn tuples_are_put_in_order_by_a_step() {
     let dims = GatherDims {

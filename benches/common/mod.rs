@@ -41,8 +41,8 @@ pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
 /// Returns `rows` if the program runs with `--bench`. Otherwise every case runs only once, and the result is a 64th of
 /// `rows`, rounded up.
 pub(crate) fn once_smaller(rows: usize) -> usize {
-    let bench = std::env::args().any(|argument| argument == "--bench");
-    if bench { rows } else { rows.div_ceil(64) }
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    if is_bench { rows } else { rows.div_ceil(64) }
 }
 
 /// Configures ten samples for each benchmark, and a throughput of `bytes` bytes for each iteration.

@@ -68,10 +68,10 @@ def slices(workload):
 def checksum(result):
     """Returns the sum of result[i] * (i % 97 + 1). Each part starts with weight 1, because 97 divides its size."""
     flat = np.asarray(result).reshape(-1)
-    part = 97 * 10_000
+    part_size = 97 * 10_000
     total = 0.0
-    for first in range(0, flat.size, part):
-        values = flat[first : first + part].astype(np.float64)
+    for first in range(0, flat.size, part_size):
+        values = flat[first : first + part_size].astype(np.float64)
         total += float(values @ np.resize(WEIGHTS, values.size))
     return total
 
@@ -89,8 +89,8 @@ class Peer:
         self.name, self.reps = name, args.reps
         only = set(filter(None, args.only.split(",")))
         with open(args.workloads) as file:
-            all_of_them = json.load(file)["workloads"]
-        self.workloads = [w for w in all_of_them if not only or w["id"] in only]
+            all_workloads = json.load(file)["workloads"]
+        self.workloads = [w for w in all_workloads if not only or w["id"] in only]
         self.file = open(args.jsonl, "a")
         self._put(workload="version", version=version)
 

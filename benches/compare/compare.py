@@ -96,14 +96,14 @@ def python_of(peer, given):
         return given[peer]
     folder = FOLDER / peer
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    done = folder / "installed"
-    wanted = "\n".join(PEERS[peer])
-    if not done.exists() or done.read_text() != wanted:
+    marker = folder / "installed"
+    packages = "\n".join(PEERS[peer])
+    if not marker.exists() or marker.read_text() != packages:
         print(f"installing {peer} in {folder}", file=sys.stderr)
         venv.create(folder, with_pip=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *PEERS[peer]], check=True)
-        done.write_text(wanted)
+        marker.write_text(packages)
     return str(python)
 
 
@@ -151,19 +151,19 @@ def measure(args, jsonl):
     for number in range(1, args.rounds + 1):
         for name, command in runs:
             print(f"round {number} of {args.rounds}: {name}", file=sys.stderr)
-            ran = subprocess.run(command, capture_output=True, text=True)
-            if ran.returncode:
-                said = (ran.stderr + ran.stdout).strip()
-                problem = f"{name} ended with exit code {ran.returncode} in round {number}"
+            process = subprocess.run(command, capture_output=True, text=True)
+            if process.returncode:
+                output = (process.stderr + process.stdout).strip()
+                problem = f"{name} ended with exit code {process.returncode} in round {number}"
                 problems.append(problem)
-                print(f"{said[-2000:]}\n{problem}", file=sys.stderr)
-            if name.startswith("wgslice-") and ran.stdout:
-                append(name, json.loads(ran.stdout), jsonl)
+                print(f"{output[-2000:]}\n{problem}", file=sys.stderr)
+            if name.startswith("wgslice-") and process.stdout:
+                append(name, json.loads(process.stdout), jsonl)
     return problems
 
 
 class Results:
-    """The median times and the errors of all rounds. A time counts only if the checksum is the workload's."""
+    """The median times and the errors of all rounds. A time counts only if the result has the workload's checksum."""
 
     def __init__(self, jsonl, workloads):
         with open(workloads) as file:
@@ -174,7 +174,7 @@ class Results:
         with open(jsonl) as file:
             for line in map(json.loads, file):
                 key = line["peer"], line["workload"], line.get("mode")
-                right = checksums.get(line["workload"])
+                expected_checksum = checksums.get(line["workload"])
                 if line["workload"] == "version":
                     self.versions[line["peer"]] = line["version"]
                     if line["peer"] == "wgslice-gpu":
@@ -183,13 +183,13 @@ class Results:
                     continue
                 elif "error" in line:
                     self.errors[key] = line["error"]
-                elif right not in (None, line.get("checksum", right)):
+                elif expected_checksum not in (None, line.get("checksum", expected_checksum)):
                     self.errors[key] = f"the checksum is {line['checksum']}, which is wrong"
                 else:
                     times[key] += line["times"]
                     if "out_bytes" in line:
                         self.bytes[line["workload"]] = 2 * line["out_bytes"]
-        self.times = {key: statistics.median(all_of_them) for key, all_of_them in times.items()}
+        self.times = {key: statistics.median(key_times) for key, key_times in times.items()}
         spreads = [max(t) / min(t) for t in times.values() if len(t) > 2]
         self.spread = statistics.median(spreads) if spreads else 1.0
 
@@ -199,9 +199,9 @@ class Results:
 
     def ratio(self, peer, workload, mode, own="wgslice-cpu", own_mode=None):
         """Returns the peer's time ÷ wgslice's time in `own_mode` (default: `mode`), or None without both times."""
-        own = self.times.get((own, workload, own_mode or mode))
-        other = self.times.get((peer, workload, mode))
-        return other / own if own and other else None
+        own_time = self.times.get((own, workload, own_mode or mode))
+        peer_time = self.times.get((peer, workload, mode))
+        return peer_time / own_time if own_time and peer_time else None
 
 
 def table(args, results):

@@ -23,25 +23,25 @@ checks = "--check" in sys.argv
 side = 512 if checks else 4096
 x = numpy.arange(side * side, dtype=numpy.float32).reshape(side, side)
 y = x[::-1].copy()
-draw = numpy.random.default_rng(1)
-mask = draw.random((side, side)) < 0.5
+generator = numpy.random.default_rng(1)
+mask = generator.random((side, side)) < 0.5
 table = x.reshape(-1, 64)
-chosen = draw.random(len(table)) < 0.5
-trues = int(mask.sum())
+row_mask = generator.random(len(table)) < 0.5
+true_count = int(mask.sum())
 rows, columns = (numpy.arange(side // 2) * step % side for step in (1531, 2087))
 edge = round(x.size ** (1 / 3))
 cube = x.reshape(edge, edge, edge)
-few = x.size // 256
-ids = numpy.arange(few) * 2087 % len(table)
-firsts, lasts = (numpy.arange(few) * step % edge for step in (77, 31))
+index_count = x.size // 256
+ids = numpy.arange(index_count) * 2087 % len(table)
+firsts, lasts = (numpy.arange(index_count) * step % edge for step in (77, 31))
 caches = x.reshape(64, side // 4, side // 16)
 tokens = caches[:, :16].copy()
 begins = numpy.arange(64, dtype=numpy.int32) * 613 % (side // 4 - 16)
 starts = (numpy.arange(2 * side, dtype=numpy.int32) * 1871 % (side - 63)).reshape(side, 2)
 
-pictures = draw.integers(0, 256, (64, 256, 256, 3), numpy.uint8)
-corners = draw.integers(0, 33, (64, 2)).tolist()
-flips = (draw.random(64) < 0.5).tolist()
+pictures = generator.integers(0, 256, (64, 256, 256, 3), numpy.uint8)
+corners = generator.integers(0, 33, (64, 2)).tolist()
+flips = (generator.random(64) < 0.5).tolist()
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -60,7 +60,7 @@ def of_numpy():
         return written
 
     def add():
-        numpy.add.at(added, ids, table[:few])
+        numpy.add.at(added, ids, table[:index_count])
         return added
 
     def paste():
@@ -75,7 +75,7 @@ def of_numpy():
 
     return {
         "nonzero": lambda: numpy.argwhere(mask),
-        "boolean_mask of rows": lambda: table[chosen],
+        "boolean_mask of rows": lambda: table[row_mask],
         "boolean_mask of elements": lambda: x[mask],
         "select": lambda: numpy.where(mask, x, y),
         "masked_update": update,
@@ -114,19 +114,19 @@ def of_jax():
     slices = lambda x, starts: lax.gather(x, starts, gather, (64, 64), mode="clip")
     append = jax.vmap(lambda cache, new, begin: lax.dynamic_update_slice(cache, new, (begin, 0)))
     patches = slices(jnp.array(x), starts)
-    count = int(chosen.sum())
-    of_rows = lambda t, m: t[jnp.nonzero(m, size=count)[0]]
-    of_elements = lambda x, m: x.ravel()[jnp.nonzero(m.ravel(), size=trues)[0]]
+    count = int(row_mask.sum())
+    masked_rows = lambda t, m: t[jnp.nonzero(m, size=count)[0]]
+    masked_elements = lambda x, m: x.ravel()[jnp.nonzero(m.ravel(), size=true_count)[0]]
     return {
-        "nonzero": compiled(lambda m: jnp.argwhere(m, size=trues), mask),
-        "boolean_mask of rows": compiled(of_rows, table, chosen),
-        "boolean_mask of elements": compiled(of_elements, x, mask),
+        "nonzero": compiled(lambda m: jnp.argwhere(m, size=true_count), mask),
+        "boolean_mask of rows": compiled(masked_rows, table, row_mask),
+        "boolean_mask of elements": compiled(masked_elements, x, mask),
         "select": compiled(jnp.where, mask, x, y),
         "masked_update": in_place(lambda x, m: jnp.where(m, 0, x), x, mask),
         "index, outer": compiled(lambda x, r, c: x[jnp.ix_(r, c)], x, rows, columns),
         "index, mixed": compiled(lambda x, a, b: x[a, :, b], cube, firsts, lasts),
         "index_update, outer": in_place(lambda x, r, c: x.at[jnp.ix_(r, c)].set(0), x, rows, columns),
-        "index_update, add": in_place(lambda t, i, u: t.at[i].add(u), table, ids, table[:few]),
+        "index_update, add": in_place(lambda t, i, u: t.at[i].add(u), table, ids, table[:index_count]),
         "paste": in_place(append, caches, tokens, begins),
         "xla_gather": compiled(slices, x, starts),
         "xla_scatter, add": in_place(lambda x, s, u: lax.scatter_add(x, s, u, scatter), x, starts, patches),
@@ -136,7 +136,7 @@ def of_jax():
 def of_tensorflow():
     import tensorflow as tf
 
-    a, b, m, c = (tf.constant(array) for array in (x, y, mask, chosen))
+    a, b, m, c = (tf.constant(array) for array in (x, y, mask, row_mask))
     t, r, k = tf.constant(table), tf.constant(rows), tf.constant(columns)
     places = tf.constant(numpy.stack([firsts, lasts], -1))
     swapped = tf.constant(cube.transpose(0, 2, 1).copy())
@@ -161,7 +161,7 @@ def of_tensorflow():
         "index, outer": lambda: tf.gather(tf.gather(a, r, axis=0), k, axis=1),
         # `gather_nd` indexes the leading dimensions, so the cube is transposed in advance.
         "index, mixed": lambda: tf.gather_nd(swapped, places),
-        "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[:few]),
+        "index_update, add": lambda: tf.tensor_scatter_nd_add(t, ids[:, None], t[:index_count]),
         "crops normalised": lambda: normalised(batch),
     }
 
@@ -170,9 +170,9 @@ def of_torch():
     import torch
     from torchvision.transforms.v2 import functional
 
-    a, b, m, c, t = (torch.from_numpy(array) for array in (x, y, mask, chosen, table))
+    a, b, m, c, t = (torch.from_numpy(array) for array in (x, y, mask, row_mask, table))
     r, k, f, l = (torch.from_numpy(array) for array in (rows, columns, firsts, lasts))
-    of_cube, changed, pasted = torch.from_numpy(cube), a.clone(), torch.from_numpy(caches).clone()
+    torch_cube, changed, pasted = torch.from_numpy(cube), a.clone(), torch.from_numpy(caches).clone()
     new = torch.from_numpy(tokens)
     written, added, places = a.clone(), t.clone(), torch.from_numpy(ids)
     zero = torch.tensor(0.0)
@@ -199,9 +199,9 @@ def of_torch():
         "select": lambda: torch.where(m, a, b),
         "masked_update": lambda: changed.masked_fill_(m, 0),
         "index, outer": lambda: a[r[:, None], k],
-        "index, mixed": lambda: of_cube[f, :, l],
+        "index, mixed": lambda: torch_cube[f, :, l],
         "index_update, outer": lambda: written.index_put_((r[:, None], k), zero),
-        "index_update, add": lambda: added.index_put_((places,), t[:few], accumulate=True),
+        "index_update, add": lambda: added.index_put_((places,), t[:index_count], accumulate=True),
         "paste": paste,
         "crops normalised": normalised,
     }

@@ -1,4 +1,4 @@
-"""Times TensorFlow on the CPU, in eager mode, except on crops and updates. Each call makes a new output."""
+"""Times TensorFlow on the CPU, in eager mode. Omits crops and updates. Each call makes a new output."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Times PyTorch on the CPU. PyTorch has no negative steps, so such a slice is made forwards and then flipped."""
+"""Times PyTorch on the CPU. PyTorch has no negative steps, so a slice with one is made forwards and then flipped."""
 
 import torch
 from common import Peer, boxes, data, indices, slices, value

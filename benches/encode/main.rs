@@ -1,11 +1,11 @@
 //! Measures the host's time to record operations and, for comparison, its time to record minimal wgpu commands of the
 //! same kind.
 //!
-//! Every figure is the time of as many operations as its group's name says, and includes `finish`. A figure in
-//! milliseconds for 1000 operations is one in microseconds for a single operation. Submission and device time are
-//! included only if a name contains "submitted" or "submission". Otherwise the commands are submitted and waited for
-//! after each measurement, so that their resources are freed as in a program. All slices are small, because a software
-//! adapter runs on the measured cores.
+//! Every figure is the time of as many operations as its group's name says, and includes the encoder's `finish`. A
+//! figure in milliseconds for 1000 operations is one in microseconds for a single operation. Submission and device time
+//! are included only if a name contains "submitted" or "submission". Otherwise the commands are submitted and waited
+//! for after each measurement, so that their resources are freed as in a program. All slices are small, because a
+//! software adapter runs on the measured cores.
 
 mod bare;
 mod rig;
@@ -38,8 +38,8 @@ fn record(c: &mut Criterion) {
     record_on(c, "no immediates", &Rig::new(adapter, false));
 }
 
-fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
-    let mut bench = c.benchmark_group(format!("1000 operations, {space}"));
+fn record_on(c: &mut Criterion, immediates_label: &str, rig: &Rig) {
+    let mut bench = c.benchmark_group(format!("1000 operations, {immediates_label}"));
     bench.sample_size(10);
     let (gpu, bare) = (&rig.gpu, &rig.slice);
     let plan = Plan::slice(&[32, 32], &slice![4..20, ..; 2], DType::F32).expect("a slice");
@@ -204,7 +204,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.finish();
 
     // `submit_each` is like a program that submits the work for each result separately, and then waits for all results.
-    let mut bench = c.benchmark_group(format!("100 operations, {space}"));
+    let mut bench = c.benchmark_group(format!("100 operations, {immediates_label}"));
     bench.sample_size(10);
     let submit_each = |record: &dyn Fn(&mut CommandEncoder)| {
         for _ in 0..100 {

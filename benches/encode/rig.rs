@@ -78,8 +78,8 @@ impl Rig {
         self.device().poll(wait).expect("the device");
     }
 
-    /// Times `record` and `finish` together. `record` gets the output of `prepare`. The times of `prepare` and of the
-    /// submission are excluded.
+    /// Times `record` and the encoder's `finish` together. `record` gets the output of `prepare`. The times of
+    /// `prepare` and of the submission are excluded.
     pub(crate) fn measure<T>(
         &self,
         bencher: &mut Bencher<'_>,
@@ -96,7 +96,7 @@ impl Rig {
             self.run(commands);
             elapsed
         };
-        bencher.iter_custom(|times| (0..times).map(|_| time_once()).sum::<Duration>());
+        bencher.iter_custom(|iterations| (0..iterations).map(|_| time_once()).sum::<Duration>());
     }
 
     /// Does the same as [`Rig::measure`], but records in one compute pass.

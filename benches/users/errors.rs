@@ -16,7 +16,7 @@ use wgslice::{
 
 /// Counts the attempts that go wrong. An attempt must fail with a message that contains the given words.
 struct Attempts {
-    wrong: usize,
+    wrong_count: usize,
 }
 
 impl Attempts {
@@ -26,7 +26,7 @@ impl Attempts {
             Err(error) => error.to_string(),
         };
         let is_right = words.iter().all(|word| message.contains(word)) && !message.contains("--");
-        self.wrong += usize::from(!is_right);
+        self.wrong_count += usize::from(!is_right);
         println!(
             "{} {name}: {message}",
             if is_right { "ok   " } else { "WRONG" }
@@ -185,7 +185,7 @@ fn lose_device(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<()
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let mut attempts = Attempts { wrong: 0 };
+    let mut attempts = Attempts { wrong_count: 0 };
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
     let fitting_adapter = candidates.iter().find(|found| found.refused.is_none());
     let adapter = &fitting_adapter.ok_or("there is no adapter")?.adapter;
@@ -203,8 +203,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     };
     attempts.fails("no adapter", Gpu::open(&no_adapter), &["no such adapter"]);
     lose_device(&mut attempts, &device, &gpu)?;
-    println!("{} wrong", attempts.wrong);
-    Ok(match attempts.wrong {
+    println!("{} wrong", attempts.wrong_count);
+    Ok(match attempts.wrong_count {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })

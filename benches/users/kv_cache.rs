@@ -97,11 +97,11 @@ fn gather_options(axis: isize) -> GatherOptions {
 fn main() -> Result<(), Box<dyn Error>> {
     let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
-    for (name, wanted) in [
+    for (name, descriptor) in [
         ("WebGPU's default limits", DeviceDescriptor::default()),
         ("what wgslice wants", Gpu::device_descriptor(&adapter)),
     ] {
-        let (device, queue) = pollster::block_on(adapter.request_device(&wanted))?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
         println!("== {name}");
         run(&device, &queue)?;
     }
@@ -110,24 +110,24 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The blocks of the sequences, and the expected content of the cache.
 struct Model {
-    /// The block number of each part of each sequence, or -1 if the part has no block.
+    /// The number of the block for each run of `BLOCK_TOKENS` tokens of each sequence, or -1 if the run has no block.
     tables: Vec<i32>,
-    free: Vec<i32>,
+    free_blocks: Vec<i32>,
     lens: [usize; SEQS],
     cache: Vec<u16>,
 }
 
 impl Model {
     fn new() -> Self {
-        let mut free: Vec<i32> = (0..BLOCKS as i32).collect();
+        let mut free_blocks: Vec<i32> = (0..BLOCKS as i32).collect();
         let mut state = 12345u32;
-        for i in (1..free.len()).rev() {
+        for i in (1..free_blocks.len()).rev() {
             state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-            free.swap(i, (state >> 8) as usize % (i + 1));
+            free_blocks.swap(i, (state >> 8) as usize % (i + 1));
         }
         Self {
             tables: vec![-1; SEQS * MAX_BLOCKS],
-            free,
+            free_blocks,
             lens: [0; SEQS],
             cache: vec![0; BLOCKS * BLOCK_TOKENS * HEADS * HEAD_SIZE],
         }
@@ -142,14 +142,14 @@ impl Model {
             // Sequences end at different lengths, and their blocks are reused.
             if self.lens[q] == MAX_BLOCKS * BLOCK_TOKENS - q * 13 {
                 for block in table.iter_mut().filter(|block| **block >= 0) {
-                    self.free.push(*block);
+                    self.free_blocks.push(*block);
                     *block = -1;
                 }
                 self.lens[q] = 0;
             }
             let p = self.lens[q];
             if p.is_multiple_of(BLOCK_TOKENS) {
-                table[p / BLOCK_TOKENS] = self.free.pop().expect("a free block");
+                table[p / BLOCK_TOKENS] = self.free_blocks.pop().expect("a free block");
             }
             slots[q] =
                 table[p / BLOCK_TOKENS] as u32 * BLOCK_TOKENS as u32 + (p % BLOCK_TOKENS) as u32;
@@ -401,15 +401,15 @@ fn run_on_tensors(
     let rows = tensor(rows, DType::F16, &[SEQS, HEADS * HEAD_SIZE])?;
     let table = tensor(table, DType::I32, &[SEQS, MAX_BLOCKS])?;
     println!("tensors before: {}", counters(device));
-    let (mut scatters, mut gathers, mut updates) = (vec![], vec![], vec![]);
+    let (mut scatter_times, mut gather_times, mut update_times) = (vec![], vec![], vec![]);
     for step in 0..300 {
         let t = Instant::now();
         cache.tensor_scatter_nd(&slots, &rows, update_options())?;
-        scatters.push(t.elapsed());
+        scatter_times.push(t.elapsed());
         let t = Instant::now();
         let blocks = cache.reshape(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?;
         let (gathered, _) = blocks.gather(&table, gather_options(0))?;
-        gathers.push(t.elapsed());
+        gather_times.push(t.elapsed());
         // Tensors that share the cache's memory would make the next change copy it.
         drop((gathered, blocks));
         let t = Instant::now();
@@ -421,7 +421,7 @@ fn run_on_tensors(
             &[1, -1],
         )?;
         cache.slice_update(&block, &one)?;
-        updates.push(t.elapsed());
+        update_times.push(t.elapsed());
         if step % 16 == 15 {
             backend.wait()?;
         }
@@ -431,9 +431,9 @@ fn run_on_tensors(
     }
     println!(
         "t: scatter call {}\nt: gather call {}\nslice+slice_update call {}",
-        stat(scatters),
-        stat(gathers),
-        stat(updates)
+        stat(scatter_times),
+        stat(gather_times),
+        stat(update_times)
     );
 
     let one = rows.slice(&slice![0..1])?.contiguous()?;

@@ -2,9 +2,9 @@
 //! them, puts the channels first, and converts the bytes to normalised floats.
 //!
 //! wgslice does all of it in one dispatch, with a crop that converts. For comparison, the program times a crop by
-//! wgslice followed by its own normalising shader, one shader of its own that does everything, parts of the work, a
-//! slice for each image, and a plain loop. It compares the results with the loop's. `README.md` describes how to run
-//! it.
+//! wgslice followed by its own normalising shader, one shader of its own that does everything, single steps of the
+//! work, a slice for each image, and a plain loop. It compares the results with the loop's. `README.md` describes how
+//! to run it.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -135,8 +135,8 @@ impl OwnDevice {
                 compilation_options: PipelineCompilationOptions::default(),
                 cache: None,
             });
-        let numbered = (0..).zip(buffers);
-        let entries: Vec<_> = numbered
+        let numbered_buffers = (0..).zip(buffers);
+        let entries: Vec<_> = numbered_buffers
             .map(|(binding, buffer)| BindGroupEntry {
                 binding,
                 resource: buffer.as_entire_binding(),
@@ -150,7 +150,7 @@ impl OwnDevice {
         Shader {
             pipeline,
             group,
-            groups: invocations.div_ceil(64) as u32,
+            workgroup_count: invocations.div_ceil(64) as u32,
         }
     }
 
@@ -175,14 +175,18 @@ impl OwnDevice {
 struct Shader {
     pipeline: ComputePipeline,
     group: BindGroup,
-    groups: u32,
+    workgroup_count: u32,
 }
 
 impl Shader {
     fn dispatch(&self, pass: &mut ComputePass<'_>) {
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(self.groups.min(1024), self.groups.div_ceil(1024), 1);
+        pass.dispatch_workgroups(
+            self.workgroup_count.min(1024),
+            self.workgroup_count.div_ceil(1024),
+            1,
+        );
     }
 }
 
@@ -288,12 +292,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         times[1].push(time);
     }
     // The first pass of each kind is a warm-up, so its time is removed.
-    let [converted, by_hand] = times.map(|mut times| {
+    let [converted_time, by_hand_time] = times.map(|mut times| {
         times.remove(0);
         times.sort();
         times[times.len() / 2]
     });
-    println!("medians in turn: one dispatch of wgslice {converted:?}, hand-fused {by_hand:?}");
+    println!(
+        "medians in turn: one dispatch of wgslice {converted_time:?}, hand-fused {by_hand_time:?}"
+    );
 
     for round in 0..4 {
         let mut report = None;
@@ -304,7 +310,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             norm.dispatch(pass);
             Ok(())
         })?;
-        let (by_hand, _) = own.pass(|pass| {
+        let (by_hand_time, _) = own.pass(|pass| {
             fused.dispatch(pass);
             Ok(())
         })?;
@@ -318,11 +324,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             gpu.encode(pass, &crop_hwc, &[src.slice(..), indices], &[hwc.slice(..)])?;
             Ok(())
         })?;
-        let (normalised, _) = own.pass(|pass| {
+        let (norm_time, _) = own.pass(|pass| {
             norm_hwc.dispatch(pass);
             Ok(())
         })?;
-        let (transposed, _) = own.pass(|pass| {
+        let (transpose_time, _) = own.pass(|pass| {
             gpu.encode(pass, &to_chw, &[hwc.slice(..)], &[chw.slice(..)])?;
             Ok(())
         })?;
@@ -333,7 +339,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         println!(
             "   HWC crop without flips {plain_crop:?}, with flips {flipped_crop:?}, CHW crop with flips \
-             {crop_alone:?}, my norm + CHW {normalised:?}, transpose to CHW by wgslice {transposed:?}"
+             {crop_alone:?}, my norm + CHW {norm_time:?}, transpose to CHW by wgslice {transpose_time:?}"
         );
         for chw_first in [false, true] {
             let (time, recording) = own.pass(|pass| {
@@ -367,12 +373,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         println!(
             "round {round}: wgslice crop + my norm {crop_and_norm:?} (recording {recording:?}), hand-fused \
-             {by_hand:?}; report {out_of_range:?}"
+             {by_hand_time:?}; report {out_of_range:?}"
         );
     }
 
     let start = Instant::now();
-    let wanted = plain_loop(&images, &boxes);
+    let expected = plain_loop(&images, &boxes);
     println!("naive CPU loop, 1 thread {:?}", start.elapsed());
     for threads in [1, 2] {
         // This backend reuses the memory of its results.
@@ -385,18 +391,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (floats, _) = Tensor::run(&converted_crop, &[&source, &indices])?;
             fastest = fastest.min(start.elapsed());
             assert!(
-                floats[0].to_vec::<f32>()? == wanted,
+                floats[0].to_vec::<f32>()? == expected,
                 "other bits than the loop"
             );
         }
         println!("one call of wgslice on the CPU, threads {threads}: {fastest:?}");
     }
     assert!(
-        worst_difference(&own, &out_converted, &wanted)? == 0.0,
+        worst_difference(&own, &out_converted, &expected)? == 0.0,
         "other bits than the loop"
     );
     for buffer in [&out, &out_fused, &out_hwc] {
-        let worst = worst_difference(&own, buffer, &wanted)?;
+        let worst = worst_difference(&own, buffer, &expected)?;
         println!("worst difference {worst:e}");
         assert!(worst < 1e-5);
     }
@@ -420,7 +426,7 @@ fn one_crop(n: usize, numbers: &[i32]) -> wgslice::SliceSpec {
 }
 
 fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
-    let mut wanted = vec![0f32; N * C * S * S];
+    let mut expected = vec![0f32; N * C * S * S];
     let mut i = 0;
     for (n, numbers) in boxes.chunks(6).enumerate() {
         let (row, column) = (numbers[1] as usize, numbers[2] as usize);
@@ -429,19 +435,19 @@ fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
                 for x in 0..S {
                     let x = column + if numbers[5] != 0 { S - 1 - x } else { x };
                     let byte = images[((n * H + row + y) * W + x) * C + c];
-                    wanted[i] = (f32::from(byte) / 255.0 - MEAN[c]) / DEVIATION[c];
+                    expected[i] = (f32::from(byte) / 255.0 - MEAN[c]) / DEVIATION[c];
                     i += 1;
                 }
             }
         }
     }
-    wanted
+    expected
 }
 
 fn worst_difference(
     own: &OwnDevice,
     buffer: &Buffer,
-    wanted: &[f32],
+    expected: &[f32],
 ) -> Result<f32, Box<dyn Error>> {
     let usage = BufferUsages::COPY_DST | BufferUsages::MAP_READ;
     let size = usize::try_from(buffer.size())?;
@@ -455,6 +461,6 @@ fn worst_difference(
     own.device.poll(PollType::wait_indefinitely())?;
     let mapped = staging.get_mapped_range(..)?;
     let found: &[f32] = bytemuck::cast_slice(&mapped);
-    let differences = found.iter().zip(wanted).map(|(a, b)| (a - b).abs());
+    let differences = found.iter().zip(expected).map(|(a, b)| (a - b).abs());
     Ok(differences.fold(0f32, f32::max))
 }

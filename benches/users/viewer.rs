@@ -127,7 +127,7 @@ fn texture(
     })
 }
 
-/// Returns the minimum and the median.
+/// Returns the minimum and the median of the times.
 fn least_and_median(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     (times[0], times[times.len() / 2])
@@ -309,16 +309,16 @@ fn check(
     name: &str,
 ) -> Result<(), Box<dyn Error>> {
     let n = N as usize;
-    let drawn = Tensor::from_texture(backend, &Texels::new(target)?)?.to_vec::<u8>()?;
+    let pixels = Tensor::from_texture(backend, &Texels::new(target)?)?.to_vec::<u8>()?;
     for row in 0..n {
         for column in 0..n {
             let value = f32::from(plane.voxel(row, column));
-            let wanted = (value / 65535.0 * 255.0).round() as i32;
-            let found = i32::from(drawn[(row * n + column) * 4]);
+            let expected = (value / 65535.0 * 255.0).round() as i32;
+            let found = i32::from(pixels[(row * n + column) * 4]);
             let axis = plane.axis;
             assert!(
-                (wanted - found).abs() <= 1,
-                "{axis} {row} {column}: {wanted} {found}"
+                (expected - found).abs() <= 1,
+                "{axis} {row} {column}: {expected} {found}"
             );
         }
     }
@@ -326,6 +326,6 @@ fn check(
     let mut encoder = png::Encoder::new(file, N, N);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.write_header()?.write_image_data(&drawn)?;
+    encoder.write_header()?.write_image_data(&pixels)?;
     Ok(())
 }

@@ -64,12 +64,13 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns the definition of the command line. Every subcommand that makes an array has the options of [`To`].
+    /// Returns the definition of the command line. Every subcommand that makes an array has the options of
+    /// [`OutputOptions`].
     pub(crate) fn command_definition() -> clap::Command {
         Self::command().mut_subcommands(|command| {
             match WITHOUT_OUTPUT.contains(&command.get_name()) {
                 true => command,
-                false => To::augment_args(command),
+                false => OutputOptions::augment_args(command),
             }
         })
     }
@@ -98,14 +99,14 @@ impl Args {
                 .and_then(|(name, matches)| Some((array_subcommand(name)?, matches)))
             {
                 Some((command, matches)) => {
-                    let mut to = To::from_arg_matches(matches)?;
+                    let mut to = OutputOptions::from_arg_matches(matches)?;
                     let first_positional = command.get_positionals().next();
                     let input = first_positional
                         .and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
-                    to.name(&input.unwrap_or_default().to_owned().into())?;
+                    to.name_after_input(&input.unwrap_or_default().to_owned().into())?;
                     to
                 }
-                None => To::default(),
+                None => OutputOptions::default(),
             };
             let Self { global, command } = Self::from_arg_matches(&matches)?;
             Ok(Invocation {
@@ -124,7 +125,7 @@ pub(crate) struct Invocation {
     pub(crate) global: Global,
     pub(crate) command: Command,
     /// The options of the output, if the subcommand makes an array.
-    pub(crate) to: To,
+    pub(crate) to: OutputOptions,
 }
 
 #[derive(Clone, Debug, ArgGroup)]
@@ -186,7 +187,7 @@ pub(crate) enum Api {
 // command's description.
 #[derive(Clone, Debug, Default, ArgGroup)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct To {
+pub(crate) struct OutputOptions {
     #[arg(short, long, value_name = "OUT", help = format!("The file to write: {WRITTEN_FORMATS}, or - for standard \
         output. .npz#NAME and .safetensors#NAME add to an existing file. The target of a symbolic link is replaced \
         [default: the values are printed, as by NumPy]"))]
@@ -209,7 +210,7 @@ pub(crate) struct To {
     pub(crate) explain: bool,
 }
 
-impl To {
+impl OutputOptions {
     /// Returns the format that the user chose.
     pub(crate) fn chosen_format(&self) -> Option<Format> {
         Format::with_name(self.format.as_deref()?)
@@ -236,7 +237,7 @@ impl To {
     }
 
     /// If there is an output folder, names the output in it after the input. Fails if the input is standard input.
-    fn name(&mut self, input: &Source) -> Result<(), clap::Error> {
+    fn name_after_input(&mut self, input: &Source) -> Result<(), clap::Error> {
         let Some(folder) = &self.to else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use crate::{
     literal,
     pieces::{ReadProblem, SlicedArray},
     print, progress,
-    report::Described,
+    report::ArraySummary,
     units,
     values::{self, ShownArray},
 };
@@ -59,8 +59,8 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
         literal::read_in_stored_order(&args.b)?,
     ];
     let [a, b] = [0, 1].map(|at| {
-        let described = Described::new(sources[at], arrays[at].shape());
-        SlicedArray::new(&arrays[at], &spec).map_err(Failure::refused(described))
+        let summary = ArraySummary::new(sources[at], arrays[at].shape());
+        SlicedArray::new(&arrays[at], &spec).map_err(Failure::with_context(summary))
     });
     let (a, b) = (a?, b?);
     let elements = [0, 1].map(|at| arrays[at].element());
@@ -125,7 +125,7 @@ fn compare_pieces(
                     ReadProblem::File(error) => {
                         Failure::usage(format_args!("cannot read {source}: {error}"))
                     }
-                    ReadProblem::Library(error) => Failure::refused(source)(error),
+                    ReadProblem::Library(error) => Failure::with_context(source)(error),
                 })
             };
             let bytes = [read(a, &args.a)?, read(b, &args.b)?];
@@ -154,7 +154,7 @@ struct ElementPair {
     bytes: [Vec<u8>; 2],
 }
 
-/// The differences found among pairs of elements with different bits.
+/// The differences found among pairs of elements with different bits or types.
 #[derive(Debug, Default)]
 struct Differences {
     /// The number of pairs that are not equal.
@@ -367,9 +367,9 @@ impl Number {
         let to_float = |bytes: &[u8]| Some(f64::from(f32::from_ne_bytes(bytes.try_into().ok()?)));
         let to_double = |bytes: &[u8]| Some(f64::from_ne_bytes(bytes.try_into().ok()?));
         let to_half_bits = |bytes: &[u8]| Some(u16::from_ne_bytes(bytes.try_into().ok()?));
-        match element.bits_of {
+        match element.foreign_type {
             Some(ForeignType::Safetensors(name)) => {
-                return Some(Self::Float(values::eight_bits(name, *bytes.first()?)));
+                return Some(Self::Float(values::decode_8_bit(name, *bytes.first()?)));
             }
             Some(ForeignType::Numpy(_)) => return None,
             None => {}

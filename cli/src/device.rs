@@ -200,7 +200,7 @@ mod with_gpu {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {
                     print::print_note(format_args!("note: not used: {candidate}: {error}"));
-                    last_failure = Some(Failure::refused(candidate)(error));
+                    last_failure = Some(Failure::with_context(candidate)(error));
                 }
             }
         }

@@ -65,7 +65,7 @@ impl TaskError {
     /// Converts this to a failure. Adds `context` to an error of the library, and translates it with `words`.
     pub(crate) fn into_failure(self, context: impl Display, words: &WordList) -> Failure {
         match self {
-            Self::Library(error) => words.refused(context)(error),
+            Self::Library(error) => words.with_context(context)(error),
             Self::Command(failure) => failure,
         }
     }
@@ -129,12 +129,12 @@ const REPLACED_WORDS: [(&str, &str); 42] = [
 pub(crate) struct WordList(Vec<(String, String)>);
 
 impl WordList {
-    /// Adds a word. If several words fit, the first word that was added is used.
+    /// Adds the user's word for a name. If several names fit the text, the one that was added first is replaced.
     pub(crate) fn add(&mut self, library: &str, command: impl Into<String>) {
         self.0.push((library.to_owned(), command.into()));
     }
 
-    /// Adds a word before all other words.
+    /// Does the same as [`Self::add`], but the new name takes precedence over all others.
     pub(crate) fn put_first(&mut self, library: &str, command: impl Into<String>) {
         self.0.insert(0, (library.to_owned(), command.into()));
     }
@@ -166,7 +166,7 @@ impl WordList {
     }
 
     /// Returns a function that adds `context` to an error of the library.
-    pub(crate) fn refused(&self, context: impl Display) -> impl FnOnce(Error) -> Failure {
+    pub(crate) fn with_context(&self, context: impl Display) -> impl FnOnce(Error) -> Failure {
         let context = context.to_string();
         move |error| Failure::Refused {
             context,
@@ -229,7 +229,7 @@ fn with_shapes(text: &str) -> String {
 }
 
 /// Removes the numbers that Rust adds to errors of the operating system, as in ` (os error 2)`.
-pub(crate) fn without_numbers_of_the_system(problem: impl Display) -> String {
+pub(crate) fn without_os_error_numbers(problem: impl Display) -> String {
     let mut text = problem.to_string();
     while let Some(begin) = text.find(" (os error ")
         && let Some(len) = text[begin..].find(')')
@@ -249,9 +249,9 @@ impl Failure {
     }
 
     /// Returns a function that adds `context` to an error of the library.
-    pub(crate) fn refused(context: impl Display) -> impl FnOnce(Error) -> Self {
+    pub(crate) fn with_context(context: impl Display) -> impl FnOnce(Error) -> Self {
         let context = context.to_string();
-        move |error| WordList::default().refused(context)(error)
+        move |error| WordList::default().with_context(context)(error)
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_system_have_no_numbers() {
-        let text = without_numbers_of_the_system("a: no disk (os error 5); b (os error 17)");
+        let text = without_os_error_numbers("a: no disk (os error 5); b (os error 17)");
         assert_eq!(text, "a: no disk; b");
     }
 }

@@ -1,7 +1,7 @@
 //! Writes `wgslice help` and `--help`: the subcommands in groups, and a summary of the options that all of them share.
 
 use crate::{
-    args::{Args, Global, To},
+    args::{Args, Global, OutputOptions},
     failure::Failure,
     files::{READ_FORMATS, WRITTEN_FORMATS},
 };
@@ -132,10 +132,10 @@ pub(crate) fn suggest_subcommand(word: &str) -> Option<String> {
     let similar_names = names.map(|name| (strsim::jaro_winkler(name, word), name));
     let similar_names = similar_names.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     // Among equally similar names, the first is taken.
-    let similar_names = similar_names.reduce(|a, b| if b.0 > a.0 { b } else { a });
+    let most_similar = similar_names.reduce(|a, b| if b.0 > a.0 { b } else { a });
     let arguments = synonym
         .map(|(_, arguments)| *arguments)
-        .or(similar_names.map(|(_, name)| name))?;
+        .or(most_similar.map(|(_, name)| name))?;
     Some(format!("did you mean `wgslice {arguments}`?"))
 }
 
@@ -178,7 +178,7 @@ fn first_sentence(command: &Command) -> String {
 /// Returns the help of a subcommand: its own options in full, and a summary of the shared options. Returns `None` if
 /// the subcommand does not exist.
 fn subcommand_help(name: &str) -> Option<String> {
-    let shared_options = Global::augment_args(To::augment_args(Command::new("")));
+    let shared_options = Global::augment_args(OutputOptions::augment_args(Command::new("")));
     let shared_options: Vec<_> = shared_options
         .get_arguments()
         .map(|arg| arg.get_id().clone())
@@ -217,7 +217,7 @@ fn subcommand_help(name: &str) -> Option<String> {
 
 /// Returns the options that subcommands share, in full.
 fn all_options_help() -> String {
-    let options = To::augment_args(Global::augment_args(Command::new("wgslice")));
+    let options = OutputOptions::augment_args(Global::augment_args(Command::new("wgslice")));
     let mut options = options
         .disable_help_flag(true)
         .max_term_width(90)
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn the_short_forms_name_all_options() {
         let options_help = [OUTPUT_OPTIONS, GLOBAL_OPTIONS].concat();
-        let command = To::augment_args(Global::augment_args(Command::new("")));
+        let command = OutputOptions::augment_args(Global::augment_args(Command::new("")));
         for option in command.get_arguments() {
             let name = format!("--{}", option.get_long().unwrap());
             assert!(options_help.contains(&name), "{name}");

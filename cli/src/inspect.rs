@@ -66,8 +66,8 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
                 let name = entry.name.as_deref().unwrap_or_default();
                 array_lines(format!("  {}", to_printable(name)), entry, "")
             };
-            let damaged = listing.damaged.as_ref();
-            let note = damaged.map(|why| TableLine::Note(format!("damaged: {why}")));
+            let damage = listing.damaged.as_ref();
+            let note = damage.map(|why| TableLine::Note(format!("damaged: {why}")));
             let rows = arrays.iter().flat_map(to_lines);
             [head_line].into_iter().chain(note).chain(rows).collect()
         }
@@ -77,8 +77,8 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
 /// Returns the line for an array, and a note if the array is damaged or cannot be sliced.
 fn array_lines(name: String, entry: &files::Entry, format: &str) -> Vec<TableLine> {
     let unknown_text = || "?".to_owned();
-    let damaged = entry.damaged.as_ref().map(|why| ("damaged", why));
-    let note_parts = damaged.or(entry
+    let damage = entry.damaged.as_ref().map(|why| ("damaged", why));
+    let note_parts = damage.or(entry
         .unsupported
         .as_ref()
         .map(|reason| ("not sliceable", reason)));
@@ -123,7 +123,7 @@ fn to_printable(name: &str) -> String {
     name.chars().map(shown).collect()
 }
 
-/// Prints the cells of the rows in columns, and the other lines as they are.
+/// Prints the lines. The cells of the rows are aligned in columns, and notes are wrapped.
 fn print_table(lines: &[TableLine]) {
     let rows = || {
         lines.iter().filter_map(|line| match line {

@@ -4,13 +4,13 @@
 //! The plan rejects invalid arguments before a device is opened, and then runs on the tensors.
 
 use crate::{
-    args::{Global, To},
+    args::{Global, OutputOptions},
     device,
     failure::{Failure, TaskError, WordList},
     files::{self, Array, Element, Indices, Source},
     literal::Literal,
     print, range,
-    report::{Described, Explained, Outcome, Run, list_inputs},
+    report::{ArraySummary, Explained, Outcome, Run, list_inputs},
     target::Target,
     times::{Stage, Times},
 };
@@ -18,10 +18,10 @@ use std::ops::Index;
 use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor, View, error::InvalidIndex};
 
 type Planner<'a> = dyn Fn(&InputShapes) -> Result<Plan, Error> + 'a;
-type Worker<'a> = dyn Fn(&JobTensors, &Plan) -> Result<MadeResult, Error> + 'a;
+type Worker<'a> = dyn Fn(&JobTensors, &Plan) -> Result<TensorAndReport, Error> + 'a;
 
 /// The result of an operation, and the library's report.
-pub(crate) type MadeResult = (Tensor, Pending<Report>);
+pub(crate) type TensorAndReport = (Tensor, Pending<Report>);
 
 /// The inputs of a command, and the operation on them.
 pub(crate) struct Job<'a> {
@@ -29,7 +29,8 @@ pub(crate) struct Job<'a> {
     /// element type.
     values: Vec<&'a Source>,
     indices: Option<&'a Source>,
-    /// The array with the item of each box. In an index tuple, the item precedes the start indices of the box.
+    /// The array with the item index of each box. In an index tuple, the item index precedes the start indices of the
+    /// box.
     items: Option<&'a Source>,
     /// The mask, and whether the plan takes it before or after the values.
     mask: Option<(Array, MaskPosition)>,
@@ -44,7 +45,7 @@ pub(crate) struct Job<'a> {
     /// True if the values must have an element type of pictures.
     needs_pictures: bool,
     /// The element type of the result, if it differs from the values' type.
-    result: Option<DType>,
+    result_type: Option<DType>,
     /// The command's words for the arguments that the library names in errors.
     words: WordList,
     plan: Box<Planner<'a>>,
@@ -77,7 +78,7 @@ impl<'a> Job<'a> {
             combines: false,
             converts: false,
             needs_pictures: false,
-            result: None,
+            result_type: None,
             plan: Box::new(plan),
             work: Box::new(JobTensors::run),
         }
@@ -86,7 +87,7 @@ impl<'a> Job<'a> {
     /// Calls `work` with the tensors and the plan, instead of running the plan.
     pub(crate) fn with_work(
         mut self,
-        work: impl Fn(&JobTensors, &Plan) -> Result<MadeResult, Error> + 'a,
+        work: impl Fn(&JobTensors, &Plan) -> Result<TensorAndReport, Error> + 'a,
     ) -> Self {
         self.work = Box::new(work);
         self
@@ -110,7 +111,7 @@ impl<'a> Job<'a> {
         self
     }
 
-    /// Adds the item of each box, for work that crops or pastes boxes.
+    /// Adds the item index of each box, for work that crops or pastes boxes.
     pub(crate) fn with_items(mut self, items: Option<&'a Source>) -> Self {
         self.items = items;
         self
@@ -130,10 +131,10 @@ impl<'a> Job<'a> {
     }
 
     /// Sets that the values are converted to this type.
-    pub(crate) fn with_conversion_to(self, result: DType) -> Self {
+    pub(crate) fn with_conversion_to(self, result_type: DType) -> Self {
         Self {
             converts: true,
-            ..self.with_result_type(result)
+            ..self.with_result_type(result_type)
         }
     }
 
@@ -144,13 +145,13 @@ impl<'a> Job<'a> {
     }
 
     /// Sets the element type of the result, which differs from the values' type.
-    pub(crate) fn with_result_type(mut self, result: DType) -> Self {
-        self.result = Some(result);
+    pub(crate) fn with_result_type(mut self, result_type: DType) -> Self {
+        self.result_type = Some(result_type);
         self
     }
 
     /// Omits the first dimension from the result. In the plan, it has size 1.
-    pub(crate) fn with_one_input(mut self) -> Self {
+    pub(crate) fn without_first_dim(mut self) -> Self {
         self.omits_first_dim = true;
         self
     }
@@ -192,7 +193,7 @@ pub(crate) struct JobTensors {
 
 impl JobTensors {
     /// Runs a plan. An in-place plan changes a copy of the first tensor.
-    pub(crate) fn run(&self, plan: &Plan) -> Result<MadeResult, Error> {
+    pub(crate) fn run(&self, plan: &Plan) -> Result<TensorAndReport, Error> {
         let (in_place_input, values) = self.values.split_at(plan.is_in_place().into());
         let mask_at = |position| {
             let mask = self.mask.as_ref().filter(|mask| mask.1 == position);
@@ -236,14 +237,14 @@ impl Job<'_> {
     /// Runs the job: makes the plan from the shapes, then does the work on the tensors. If the device fails and the
     /// user did not choose a device, the CPU does the work. With `--explain`, the plan is described and no work is
     /// done.
-    pub(crate) fn run(self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+    pub(crate) fn run(self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
         let mut times = Times::default();
         let read_inputs = times.measure(Stage::Read, || self.read())?;
-        let inputs = read_inputs.described.clone();
+        let inputs = read_inputs.summaries.clone();
         let context = list_inputs(&inputs);
         let element = read_inputs.values[0].element();
-        let element = self.result.map_or(element, Into::into);
-        let is_foreign = |array: &&Array| array.element().bits_of.is_some();
+        let element = self.result_type.map_or(element, Into::into);
+        let is_foreign = |array: &&Array| array.element().foreign_type.is_some();
         if let Some(array) = read_inputs
             .values
             .iter()
@@ -271,14 +272,14 @@ impl Job<'_> {
                 array.element().name()
             )));
         }
-        if self.combines && element.bits_of.is_some() {
+        if self.combines && element.foreign_type.is_some() {
             return Err(Failure::usage(format_args!(
                 "{} can be moved, but not combined: use --combine update",
                 element.name()
             )));
         }
         let plan =
-            (self.plan)(&read_inputs.shapes).map_err(|error| self.refused(&context, error))?;
+            (self.plan)(&read_inputs.shapes).map_err(|error| self.to_failure(&context, error))?;
 
         let backend = device::open_for(global, &plan)?;
         if to.explain {
@@ -304,7 +305,7 @@ impl Job<'_> {
             outcome = self.run_and_write(self.read()?, &plan, &cpu, &mut output, &mut times);
         }
         let (shape, report) = outcome.map_err(|error| match error {
-            TaskError::Library(error) => self.refused(&context, error),
+            TaskError::Library(error) => self.to_failure(&context, error),
             TaskError::Command(failure) => failure,
         })?;
         let values = times.measure(Stage::Write, || output.finish())?;
@@ -318,7 +319,7 @@ impl Job<'_> {
             };
             run = run.with_report(report, index);
         }
-        Ok(Outcome::Made(Box::new(run.with_fallback(fallback)), values))
+        Ok(Outcome::Done(Box::new(run.with_fallback(fallback)), values))
     }
 
     /// Returns the shape of the result for the shape in the plan.
@@ -330,7 +331,7 @@ impl Job<'_> {
     }
 
     /// Converts an error of the library to the command's terms.
-    fn refused(&self, context: &str, error: Error) -> Failure {
+    fn to_failure(&self, context: &str, error: Error) -> Failure {
         Failure::Refused {
             context: context.to_owned(),
             problem: self.words.translate(&self.error_text(&error)),
@@ -423,12 +424,13 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Warns if the conversion to `result` loses the differences between the numbers of an array.
-    fn warn_of_loss(&self, result: DType) -> Result<(), Failure> {
+    /// Warns if the conversion to `result_type` loses the differences between the numbers of an array.
+    fn warn_of_loss(&self, result_type: DType) -> Result<(), Failure> {
         let read_inputs = self.read()?;
         let arrays = self.values.iter().zip(&read_inputs.values);
-        let mut losses = arrays
-            .filter_map(|(source, array)| Some((source, range::describe_loss(array, result)?)));
+        let mut losses = arrays.filter_map(|(source, array)| {
+            Some((source, range::describe_loss(array, result_type)?))
+        });
         if let Some((source, loss)) = losses.next() {
             let name = source_name(source).unwrap_or_default();
             print::print_note(format_args!("warning: {name} holds {loss}"));
@@ -450,11 +452,11 @@ impl Job<'_> {
             Ok::<_, Failure>(array.with_handles(source)?)
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        let mut described: Vec<Described> = self
+        let mut summaries: Vec<ArraySummary> = self
             .values
             .iter()
             .zip(&values)
-            .map(|(path, array)| Described::new(path, array.shape()))
+            .map(|(source, array)| ArraySummary::new(source, array.shape()))
             .collect();
         let mut shapes = InputShapes {
             dtype: values[0].dtype(),
@@ -462,30 +464,30 @@ impl Job<'_> {
             values: values.iter().map(|array| array.shape().to_vec()).collect(),
             indices: Vec::new(),
         };
-        for (path, array) in self.values.iter().zip(&values) {
+        for (source, array) in self.values.iter().zip(&values) {
             let (found, expected) = (array.element().name(), values[0].element().name());
             if found != expected && !self.converts {
                 let first_value = &self.values[0];
                 return Err(Failure::usage(format_args!(
-                    "{path} holds {found}, but {first_value} holds {expected}: make them one type, as by \
+                    "{source} holds {found}, but {first_value} holds {expected}: make them one type, as by \
                      `wgslice convert --as {expected}`"
                 )));
             }
         }
         let mut indices = None;
-        if let Some(path) = self.indices {
-            let array = read_typed_array(path)?;
+        if let Some(source) = self.indices {
+            let array = read_typed_array(source)?;
             let tuples = files::to_indices(&array)
-                .map_err(|error| Failure::usage(format_args!("{path}: {error}")))?;
+                .map_err(|error| Failure::usage(format_args!("{source}: {error}")))?;
             shapes.indices = array.shape().to_vec();
-            described.push(Described::new(path, array.shape()));
+            summaries.push(ArraySummary::new(source, array.shape()));
             indices = Some(tuples);
         }
         Ok(ReadInputs {
             values,
             indices,
             shapes,
-            described,
+            summaries,
         })
     }
 
@@ -565,7 +567,7 @@ impl FileOrValues {
             Self::Array(array) => Ok(array),
             Self::Literal(literal) => {
                 let element = element.unwrap_or_else(|| literal.dtype().into());
-                match element.bits_of {
+                match element.foreign_type {
                     None => literal.array(element.dtype),
                     Some(name) => Err(Failure::usage(format_args!(
                         "values of {name} cannot be written on the command line: give a file"
@@ -586,7 +588,7 @@ struct ReadInputs {
     values: Vec<Array>,
     indices: Option<Indices>,
     shapes: InputShapes,
-    described: Vec<Described>,
+    summaries: Vec<ArraySummary>,
 }
 
 impl ReadInputs {

@@ -18,7 +18,7 @@ pub(crate) fn parse_expression<T: FromStr<Err = Error>>(
         true => Failure::usage(format_args!(
             "{argument} is {text}, which is a file: many inputs need a folder for the results, --to DIR"
         )),
-        false => Failure::refused(argument)(error),
+        false => Failure::with_context(argument)(error),
     })
 }
 
@@ -59,9 +59,9 @@ impl Literal {
         let is_nested = text.trim_start().starts_with('[');
         let (mut shape, mut numbers) = (Vec::new(), Vec::new());
         if is_nested {
-            let mut unread = text;
-            shape = parse_list(&mut unread, &mut numbers)?;
-            if !unread.trim().is_empty() {
+            let mut rest = text;
+            shape = parse_list(&mut rest, &mut numbers)?;
+            if !rest.trim().is_empty() {
                 return None;
             }
         } else {
@@ -85,19 +85,19 @@ impl Literal {
     /// array.
     fn from_arguments(text: &str, arguments: &str) -> Option<Self> {
         let (mut numbers, mut dtype) = (Vec::new(), None);
-        let mut unread = arguments.trim_start();
-        let mut shape = match unread.starts_with('[') {
-            true => parse_list(&mut unread, &mut numbers)?,
+        let mut rest = arguments.trim_start();
+        let mut shape = match rest.starts_with('[') {
+            true => parse_list(&mut rest, &mut numbers)?,
             false => {
-                let end = unread.find(',').unwrap_or(unread.len());
-                numbers.push(parse_number(&unread[..end])?);
-                unread = &unread[end..];
+                let end = rest.find(',').unwrap_or(rest.len());
+                numbers.push(parse_number(&rest[..end])?);
+                rest = &rest[end..];
                 Vec::new()
             }
         };
-        while let Some(option) = unread.trim_start().strip_prefix(',') {
-            unread = option.trim_start();
-            if let Some(sizes) = unread.strip_prefix("shape=(") {
+        while let Some(option) = rest.trim_start().strip_prefix(',') {
+            rest = option.trim_start();
+            if let Some(sizes) = rest.strip_prefix("shape=(") {
                 let (sizes, following) = sizes.split_once(')')?;
                 let sizes = sizes
                     .split(',')
@@ -105,12 +105,12 @@ impl Literal {
                     .filter(|size| !size.is_empty());
                 let sizes = sizes.map(|size| size.parse().ok());
                 shape = sizes.collect::<Option<Vec<usize>>>()?;
-                unread = following;
+                rest = following;
                 // NumPy prints the shape only if the array is empty.
                 if !(numbers.is_empty() && shape.contains(&0)) {
                     return None;
                 }
-            } else if let Some(name) = unread.strip_prefix("dtype=") {
+            } else if let Some(name) = rest.strip_prefix("dtype=") {
                 let end = name.find(',').unwrap_or(name.len());
                 let word = name[..end].trim().trim_matches(['\'', '"']);
                 let word = ["np.", "numpy."]
@@ -118,12 +118,12 @@ impl Literal {
                     .find_map(|prefix| word.strip_prefix(prefix))
                     .unwrap_or(word);
                 dtype = Some(DType::ALL.into_iter().find(|dtype| dtype.name() == word)?);
-                unread = &name[end..];
+                rest = &name[end..];
             } else {
                 break;
             }
         }
-        unread.trim().is_empty().then(|| Self {
+        rest.trim().is_empty().then(|| Self {
             text: text.to_owned(),
             shape,
             numbers,

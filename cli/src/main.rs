@@ -55,7 +55,7 @@ mod values;
 #[cfg(feature = "verify")]
 mod verify;
 
-use args::{Args, Global, To};
+use args::{Args, Global, OutputOptions};
 use clap::{
     Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
@@ -125,7 +125,7 @@ Examples:
 }
 
 impl Command {
-    fn run(&self, global: &Global, to: &To) -> Result<ExitCode, Failure> {
+    fn run(&self, global: &Global, to: &OutputOptions) -> Result<ExitCode, Failure> {
         match self {
             Self::Slice(_) | Self::Convert(_) | Self::Split(_) | Self::Operation(_) => {
                 self.make_array(global, to)?.print(global, to)?;
@@ -151,7 +151,7 @@ impl Command {
     }
 
     /// Runs the operation, or explains it. Fails for subcommands that make no array.
-    fn make_array(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+    fn make_array(&self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
         match self {
             Self::Slice(args) => slice::run(global, to, args),
             Self::Convert(args) => args.run(global, to),
@@ -172,15 +172,15 @@ fn main() -> ExitCode {
     print::set_verbosity(global.quiet, global.verbose);
     files::watch_for_signals();
     let outcome = match &invocations[..] {
-        [run] => run.command.run(&run.global, &run.to),
+        [invocation] => invocation.command.run(&invocation.global, &invocation.to),
         invocations => many::run_all(invocations),
     };
     let code = outcome.unwrap_or_else(report);
     match print::all_written() {
         // If the command failed, its own exit code is more precise.
-        Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
-        Err(unwritten) => {
-            report(unwritten);
+        Err(write_error) if code == ExitCode::SUCCESS => report(write_error),
+        Err(write_error) => {
+            report(write_error);
             code
         }
         Ok(()) => code,
@@ -194,12 +194,12 @@ fn suggest_meaning(word: &str, line: &[OsString], takes_slices: bool) -> Option<
     let is_integer_char = |c: char| c.is_ascii_digit() || ",-+ ".contains(c);
     let is_new_axis = ["None", "newaxis", "np.newaxis"].contains(&word.trim_matches([',', ' ']));
     let is_file = |argument: &&OsString| Path::new(argument).is_file();
-    let files = line.iter().skip(2).filter(is_file).count();
+    let file_count = line.iter().skip(2).filter(is_file).count();
     let is_option =
         word.starts_with("--") || word.starts_with('-') && !word.chars().all(is_slice_char);
     if is_option {
         None
-    } else if Path::new(word).is_file() || files > 1 && takes_slices {
+    } else if Path::new(word).is_file() || file_count > 1 && takes_slices {
         Some("many inputs need a folder for the results: --to DIR".into())
     } else if takes_slices && (is_new_axis || word.chars().all(is_slice_char)) {
         Some("put a slice into quotes, as in '0, 1:, None'".into())
@@ -276,8 +276,8 @@ fn print_refusal(mut error: clap::Error) -> ExitCode {
         error.print()
     };
     match printed {
-        Err(unwritten) if !error.use_stderr() => {
-            print::stdout_failure(&unwritten).map_or_else(report, |()| ExitCode::SUCCESS)
+        Err(write_error) if !error.use_stderr() => {
+            print::stdout_failure(&write_error).map_or_else(report, |()| ExitCode::SUCCESS)
         }
         _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
@@ -305,9 +305,9 @@ fn report(failure: Failure) -> ExitCode {
     failure.exit_code()
 }
 
-/// Disables Mesa's Vulkan layer `device_select` if `XDG_RUNTIME_DIR` names no folder for display sockets. Keeps it if
-/// the user has the layer choose a GPU. The layer looks for the display's GPU, to list that GPU first. Without a
-/// display, libwayland would complain on stderr.
+/// Disables Mesa's Vulkan layer `device_select` if `XDG_RUNTIME_DIR` names no folder for display sockets. Keeps the
+/// layer if the user chooses a GPU through it. The layer looks for the display's GPU, to list that GPU first. Without a
+/// display, libwayland, which the layer uses, would print an error on stderr.
 fn quiet_without_a_display() {
     let has_runtime_folder =
         env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());

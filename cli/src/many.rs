@@ -31,7 +31,7 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let workers = global.threads.map_or(cores, NonZero::get);
     let workers = workers.min(runs.len());
     // Each command uses one thread, or several if there are more cores than files.
-    let threads = NonZero::new(cores / workers);
+    let threads_per_run = NonZero::new(cores / workers);
     let (next_run, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let last_exit_code = Mutex::new(None);
     progress::run_counted(runs.len(), |progress| {
@@ -44,7 +44,7 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
             }) = runs.get(next_run.fetch_add(1, Relaxed))
             {
                 let global = Global {
-                    threads: global.threads.and(NonZero::new(1)).or(threads),
+                    threads: global.threads.and(NonZero::new(1)).or(threads_per_run),
                     ..global.clone()
                 };
                 let outcome = command.make_array(&global, to).and_then(|outcome| {

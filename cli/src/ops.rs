@@ -11,7 +11,7 @@ use crate::{
     args::{AxisOption, IndexPolicy, Integers, Paddings, Policy, Sizes, parse_number},
     failure::Failure,
     files::{Array, Source},
-    job::{self, Job, MadeResult, MaskPosition},
+    job::{self, Job, MaskPosition, TensorAndReport},
     literal, print, units,
 };
 use boxes::{BoxArguments, crop_job, paste_job, with_only_box};
@@ -26,14 +26,14 @@ use wgslice::{
     spec::IndexSpec,
 };
 
-pub(crate) use conversion::{As, WantedConversion};
+pub(crate) use conversion::{ConversionOptions, WantedConversion};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
     /// Index by positions and masks: NumPy's x[...], Zarr's oindex
     ///
-    /// EXPRESSION is the text in the brackets. Lists of positions, or of True and False, are used in
-    /// pairs, as in NumPy; --outer selects all their combinations.
+    /// EXPRESSION is the text in the brackets. Lists of positions, or of True and False, are matched
+    /// element by element, as in NumPy; --outer selects all combinations of their positions.
     #[command(after_help = "\
 Examples:
   wgslice index table.npy '[0, 2, 5], [1, 1, 0]'
@@ -165,7 +165,7 @@ Examples:
         #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
         out_of_range: Policy,
         #[command(flatten)]
-        conversion: As,
+        conversion: ConversionOptions,
     },
     /// Write boxes into a copy: jax.lax.dynamic_update_slice for a batch
     ///
@@ -496,7 +496,7 @@ pub(crate) fn slice_job<'a>(
     with_axes_in_errors(convert_job(job, wanted_conversion), axes)
 }
 
-/// Lets the job's errors show the negative axis that the user gave.
+/// Lets the job's errors show the negative axis that the user gave instead of [`NO_AXIS`].
 fn with_axes_in_errors<'a>(job: Job<'a>, axes: Option<&Integers>) -> Job<'a> {
     match axes.and_then(|axes| axes.0.iter().min()) {
         Some(&negative) if negative < 0 => {
@@ -547,7 +547,7 @@ pub(crate) struct Arrays {
     #[command(flatten)]
     along: AxisOption,
     #[command(flatten)]
-    conversion: As,
+    conversion: ConversionOptions,
 }
 
 /// The option for the dimensions of a batch.
@@ -571,7 +571,7 @@ pub(crate) struct GatherArguments {
     #[command(flatten)]
     policy: IndexPolicy,
     #[command(flatten)]
-    conversion: As,
+    conversion: ConversionOptions,
 }
 
 /// The arguments of a scatter: the indices with their policies, the updates, and how they are combined.
@@ -705,7 +705,7 @@ impl Operation {
                 out_of_range,
                 conversion,
             } => {
-                // A single item becomes a batch of one item.
+                // With `--at`, the only item becomes a batch of one. The user does not see the batch's first dimension.
                 let wanted_conversion =
                     conversion.wanted_after_hidden_dims(begins.is_none().into());
                 let options = described.options(&size.0, *out_of_range)?;
@@ -716,7 +716,7 @@ impl Operation {
                     }
                     Err(Some(at)) => {
                         let job = crop_job(input, at, described, options, wanted_conversion, true)?;
-                        with_only_box(job.with_one_input(), input)
+                        with_only_box(job.without_first_dim(), input)
                     }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
                 }
@@ -812,18 +812,18 @@ impl Operation {
             }
             Self::MaskedScatter { x, mask, values } => {
                 let mask = MaskArray::read(mask)?;
-                let (count, shape) = (mask.count_true(), mask.shape());
-                let rows = literal::read_in_stored_order(values)?
+                let (true_count, shape) = (mask.count_true(), mask.shape());
+                let row_count = literal::read_in_stored_order(values)?
                     .shape()
                     .first()
                     .copied();
-                if let Some(rows) = rows.filter(|&rows| rows != count) {
+                if let Some(row_count) = row_count.filter(|&row_count| row_count != true_count) {
                     let text = format!(
                         "the mask has {}, but {values} has {}",
-                        units::format_count(count, "true element"),
-                        units::format_count(rows, "row"),
+                        units::format_count(true_count, "true element"),
+                        units::format_count(row_count, "row"),
                     );
-                    if rows < count {
+                    if row_count < true_count {
                         return Err(Failure::usage(format_args!("{text}: give one for each")));
                     }
                     print::print_note(format_args!("warning: {text}: the last ones are not used"));
@@ -970,7 +970,7 @@ impl ScatterArguments {
 }
 
 /// Uploads the array to the backend of `tensor`.
-fn upload_beside(array: &Array, tensor: &Tensor) -> Result<Tensor, Error> {
+fn upload_to_backend_of(array: &Array, tensor: &Tensor) -> Result<Tensor, Error> {
     let (bytes, dtype) = (array.bytes().to_vec(), array.dtype());
     Tensor::from_bytes(tensor.backend(), bytes, dtype, array.shape())
 }
@@ -1010,7 +1010,7 @@ impl Arrays {
                 .all()
                 .iter()
                 .map(convert)
-                .collect::<Result<Vec<MadeResult>, Error>>()?;
+                .collect::<Result<Vec<TensorAndReport>, Error>>()?;
             let (tensors, mut reports): (Vec<_>, Vec<_>) = conversions.into_iter().unzip();
             let joined = join(&tensors.iter().collect::<Vec<_>>(), axis)?;
             // The reports of conversions are empty, so the first report represents all.

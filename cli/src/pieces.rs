@@ -1,4 +1,4 @@
-//! Reads slices of arrays from files piece by piece on the CPU, in any order of elements and bytes.
+//! Reads slices of arrays in files piece by piece on the CPU. The files can have any order of elements and bytes.
 
 use crate::files::{Array, Element};
 use std::{borrow::Cow, io, ops::Range};
@@ -111,7 +111,7 @@ impl<'a> SlicedArray<'a> {
             .slice(&piece.piece_spec())
             .map_err(ReadProblem::Library)?;
         let plan = Plan::contiguous(view, self.dtype).map_err(ReadProblem::Library)?;
-        // Each piece has its own map, so that the pages of earlier pieces do not accumulate.
+        // Each piece has its own map of the file, so that the pages of earlier pieces do not accumulate.
         let source = self
             .array
             .window(0..self.array.len())
@@ -136,7 +136,8 @@ impl<'a> SlicedArray<'a> {
     }
 }
 
-/// Consecutive elements: a position in the first dimensions, and a range in the next dimension.
+/// Consecutive elements of a slice: a position in the first dimensions, a range in the next dimension, and all of the
+/// remaining dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     position: Vec<usize>,

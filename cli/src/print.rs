@@ -2,7 +2,7 @@
 //! error of standard output is kept until the command has finished its work, and then makes the command fail, unless
 //! the reader has stopped reading.
 
-use crate::failure::{Failure, without_numbers_of_the_system};
+use crate::failure::{Failure, without_os_error_numbers};
 use anstyle::{AnsiColor, Style};
 use std::{
     fmt,
@@ -84,7 +84,7 @@ pub(crate) fn print_note(text: impl fmt::Display) {
 
 /// Prints an error on standard error.
 pub(crate) fn print_error(failure: &Failure) {
-    let text = without_numbers_of_the_system(format_args!("error: {failure}"));
+    let text = without_os_error_numbers(format_args!("error: {failure}"));
     line_to_stderr(shorten_lines(&text));
 }
 

@@ -54,8 +54,8 @@ fn for_each_number(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool
     Some(())
 }
 
-/// Returns whether a result of 8- or 16-bit integers might have lost the differences between its numbers: all have a
-/// magnitude of at most 1, or most are limits of their type other than 0.
+/// Returns whether a conversion to 8- or 16-bit integers might have lost the differences between numbers: all results
+/// have a magnitude of at most 1, or most are limits of their type other than 0.
 pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = integer_limits(dtype) else {
         return false;
@@ -70,11 +70,11 @@ pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
     read.is_some() && count > 0 && (small_count == count || limit_count * 2 > count)
 }
 
-/// Describes what this array loses by a conversion to `result`, and how to avoid it. Returns `None` if no warning is
-/// needed.
-pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
+/// Describes what this array loses by a conversion to `result_type`, and how to avoid it. Returns `None` if no warning
+/// is needed.
+pub(crate) fn describe_loss(array: &Array, result_type: DType) -> Option<String> {
     let dtype = array.dtype();
-    let [type_min, type_max] = integer_limits(result)?;
+    let [type_min, type_max] = integer_limits(result_type)?;
     let (mut count, mut beyond_count, mut has_fractions) = (0usize, 0usize, false);
     let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
     for_each_number(dtype, array.bytes(), |x| {
@@ -90,9 +90,9 @@ pub(crate) fn describe_loss(array: &Array, result: DType) -> Option<String> {
     let magnitude = max.abs().max(min.abs());
     let loss = if has_fractions && magnitude <= 1.0 {
         let one = if min < 0.0 { "±1" } else { "1" };
-        format!("which are 0 or {one} as {}", result.name())
+        format!("which are 0 or {one} as {}", result_type.name())
     } else if beyond_count * 2 > count {
-        let name = result.name();
+        let name = result_type.name();
         format!("{beyond_count} of them beyond the {type_min} to {type_max} of {name}")
     } else {
         return None;

@@ -1,7 +1,7 @@
 //! The report of a run: one line for people, or one JSON object.
 
 use crate::{
-    args::{Global, To},
+    args::{Global, OutputOptions},
     failure::Failure,
     files::{Element, Source},
     print,
@@ -17,17 +17,17 @@ use wgslice::{Backend, Plan, Report};
 /// The work that an operation has done or, with `--explain`, would do.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    Made(Box<Run>, Option<ShownArray>),
+    Done(Box<Run>, Option<ShownArray>),
     Explained(Box<Explained>),
     /// The work of several operations, each with its output options.
-    Several(Vec<(Self, To)>),
+    Several(Vec<(Self, OutputOptions)>),
 }
 
 impl Outcome {
     /// Prints the report, and the values if they are not in a file.
-    pub(crate) fn print(self, global: &Global, to: &To) -> Result<(), Failure> {
+    pub(crate) fn print(self, global: &Global, to: &OutputOptions) -> Result<(), Failure> {
         match self {
-            Self::Made(run, values) => run.print(global.json, to, values.as_ref()),
+            Self::Done(run, values) => run.print(global.json, to, values.as_ref()),
             Self::Explained(explained) => explained.print(global.json),
             Self::Several(outcomes) => outcomes
                 .into_iter()
@@ -38,7 +38,7 @@ impl Outcome {
     /// Returns the number of bytes of the result.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Made(run, _) => run.output.shape.iter().product::<usize>() * run.element.size(),
+            Self::Done(run, _) => run.output.shape.iter().product::<usize>() * run.element.size(),
             Self::Explained(_) => 0,
             Self::Several(outcomes) => outcomes.iter().map(|(outcome, _)| outcome.bytes()).sum(),
         }
@@ -48,8 +48,8 @@ impl Outcome {
 /// A run that succeeded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Run {
-    inputs: Vec<Described>,
-    output: Described,
+    inputs: Vec<ArraySummary>,
+    output: ArraySummary,
     #[serde(rename = "dtype", serialize_with = "name")]
     element: Element,
     device: String,
@@ -77,14 +77,14 @@ fn name<S: Serializer>(element: &Element, serializer: S) -> Result<S::Ok, S::Err
 
 /// The path and the shape of an array.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Described {
+pub(crate) struct ArraySummary {
     /// The path. `None` if the values are printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
     pub(crate) shape: Vec<usize>,
 }
 
-impl Described {
+impl ArraySummary {
     pub(crate) fn new(source: &Source, shape: &[usize]) -> Self {
         Self {
             path: Some(source.to_string()),
@@ -92,7 +92,7 @@ impl Described {
         }
     }
 
-    fn output(to: &To, element: Element, shape: &[usize]) -> Self {
+    fn output(to: &OutputOptions, element: Element, shape: &[usize]) -> Self {
         Self {
             path: to
                 .path_for(element, shape)
@@ -119,8 +119,8 @@ struct FirstInvalid {
 
 impl Run {
     pub(crate) fn new(
-        inputs: impl Into<Vec<Described>>,
-        to: &To,
+        inputs: impl Into<Vec<ArraySummary>>,
+        to: &OutputOptions,
         shape: &[usize],
         element: Element,
         backend: &Backend,
@@ -128,7 +128,7 @@ impl Run {
     ) -> Self {
         Self {
             inputs: inputs.into(),
-            output: Described::output(to, element, shape),
+            output: ArraySummary::output(to, element, shape),
             element,
             device: backend.to_string(),
             is_on_cpu: backend.is_cpu(),
@@ -167,7 +167,12 @@ impl Run {
 
     /// Prints the values, if they are not in a file, and the report. The report goes to standard error if standard
     /// output has the result.
-    fn print(mut self, json: bool, to: &To, values: Option<&ShownArray>) -> Result<(), Failure> {
+    fn print(
+        mut self,
+        json: bool,
+        to: &OutputOptions,
+        values: Option<&ShownArray>,
+    ) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
             print::print_note(format_args!("warning: finished on the CPU: {why}"));
         }
@@ -192,7 +197,7 @@ impl Run {
         }
         if print::is_verbose() {
             print_line(format_args!("  on {}: {}", self.device, self.reason));
-            let inputs: Vec<String> = self.inputs.iter().map(Described::to_string).collect();
+            let inputs: Vec<String> = self.inputs.iter().map(ArraySummary::to_string).collect();
             print_line(format_args!("  from {}", inputs.join(", ")));
             print_line(format_args!("  {}", self.seconds));
             if let Some(pieces) = self.pieces {
@@ -217,8 +222,8 @@ impl Run {
 /// The work that a command would do, for `--explain`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Explained {
-    inputs: Vec<Described>,
-    output: Described,
+    inputs: Vec<ArraySummary>,
+    output: ArraySummary,
     #[serde(rename = "dtype", serialize_with = "name")]
     element: Element,
     device: String,
@@ -253,9 +258,9 @@ fn estimate(_: &Backend, _: &Plan) -> Option<f64> {
 impl Explained {
     /// Describes the work on `inputs`: the arrays of values and the indices, which have `input_bytes` bytes in total.
     pub(crate) fn new(
-        inputs: impl Into<Vec<Described>>,
+        inputs: impl Into<Vec<ArraySummary>>,
         input_bytes: usize,
-        to: &To,
+        to: &OutputOptions,
         shape: &[usize],
         backend: &Backend,
         plans: &[&Plan],
@@ -266,7 +271,7 @@ impl Explained {
         let explain = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
-            output: Described::output(to, element, shape),
+            output: ArraySummary::output(to, element, shape),
             element,
             device: backend.to_string(),
             reason: units::space_units(backend.reason()),
@@ -356,7 +361,7 @@ fn shorten_path(path: &str, columns: usize) -> String {
 }
 
 /// Lists the inputs of an operation for its errors: all, or the first two if there are more than three.
-pub(crate) fn list_inputs(inputs: &[Described]) -> String {
+pub(crate) fn list_inputs(inputs: &[ArraySummary]) -> String {
     const MAX_LISTED_INPUTS: usize = 3;
     let shown_count = if inputs.len() > MAX_LISTED_INPUTS {
         2
@@ -366,7 +371,7 @@ pub(crate) fn list_inputs(inputs: &[Described]) -> String {
     let names: Vec<String> = inputs
         .iter()
         .take(shown_count)
-        .map(Described::to_string)
+        .map(ArraySummary::to_string)
         .collect();
     let names = names.join(", ");
     match inputs.len().checked_sub(shown_count) {
@@ -376,7 +381,7 @@ pub(crate) fn list_inputs(inputs: &[Described]) -> String {
 }
 
 /// Writes the path and the shape, for errors.
-impl fmt::Display for Described {
+impl fmt::Display for ArraySummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.as_deref().unwrap_or_default();
         write!(f, "{path} ({})", units::format_shape(&self.shape))

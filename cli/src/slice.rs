@@ -1,15 +1,15 @@
 //! `wgslice slice` and `wgslice convert`.
 
 use crate::{
-    args::{Global, Integers, To, parse_mask, parse_memory},
+    args::{Global, Integers, OutputOptions, parse_mask, parse_memory},
     device,
     failure::{Failure, TaskError, WordList},
     files::{self, Array, Source},
     job, literal,
-    ops::{self, As, WantedConversion},
+    ops::{self, ConversionOptions, WantedConversion},
     pieces::{ElementParts, ReadProblem, SlicedArray, fortran_parts},
     progress,
-    report::{Described, Explained, Outcome, Run},
+    report::{ArraySummary, Explained, Outcome, Run},
     target::{ElementOrder, Target},
     times::{Stage, Timer, Times},
     values::ShownArray,
@@ -55,7 +55,7 @@ pub(crate) struct Slice {
     #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
     pub(crate) transpose: Option<Integers>,
     #[command(flatten)]
-    pub(crate) conversion: As,
+    pub(crate) conversion: ConversionOptions,
     #[command(flatten)]
     pub(crate) encoded: Encoded,
 }
@@ -83,11 +83,11 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "AXIS,...", allow_hyphen_values = true)]
     transpose: Option<Integers>,
     #[command(flatten)]
-    conversion: As,
+    conversion: ConversionOptions,
 }
 
 impl Convert {
-    pub(crate) fn run(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+    pub(crate) fn run(&self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
         let spec = literal::parse_expression(&self.spec, "SPEC")?;
         let (axes, wanted_conversion) =
             (self.transpose.as_ref(), self.conversion.wanted_conversion());
@@ -153,7 +153,7 @@ pub(crate) struct Encoded {
     pub(crate) shrink_axis_mask: i32,
 }
 
-pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Failure> {
+pub(crate) fn run(global: &Global, to: &OutputOptions, args: &Slice) -> Result<Outcome, Failure> {
     let (spec, axes) = (slice_spec(args)?, args.transpose.as_ref());
     make_slice(
         global,
@@ -169,7 +169,7 @@ pub(crate) fn run(global: &Global, to: &To, args: &Slice) -> Result<Outcome, Fai
 /// Slices an array: as a whole in memory if its axes are permuted or its numbers converted, otherwise in pieces.
 pub(crate) fn make_slice(
     global: &Global,
-    to: &To,
+    to: &OutputOptions,
     source: &Source,
     spec: &SliceSpec,
     axes: Option<&Integers>,
@@ -189,18 +189,18 @@ pub(crate) fn make_slice(
 /// Slices an array piece by piece.
 pub(crate) fn in_pieces(
     global: &Global,
-    to: &To,
-    (source, stored): (&Source, &Array),
+    to: &OutputOptions,
+    (source, stored_array): (&Source, &Array),
     spec: &SliceSpec,
     memory: Option<usize>,
     mut times: Times,
 ) -> Result<Outcome, Failure> {
     let row_major_array;
-    let mut array = stored;
+    let mut array = stored_array;
     let (element, shape) = (array.element(), array.shape().to_vec());
-    let input = Described::new(source, &shape);
+    let input = ArraySummary::new(source, &shape);
     let words = job::command_words(&[source]);
-    let to_failure = || words.refused(&input);
+    let to_failure = || words.with_context(&input);
     // An invalid slice is rejected before a device is opened.
     let plan = Plan::slice(&shape, spec, element.dtype).map_err(to_failure())?;
     let result_shape = plan.shape().to_vec();
@@ -231,10 +231,11 @@ pub(crate) fn in_pieces(
         return Ok(Outcome::Explained(Box::new(explanation)));
     }
     if is_fortran && !keeps_order && backend.is_cpu() {
-        let run = fortran_to_row_major((source, array), to, global, spec, memory, times);
-        let (times, pieces, values) = run.map_err(|error| error.into_failure(&input, &words))?;
+        let outcome = fortran_to_row_major((source, array), to, global, spec, memory, times);
+        let (times, pieces, values) =
+            outcome.map_err(|error| error.into_failure(&input, &words))?;
         let run = Run::new([input], to, &result_shape, element, &backend, times).in_pieces(pieces);
-        return Ok(Outcome::Made(Box::new(run), values));
+        return Ok(Outcome::Done(Box::new(run), values));
     }
     if is_fortran && !keeps_order {
         row_major_array = times.measure(Stage::Read, || files::read_array(source))?;
@@ -278,7 +279,7 @@ pub(crate) fn in_pieces(
     let run = Run::new([input], to, &result_shape, element, &backend, times)
         .in_pieces(stream_report.pieces)
         .with_fallback(stream_report.fallback.map(|why| why.to_string()));
-    Ok(Outcome::Made(Box::new(run), values))
+    Ok(Outcome::Done(Box::new(run), values))
 }
 
 /// Writes elements, converting them from the byte order of this array's file.
@@ -294,10 +295,10 @@ fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure
 }
 
 /// Slices an array in Fortran order for an output in row-major order, piece by piece on the CPU. Returns the times, the
-/// number of pieces and the values.
+/// number of pieces and, if the result has no file, the values.
 fn fortran_to_row_major(
     (source, array): (&Source, &Array),
-    to: &To,
+    to: &OutputOptions,
     global: &Global,
     spec: &SliceSpec,
     memory: Option<usize>,
@@ -305,6 +306,7 @@ fn fortran_to_row_major(
 ) -> Result<(Times, usize, Option<ShownArray>), TaskError> {
     /// A piece gets a third of the memory, because the file's pages that it reads are likely to take the rest.
     const MEMORY_SHARES: usize = 3;
+    /// The memory without `--memory`, in bytes.
     const DEFAULT_MEMORY: usize = 1 << 27;
     let sliced = SlicedArray::new(array, spec)?;
     let shape = sliced.shape();
@@ -349,7 +351,7 @@ fn slice_spec(args: &Slice) -> Result<SliceSpec, Failure> {
             let mut words = WordList::default();
             words.add("begin, end and strides", "--begin, --end and --strides");
             encoded_spec(&args.encoded, begin, end, strides.as_ref())
-                .map_err(words.refused("slice"))
+                .map_err(words.with_context("slice"))
         }
         // The argument parser requires `--end` with `--begin`, so this is unreachable.
         (None, _) => Err(Failure::usage("give --end with --begin")),

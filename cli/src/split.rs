@@ -1,11 +1,11 @@
 //! `wgslice split`.
 
 use crate::{
-    args::{Global, Sizes, To, parse_number},
+    args::{Global, OutputOptions, Sizes, parse_number},
     failure::Failure,
     files::Source,
     job, literal,
-    report::{Described, Outcome},
+    report::{ArraySummary, Outcome},
     slice,
     times::Times,
 };
@@ -37,7 +37,7 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    pub(crate) fn run(&self, global: &Global, to: &To) -> Result<Outcome, Failure> {
+    pub(crate) fn run(&self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
         if to.is_stdout() {
             return Err(Failure::usage(
                 "split makes several arrays, and standard output takes one: name a file, as in -o part.npy",
@@ -49,8 +49,8 @@ impl Split {
         if let Some(name) = job::source_name(&self.input) {
             words.add("each array", name);
         }
-        let described = Described::new(&self.input, shape);
-        let view = View::new(shape).map_err(words.refused(&described))?;
+        let summary = ArraySummary::new(&self.input, shape);
+        let view = View::new(shape).map_err(words.with_context(&summary))?;
         let rank = shape.len();
         // A negative axis counts from the end. If the axis is out of range, `view.split` below rejects it.
         let axis = match self.axis {
@@ -60,7 +60,7 @@ impl Split {
         let axis = usize::try_from(axis).unwrap_or(rank);
         let sizes = self.part_sizes(shape.get(axis).copied().unwrap_or(0))?;
         view.split(&sizes, self.axis)
-            .map_err(words.refused(&described))?;
+            .map_err(words.with_context(&summary))?;
         let mut begin = 0;
         let mut part_outcomes = Vec::new();
         for (at, &size) in sizes.iter().enumerate() {
@@ -81,9 +81,9 @@ impl Split {
             let to_part_path = |path: &PathBuf| numbered_path(path, at, sizes.len());
             let mut part_target = to.clone();
             part_target.output = to.output.as_ref().map(to_part_path);
-            let part = (&self.input, &array);
+            let input = (&self.input, &array);
             let outcome =
-                slice::in_pieces(global, &part_target, part, &spec, None, Times::default())?;
+                slice::in_pieces(global, &part_target, input, &spec, None, Times::default())?;
             part_outcomes.push((outcome, part_target));
             begin += size;
         }
@@ -94,9 +94,11 @@ impl Split {
     fn part_sizes(&self, axis_size: usize) -> Result<Vec<usize>, Failure> {
         match self.sizes.0[..] {
             [0] | [] => Err(Failure::usage("the number of parts must be at least 1")),
-            [parts] if axis_size.is_multiple_of(parts) => Ok(vec![axis_size / parts; parts]),
-            [parts] => Err(Failure::usage(format_args!(
-                "{axis_size} positions cannot be split into {parts} equal parts: give a size for each part, as \
+            [part_count] if axis_size.is_multiple_of(part_count) => {
+                Ok(vec![axis_size / part_count; part_count])
+            }
+            [part_count] => Err(Failure::usage(format_args!(
+                "{axis_size} positions cannot be split into {part_count} equal parts: give a size for each part, as \
                  in {},{}",
                 axis_size - axis_size / 2,
                 axis_size / 2

@@ -1,7 +1,7 @@
 //! Writes a result to a file, or collects its values for standard output.
 
 use crate::{
-    args::To,
+    args::OutputOptions,
     failure::Failure,
     files::{self, Element, Format, Origin, WriteOptions, Writer},
     print,
@@ -70,7 +70,7 @@ pub(crate) enum ElementOrder {
 impl Target {
     /// Creates the output. Fails if it cannot be written. By default, standard output gets the input's format.
     pub(crate) fn create(
-        to: &To,
+        to: &OutputOptions,
         json: bool,
         origin: &Origin,
         element: Element,
@@ -80,14 +80,14 @@ impl Target {
     }
 
     /// Returns whether the output can hold elements in Fortran order.
-    pub(crate) fn holds_fortran_order(to: &To, origin: &Origin) -> bool {
+    pub(crate) fn holds_fortran_order(to: &OutputOptions, origin: &Origin) -> bool {
         let format =
             Self::output_format(to, origin).or_else(|| Format::from_path(to.output.as_deref()?));
         to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
     }
 
     /// Returns the format of the output, or `None` to choose it by the output's name.
-    fn output_format(to: &To, origin: &Origin) -> Option<Format> {
+    fn output_format(to: &OutputOptions, origin: &Origin) -> Option<Format> {
         let piped_format = || {
             to.is_stdout()
                 .then(|| origin.format.map_or(Format::Npy, Format::for_results))
@@ -98,7 +98,7 @@ impl Target {
     /// Does the same as [`Target::create`], for elements that arrive in this order.
     pub(crate) fn in_order(
         order: ElementOrder,
-        to: &To,
+        to: &OutputOptions,
         json: bool,
         origin: &Origin,
         element: Element,

@@ -61,6 +61,9 @@ impl ShownArray {
             return Ok(());
         };
         let size = self.element.size();
+        if size == 0 {
+            return Ok(());
+        }
         let end = self.bytes_arrived + bytes.len();
         // Each iteration takes the missing bytes of the next element to show.
         while let Some(&element) = wanted_indices.get(self.bytes.len() / size) {
@@ -85,7 +88,8 @@ impl ShownArray {
         if self.shape.contains(&0) {
             return "[]".into();
         }
-        let mut words = elements.format_words().into_iter();
+        // All elements of zero bytes share one text.
+        let mut words = elements.format_words().into_iter().cycle();
         arrange_words(
             &self.shape,
             self.wanted_indices.is_some(),
@@ -97,7 +101,8 @@ impl ShownArray {
 
     /// Returns the values as nested lists. All elements must be shown. NaN and infinities become strings.
     pub(crate) fn json(&self) -> Value {
-        let mut values = Elements::new(self.element, &self.bytes).json().into_iter();
+        let values = Elements::new(self.element, &self.bytes).json();
+        let mut values = values.into_iter().cycle();
         nested_json(&self.shape, &mut values)
     }
 }
@@ -130,7 +135,8 @@ fn nested_json(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Val
     }
 }
 
-/// Arranges words in brackets and lines, like NumPy. Lines begin with `indent` and have at most `width` characters.
+/// Arranges the printed elements, the words, in brackets and lines, like NumPy. Lines begin with `indent` and have at
+/// most `width` characters.
 fn arrange_words(
     shape: &[usize],
     is_summarised: bool,
@@ -225,7 +231,7 @@ fn decoder(name: &str) -> fn(u8) -> f64 {
 }
 
 /// Returns the value of an 8-bit element of the type with this name.
-pub(crate) fn eight_bits(name: &str, byte: u8) -> f64 {
+pub(crate) fn decode_8_bit(name: &str, byte: u8) -> f64 {
     decoder(name)(byte)
 }
 
@@ -348,9 +354,9 @@ fn pad_left(texts: Vec<String>) -> Vec<String> {
 
 /// Formats all numbers in the same way and pads them to one length. With `plus`, positive numbers get a sign.
 fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String> {
-    let finite = || numbers.iter().filter(|number| number.exact.is_finite());
+    let finite_numbers = || numbers.iter().filter(|number| number.exact.is_finite());
     let magnitudes = || {
-        finite()
+        finite_numbers()
             .map(|number| number.exact.abs())
             .filter(|&magnitude| magnitude != 0.0)
     };
@@ -384,12 +390,12 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
             (int, fraction, 0)
         }
     };
-    let fraction_len = finite()
+    let fraction_len = finite_numbers()
         .map(|number| digit_parts(number).1.len())
         .max()
         .unwrap_or(0);
     let exponent_len =
-        finite().map(|number| digit_parts(number).2.unsigned_abs().to_string().len());
+        finite_numbers().map(|number| digit_parts(number).2.unsigned_abs().to_string().len());
     let exponent_len = exponent_len.max().unwrap_or(0).max(2);
     let words = numbers.iter().map(|number| {
         if !number.exact.is_finite() {
@@ -421,8 +427,14 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
 }
 
 impl Elements {
-    fn new(Element { dtype, bits_of }: Element, bytes: &[u8]) -> Self {
-        match bits_of {
+    fn new(
+        Element {
+            dtype,
+            foreign_type,
+        }: Element,
+        bytes: &[u8],
+    ) -> Self {
+        match foreign_type {
             Some(ForeignType::Safetensors(name)) => {
                 let decode = decoder(name);
                 let short_float = |&byte: &u8| {
@@ -463,7 +475,7 @@ impl Elements {
         }
     }
 
-    /// Returns the words for an array, padded to one length.
+    /// Returns the printed texts of the elements of an array, padded to one length.
     fn format_words(&self) -> Vec<String> {
         match self {
             Self::Bool(values) => {
@@ -487,7 +499,7 @@ impl Elements {
         }
     }
 
-    /// Returns the word for an array without dimensions.
+    /// Returns the printed text of the only element of an array without dimensions.
     fn format_scalar(&self) -> String {
         match self {
             Self::Bool(values) if values.contains(&true) => "True".into(),

@@ -9,8 +9,8 @@ import pathlib
 import sys
 
 FOLDER = pathlib.Path(__file__).parent
-# For each half of the chart: its title, the first two cells of the table's header, the labels of its workloads, and the
-# colours of its peers.
+# For each half of the chart: its title, the first two cells of the table's header, the labels of its workloads, and its
+# peers, which are the libraries or crates that it compares, with their colours.
 HALVES = [
     ("Two cores, new tensor: time on the CPU ÷ the time of wgslice. Longer bars are slower", ["", "W1"],
      {"W1": "4-D crop", "W2": "reversed axis", "W3": "every 2nd of 2 axes", "W6": "u8 crop and flip",
@@ -56,10 +56,10 @@ def half(top, title, first, workloads, peers):
         label = "wgslice = 1" if ratio == 1 else f"{ratio}×"
         parts.append(f'<line x1="{x(ratio):.1f}" x2="{x(ratio):.1f}" y1="{top - 6}" y2="{end}"/>'
                      f'<text x="{x(ratio):.1f}" y="{top - 10}" text-anchor="middle">{label}</text>')
-    for workload, what in workloads.items():
+    for workload, workload_label in workloads.items():
         measured = {peer: found[peer][workload] for peer in peers}
         middle = top + len(peers) * BAR / 2 + 4
-        parts.append(f'<text x="{LEFT - 8}" y="{middle:.1f}" text-anchor="end">{what}</text>')
+        parts.append(f'<text x="{LEFT - 8}" y="{middle:.1f}" text-anchor="end">{workload_label}</text>')
         for peer, colour in peers.items():
             # A crate that does not have the operation has no bar.
             if measured[peer] not in ("", "–"):
@@ -73,9 +73,9 @@ def half(top, title, first, workloads, peers):
 
 def draw():
     parts, end = [], 0
-    for number, of_half in enumerate(HALVES):
-        more, end = half(end + 24 * number, *of_half)
-        parts += more
+    for number, half_content in enumerate(HALVES):
+        half_parts, end = half(end + 24 * number, *half_content)
+        parts += half_parts
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {end}" font-family="sans-serif" font-size="12">',
         "<style>text { fill: #24292f } line { stroke: #d0d7de }"

@@ -1,4 +1,4 @@
-//! Code of the examples that only uses wgpu.
+//! Code that the examples share. Except for the choice of an adapter, it uses only wgpu.
 
 #![allow(dead_code, reason = "no example needs all of it")]
 
@@ -45,9 +45,9 @@ pub(crate) fn compute_pipeline(
 pub(crate) fn bind(
     device: &wgpu::Device,
     pipeline: &wgpu::ComputePipeline,
-    [from, to]: [&wgpu::Buffer; 2],
+    [first, second]: [&wgpu::Buffer; 2],
 ) -> wgpu::BindGroup {
-    let entries = [(0, from), (1, to)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+    let entries = [(0, first), (1, second)].map(|(binding, buffer)| wgpu::BindGroupEntry {
         binding,
         resource: buffer.as_entire_binding(),
     });
@@ -121,8 +121,8 @@ pub(crate) fn read_texture(
     texture: &wgpu::Texture,
 ) -> Result<Vec<u8>, Box<dyn Error>> {
     let texel_bytes = texture.format().block_copy_size(None);
-    let row = texture.width() * texel_bytes.ok_or("the format has several planes")?;
-    let pitch = row.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+    let row_bytes = texture.width() * texel_bytes.ok_or("the format has several planes")?;
+    let pitch = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
     let staging = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("staging"),
         size: u64::from(pitch) * u64::from(texture.height()),
@@ -150,7 +150,7 @@ pub(crate) fn read_texture(
     let mapped = staging.get_mapped_range(..)?;
     let rows = mapped.chunks(pitch as usize);
     Ok(rows
-        .flat_map(|padded| &padded[..row as usize])
+        .flat_map(|padded| &padded[..row_bytes as usize])
         .copied()
         .collect())
 }

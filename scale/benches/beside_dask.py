@@ -45,7 +45,7 @@ def cpu(who):
     return usage.ru_utime + usage.ru_stime
 
 
-def of_dask(path, out, spec, compressor, threads):
+def run_dask(path, out, spec, compressor, threads):
     slices = eval(f"numpy.s_[{spec}]")
     sliced = dask.array.from_zarr(str(path))[slices]
     result = zarr.create_array(
@@ -57,7 +57,7 @@ def of_dask(path, out, spec, compressor, threads):
     return time.perf_counter() - began, cpu(resource.RUSAGE_SELF) - used
 
 
-def of_wgslice(command, path, out, spec, name, threads):
+def run_wgslice(command, path, out, spec, name, threads):
     sizes = [",".join(map(str, sizes)) for sizes in (SHARD, CHUNK)]
     options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
     began, used = time.perf_counter(), cpu(resource.RUSAGE_CHILDREN)
@@ -106,9 +106,9 @@ def main():
             outs = [args.folder / side for side in ("wgslice.zarr", "dask.zarr")]
             for out in outs:
                 shutil.rmtree(out, ignore_errors=True)
-            ours, summary = of_wgslice(args.command, path, outs[0], spec, args.codec, args.threads)
+            ours, summary = run_wgslice(args.command, path, outs[0], spec, args.codec, args.threads)
             times["wgslice"].append(ours)
-            times["dask"].append(of_dask(path, outs[1], spec, compressor, args.threads))
+            times["dask"].append(run_dask(path, outs[1], spec, compressor, args.threads))
             assert checksum(outs[0]) == checksum(outs[1]), spec
         explained = json.loads(
             subprocess.run(

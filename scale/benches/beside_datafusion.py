@@ -75,14 +75,14 @@ def elements(path):
     return column.to_numpy()
 
 
-def of_wgslice(command, query, out, threads):
+def run_wgslice(command, query, out, threads):
     began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([command, "sql", query, "-o", out, "--threads", str(threads)], check=True)
     end = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.perf_counter() - began, end.ru_utime + end.ru_stime - cpu.ru_utime - cpu.ru_stime
 
 
-def of_datafusion(query, out, threads):
+def run_datafusion(query, out, threads):
     config = datafusion.SessionConfig().with_target_partitions(threads)
     context = datafusion.SessionContext(config.with_information_schema(False))
     path = query.split("'")[-2]
@@ -114,14 +114,14 @@ def main():
         queries = [f"SELECT id, {what} AS y FROM '{path}'" for what in (ours, theirs)]
         times = ([], [], [])
         for _ in range(args.rounds):
-            times[0].append(of_wgslice(args.command, queries[0], outs[0], args.threads))
-            times[1].append(of_wgslice(args.command, queries[1], outs[1], args.threads))
-            times[2].append(of_datafusion(queries[1], outs[2], args.threads))
+            times[0].append(run_wgslice(args.command, queries[0], outs[0], args.threads))
+            times[1].append(run_wgslice(args.command, queries[1], outs[1], args.threads))
+            times[2].append(run_datafusion(queries[1], outs[2], args.threads))
         expected = elements(outs[2])
         assert all(numpy.array_equal(elements(out), expected) for out in outs), name
         row = [f"{name}: `{ours}`"]
         for kind in (0, 1):
-            medians = [statistics.median(time[kind] for time in of) for of in times]
+            medians = [statistics.median(time[kind] for time in program_times) for program_times in times]
             row += [f"{time:.2f}" for time in medians] + [f"{medians[2] / medians[0]:.2f}"]
         print(f"| {' | '.join(row)} |", flush=True)
 

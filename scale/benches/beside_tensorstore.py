@@ -137,7 +137,7 @@ def field(path, name):
     return next((int(line.split()[1]) for line in lines if line.startswith(name + ":")), 0)
 
 
-class Measured:
+class Measurement:
     """Measures time, processor time, bytes read and peak memory of this process, from the creation of the object on."""
 
     idle = 0
@@ -161,7 +161,7 @@ class Measured:
         }
 
 
-def of_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
+def run_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     import tensorstore
 
     limits = {"data_copy_concurrency": threads, "file_io_concurrency": 4}
@@ -169,14 +169,14 @@ def of_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     context = tensorstore.Context({**context, "cache_pool": {"total_bytes_limit": 300 << 20}})
     is_far = path.startswith("http://")
     store = lambda kvstore: {"driver": "zarr3", "kvstore": kvstore}
-    near = lambda path: store({"driver": "file", "path": path})
-    source = store({"driver": "http", "base_url": path + "/"}) if is_far else near(path)
-    began = Measured()
+    local_store = lambda path: store({"driver": "file", "path": path})
+    source = store({"driver": "http", "base_url": path + "/"}) if is_far else local_store(path)
+    began = Measurement()
     whole = tensorstore.open(source, context=context, open=True).result()
     items = (slice(one.start, None if one.stop < 0 else one.stop, one.step) for one in slices(spec, whole.shape))
     view = whole[tuple(items)].translate_to[0]
-    measured = began if is_far else Measured()
-    to = tensorstore.open(near(out), context=context, open=True).result()
+    measured = began if is_far else Measurement()
+    to = tensorstore.open(local_store(out), context=context, open=True).result()
     # There is one write for each shard, so that each is written once.
     writes = []
     for box in boxes(view.shape, shard):
@@ -188,7 +188,7 @@ def of_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     return measured.end()
 
 
-def of_zarrs(path, out, spec, threads, sizes=SHARD):
+def run_zarrs(path, out, spec, threads, sizes=SHARD):
     import zarr
 
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "threading.max_workers": threads})
@@ -202,13 +202,13 @@ def of_zarrs(path, out, spec, threads, sizes=SHARD):
         read = whole[tuple(slice(one.start, one.stop, one.step) for one in forward)]
         to[box] = read[tuple(slice(None, None, -1 if one.step < 0 else 1) for one in part)]
 
-    measured = Measured()
+    measured = Measurement()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         list(pool.map(shard, boxes(to.shape, sizes)))
     return measured.end()
 
 
-def of_wgslice(command, path, out, spec, name, threads, shard=SHARD, chunk=CHUNK):
+def run_wgslice(command, path, out, spec, name, threads, shard=SHARD, chunk=CHUNK):
     sizes = [",".join(map(str, sizes)) for sizes in (shard, chunk)]
     options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
     began = time.perf_counter()
@@ -234,24 +234,24 @@ def checksum(path):
 class Side:
     """One of the compared programs, in its own process. Requests and answers are lines of JSON."""
 
-    def __init__(self, of):
+    def __init__(self, program):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen([sys.executable, __file__, "--side", of], **pipes)
+        self.process = subprocess.Popen([sys.executable, __file__, "--side", program], **pipes)
 
     def __call__(self, *arguments):
         print(json.dumps([str(one) if isinstance(one, Path) else one for one in arguments]), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline())
 
 
-def serve(of):
+def serve(program):
     # The delaying server runs on this machine, so a proxy must not get its requests.
     os.environ["NO_PROXY"] = "127.0.0.1"
-    work = {"wgslice": of_wgslice, "tensorstore": of_tensorstore, "zarrs": of_zarrs}[of]
-    if of != "wgslice":
+    work = {"wgslice": run_wgslice, "tensorstore": run_tensorstore, "zarrs": run_zarrs}[program]
+    if program != "wgslice":
         # The process of wgslice-scale inherits its parent's memory peak, so the parent imports nothing.
         import numpy, tensorstore, zarr, zarrs
 
-        Measured.idle = field("/proc/self/status", "VmRSS")
+        Measurement.idle = field("/proc/self/status", "VmRSS")
     for request in sys.stdin:
         print(json.dumps(work(*json.loads(request))), flush=True)
 
@@ -262,7 +262,7 @@ def sent(port):
         return json.load(answer)
 
 
-def far_table(args, name, shape, of, port):
+def far_table(args, name, shape, sides_by_name, port):
     """Prints the table for a source that is read from the server. Returns the cells of README's table, by slice."""
     path = args.folder / f"source-{name}.zarr"
     source(path, shape, name)
@@ -285,10 +285,10 @@ def far_table(args, name, shape, of, port):
                 shutil.rmtree(out, ignore_errors=True)
                 sent(port)
                 if side == "wgslice":
-                    measured = of[side](args.command, url, out, spec, name, args.threads)
+                    measured = sides_by_name[side](args.command, url, out, spec, name, args.threads)
                 else:
                     create(out, [len(one) for one in slices(spec, shape)], name)
-                    measured = of["tensorstore"](url, out, spec, args.threads, side == "all")
+                    measured = sides_by_name["tensorstore"](url, out, spec, args.threads, side == "all")
                 sides[side].append({**measured, **sent(port)})
                 found.add(checksum(out))
             assert len(found) == 1, (spec, found)
@@ -353,7 +353,7 @@ TURNED = [
 ]
 
 
-def turned(args, of):
+def turned(args, sides_by_name):
     """Prints the times of copies from arrays with transposed chunks to row-major arrays, and README's table."""
     import numpy
 
@@ -382,12 +382,12 @@ def turned(args, of):
                         shutil.rmtree(out, ignore_errors=True)
                         path = args.folder / f"turned-{None if side == 'copy' else order}.zarr"
                         if side in ("wgslice", "copy"):
-                            work = of["wgslice"]
+                            work = sides_by_name["wgslice"]
                             measured = work(args.command, path, out, spec, "none", args.threads, shard, chunk)
                         else:
                             create(out, sizes, "none", shard, chunk, dtype)
                             some = [False] if side == "tensorstore" else []
-                            measured = of[side](path, out, spec, args.threads, *some, shard)
+                            measured = sides_by_name[side](path, out, spec, args.threads, *some, shard)
                         sides[side].append(measured)
                     found = {checksum(out) for out in outs.values()}
                     assert len(found) == 1, (order, dtype, found)
@@ -411,16 +411,16 @@ def ratio(theirs, ours):
     return text if float(text) >= 1 else f"**{text}**"
 
 
-def summary(of, shares):
+def summary(header, shares):
     """Prints README's table: a column for each key of `shares`, and a row for each key of its values."""
     print("\n### Ratios\n")
-    print(f"| {of} | " + " | ".join(shares) + " |")
-    print("|---" * (len(shares) + of.count("|") + 1) + "|")
+    print(f"| {header} | " + " | ".join(shares) + " |")
+    print("|---" * (len(shares) + header.count("|") + 1) + "|")
     for row in next(iter(shares.values())):
         print(f"| {row} | " + " | ".join(column[row] for column in shares.values()) + " |")
 
 
-def table(args, name, shape, of):
+def table(args, name, shape, sides_by_name):
     path = args.folder / f"source-{name}.zarr"
     source(path, shape, name)
     stored = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
@@ -441,9 +441,9 @@ def table(args, name, shape, of):
                 shutil.rmtree(out, ignore_errors=True)
             for side in ("tensorstore", "zarrs"):
                 create(outs[side], [len(one) for one in slices(spec, shape)], name)
-            sides["wgslice"].append(of["wgslice"](args.command, path, outs["wgslice"], spec, name, args.threads))
-            sides["tensorstore"].append(of["tensorstore"](path, outs["tensorstore"], spec, args.threads))
-            sides["zarrs"].append(of["zarrs"](path, outs["zarrs"], spec, args.threads))
+            sides["wgslice"].append(sides_by_name["wgslice"](args.command, path, outs["wgslice"], spec, name, args.threads))
+            sides["tensorstore"].append(sides_by_name["tensorstore"](path, outs["tensorstore"], spec, args.threads))
+            sides["zarrs"].append(sides_by_name["zarrs"](path, outs["zarrs"], spec, args.threads))
             found = {side: checksum(out) for side, out in outs.items()}
             assert len(set(found.values())) == 1, (spec, found)
         least = lambda side, what: min(one[what] for one in sides[side])
@@ -498,10 +498,10 @@ def main():
     size = 4
     for one in shape:
         size *= one
-    taken = "the best" if args.latency is None and args.reencode is None else "the median"
+    statistic = "the best" if args.latency is None and args.reencode is None else "the median"
     print(
         f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {size / 1e6:.0f} MB; "
-        f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {taken} of {args.rounds} "
+        f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {statistic} of {args.rounds} "
         f"rounds; tensorstore {version('tensorstore')}, zarr {version('zarr')}, zarrs {version('zarrs')}"
     )
     if args.reencode is not None:
@@ -513,16 +513,16 @@ def main():
         server = subprocess.Popen(server, stdout=subprocess.PIPE, text=True)
         try:
             port = int(server.stdout.readline())
-            of = {side: Side(side) for side in ("wgslice", "tensorstore")}
-            summary("slice", {name: far_table(args, name, shape, of, port) for name in args.codec or CODECS})
+            sides_by_name = {side: Side(side) for side in ("wgslice", "tensorstore")}
+            summary("slice", {name: far_table(args, name, shape, sides_by_name, port) for name in args.codec or CODECS})
         finally:
             server.terminate()
         return
-    of = {side: Side(side) for side in ("wgslice", "tensorstore", "zarrs")}
+    sides_by_name = {side: Side(side) for side in ("wgslice", "tensorstore", "zarrs")}
     if args.turned:
-        turned(args, of)
+        turned(args, sides_by_name)
         return
-    summary("slice", {name: table(args, name, shape, of) for name in args.codec or CODECS})
+    summary("slice", {name: table(args, name, shape, sides_by_name) for name in args.codec or CODECS})
 
 
 if __name__ == "__main__":

@@ -21,16 +21,16 @@ RANGE = re.compile(rb"\r\nrange: *bytes=(\d*)-(\d*)", re.IGNORECASE)
 class Server:
     def __init__(self, folder, delay):
         self.folder, self.delay = folder, delay
-        self.kept, self.answers, self.sent = {}, 0, 0
+        self.contents, self.answers, self.sent = {}, 0, 0
 
     def file(self, path):
-        if path not in self.kept:
+        if path not in self.contents:
             file = self.folder / path.lstrip("/")
             # A missing file can be added later, so it is not remembered.
             if not file.is_file():
                 return None
-            self.kept[path] = memoryview(file.read_bytes())
-        return self.kept[path]
+            self.contents[path] = memoryview(file.read_bytes())
+        return self.contents[path]
 
     def answer(self, head):
         """Returns the status line and the headers of the answer to a request, and its body."""
@@ -38,7 +38,7 @@ class Server:
         whole = self.file(unquote(target.decode()))
         if whole is None:
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b""
-        status, place, body = b"200 OK", b"", whole
+        status, content_range, body = b"200 OK", b"", whole
         if found := RANGE.search(head):
             first, last = found.groups()
             begin = int(first) if first else max(len(whole) - int(last), 0)
@@ -46,9 +46,9 @@ class Server:
             if begin >= end:
                 return b"HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 0\r\n\r\n", b""
             status, body = b"206 Partial Content", whole[begin:end]
-            place = b"Content-Range: bytes %d-%d/%d\r\n" % (begin, end - 1, len(whole))
+            content_range = b"Content-Range: bytes %d-%d/%d\r\n" % (begin, end - 1, len(whole))
         lines = b'HTTP/1.1 %s\r\nContent-Length: %d\r\nETag: "1"\r\nAccept-Ranges: bytes\r\n%s\r\n'
-        return lines % (status, len(body), place), body if method == b"GET" else b""
+        return lines % (status, len(body), content_range), body if method == b"GET" else b""
 
 
 class Connection(asyncio.Protocol):

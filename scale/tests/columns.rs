@@ -29,11 +29,11 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Makes a column with numbers from 0 to `most`. The numbers of null rows are 99.
+    /// Makes a column with numbers from 0 to `max_number`. The numbers of null rows are 99.
     fn new(
         (name, array): (&'static str, fn(&[i64]) -> ArrayRef),
         shape: &[usize],
-        most: i64,
+        max_number: i64,
         nulls: &[usize],
         random: &mut Random,
     ) -> Self {
@@ -41,7 +41,7 @@ impl Numbers {
         let number = |at: usize, random: &mut Random| match nulls.contains(&(at / elements_per_row))
         {
             true => 99,
-            false => random.within(0, most),
+            false => random.within(0, max_number),
         };
         Self {
             name,
@@ -73,7 +73,7 @@ impl Numbers {
         let elements_per_row: usize = self.shape.iter().product();
         let mut stored = vec![0; self.numbers.len()];
         for (number, &value) in self.numbers.iter().enumerate() {
-            // The position of the number in its tensor gives its place in the stored one.
+            // The position of the number in its tensor gives its place in the stored tensor.
             let mut rest = number % elements_per_row;
             let mut at = vec![0; order.len()];
             for (&axis, &size) in order.iter().zip(&self.shape).rev() {

@@ -1,7 +1,7 @@
 //! Concatenated arrays match a naive loop, and each chunk is read once for a shard.
 
 use crate::{
-    metadata::{made, sources},
+    metadata::{result_metadata, sources},
     random::Random,
     zarr::{HOW, Kind, Known, coordinates, form, open, read, run, shards, slice, write},
 };
@@ -34,14 +34,15 @@ fn concat(others: &[PathBuf], axis: isize, is_new: bool) -> Operation {
 fn random_pieces_are_put_where_they_belong() {
     let mut random = Random::new(31);
     let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    let (mut shared, mut copied) = (0, 0);
+    let (mut mixed_results, mut copied_chunks) = (0, 0);
     for case in 0..60 {
         let folder = tempfile::tempdir().unwrap();
         let whole = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 4]);
         let (rank, is_new) = (whole.shape.len(), case % 3 == 0);
         let axis = random.within(0, rank as i64 - 1) as usize;
         let size = whole.shape[axis] as i64;
-        // For each position of the whole along the axis, the number of its piece and the position there.
+        // For each position of the result along the axis, the position in the whole array, the number of the piece, and
+        // the position in the piece.
         let mut positions = Vec::new();
         let mut pieces = Vec::new();
         for number in 0..random.within(1, 5) as usize {
@@ -77,7 +78,8 @@ fn random_pieces_are_put_where_they_belong() {
         let mut shape = whole.shape.clone();
         shape[axis] = positions.len();
         let count = shape.iter().product();
-        // For each element of the result, its index in the whole, its piece, and its coordinates there.
+        // For each element of the result, its index in the whole array, the number of its piece, and its coordinates in
+        // the piece.
         let elements = (0..count).map(|number| {
             let mut at = coordinates(number, &shape);
             let (position, piece, inside) = positions[at[axis]];
@@ -110,7 +112,7 @@ fn random_pieces_are_put_where_they_belong() {
         let explained = open(&job, HOW).1.explain().unwrap();
         let summary = run(&job, HOW).expect(&what);
         assert_eq!(read(&result), (shape.clone(), bytes.clone()), "{what}");
-        copied += summary.chunks_copied;
+        copied_chunks += summary.chunks_copied;
 
         let chunks = pieces
             .iter()
@@ -126,7 +128,7 @@ fn random_pieces_are_put_where_they_belong() {
             places.collect::<BTreeSet<_>>()
         });
         let needed: Vec<_> = needed.collect();
-        shared += usize::from(needed.iter().any(|chunks| {
+        mixed_results += usize::from(needed.iter().any(|chunks| {
             chunks.first().map(|(piece, _)| piece) != chunks.last().map(|(piece, _)| piece)
         }));
         let reads: usize = needed.iter().map(BTreeSet::len).sum();
@@ -136,9 +138,9 @@ fn random_pieces_are_put_where_they_belong() {
         assert_eq!(explained.chunks, distinct.len() as u64, "{what}");
 
         // If the cache has room for all chunks, each is read once, and chunks of different pieces are distinguished.
-        let again = folder.path().join("c.zarr");
+        let second_result = folder.path().join("c.zarr");
         let job = Job {
-            result: again.clone(),
+            result: second_result.clone(),
             ..job
         };
         let how = How {
@@ -148,13 +150,16 @@ fn random_pieces_are_put_where_they_belong() {
         let (record, prepared) = open(&job, how);
         let missing = record.missing(&prepared).unwrap();
         let summary = wgslice_scale::job::run(record, &prepared, &missing, 1, 1).expect(&what);
-        assert_eq!(read(&again), (shape, bytes), "{what}");
+        assert_eq!(read(&second_result), (shape, bytes), "{what}");
         assert_eq!(summary.chunks_read, explained.chunks, "{what}");
     }
-    assert!(shared > 15, "{shared} results had shards of several pieces");
     assert!(
-        copied > 15,
-        "{copied} chunks were copied as they are stored"
+        mixed_results > 15,
+        "{mixed_results} results had shards of several pieces"
+    );
+    assert!(
+        copied_chunks > 15,
+        "{copied_chunks} chunks were copied as they are stored"
     );
 }
 
@@ -268,7 +273,7 @@ fn the_result_keeps_the_names_of_dimensions() {
         (0, false, json!(["time", "y", "x"])),
         (1, true, json!(["time", null, "y", "x"])),
     ] {
-        let metadata = made(
+        let metadata = result_metadata(
             concat(std::slice::from_ref(&v2), axis, is_new),
             &v3,
             &result,
@@ -286,15 +291,15 @@ fn the_commands_concatenate_and_stack() {
     numbers(&a, "uint32", &[1, 2], 0);
     numbers(&b, "uint32", &[1, 2], 0);
     for (command, shape) in [("concat", vec![1, 4]), ("stack", vec![1, 2, 2])] {
-        let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+        let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
             .arg(command)
             .args([&a, &b])
             .args(["--axis", "1", "--overwrite", "--json", "-o"])
             .arg(&result)
             .output()
             .unwrap();
-        assert_eq!(said.status.code(), Some(0), "{said:?}");
-        let summary: Value = serde_json::from_slice(&said.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(summary["shards"], 1);
         let bytes = [1_u32, 2, 1, 2].map(u32::to_ne_bytes).concat();
         assert_eq!(read(&result), (shape, bytes), "{command}");

@@ -19,7 +19,7 @@ use wgslice_scale::{
 
 const SHAPE: [usize; 2] = [13, 20];
 
-/// An array on disk, and its elements.
+/// The path of an array, and its elements.
 type Known = (PathBuf, Vec<i16>);
 
 /// Writes an array in chunks of [5, 4]. One chunk is missing and has the fill value 7.
@@ -47,7 +47,7 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
 /// A naive conversion of one element.
 type NaiveConversion = fn(i16) -> Vec<u8>;
 
-/// Returns options that convert the elements of an array, each with a naive conversion of one element.
+/// Returns cases: an array, a conversion of its elements, and the naive conversion of one element.
 fn conversions<'a>(
     bytes: &'a Known,
     words: &'a Known,
@@ -171,29 +171,29 @@ fn random_crops_are_converted_as_by_naive_loops() {
     });
     let conversions = conversions(&bytes, &words);
     let mut random = Random::new(31);
-    let mut outside = 0;
+    let mut outside_boxes = 0;
     for case in 0..100 {
         let ((source, numbers), conversion, naive) = &conversions[case % conversions.len()];
         // Boxes limit both dimensions, or only the rows.
-        let leading = random.within(1, 2) as usize;
+        let cropped_dims = random.within(1, 2) as usize;
         let clamp = random.within(0, 1) == 0;
         let beyond = if clamp { 0 } else { 3 };
-        let sizes: Vec<usize> = SHAPE[..leading]
+        let sizes: Vec<usize> = SHAPE[..cropped_dims]
             .iter()
             .map(|&whole| random.within(1, whole as i64 + beyond) as usize)
             .collect();
         let count = random.within(1, 6) as usize;
-        let begins: Vec<i64> = (0..count * leading)
-            .map(|number| random.within(-4, SHAPE[number % leading] as i64 + 2))
+        let begins: Vec<i64> = (0..count * cropped_dims)
+            .map(|number| random.within(-4, SHAPE[number % cropped_dims] as i64 + 2))
             .collect();
         let place = folder.path().join(case.to_string());
         fs::create_dir(&place).unwrap();
-        let file = save(&place, &[count, leading], &begins, case % 2 == 0);
+        let file = save(&place, &[count, cropped_dims], &begins, case % 2 == 0);
         let height = sizes[0];
         let width = sizes.get(1).copied().unwrap_or(SHAPE[1]);
         let unit = naive(0).len();
         let mut expected = Vec::new();
-        for begin in begins.chunks(leading) {
+        for begin in begins.chunks(cropped_dims) {
             let begin = [begin[0], begin.get(1).copied().unwrap_or(0)];
             let last = [
                 (SHAPE[0] as i64 - height as i64),
@@ -206,7 +206,8 @@ fn random_crops_are_converted_as_by_naive_loops() {
                     begin[dim]
                 }
             });
-            outside += usize::from((0..2).any(|dim| begin[dim] < 0 || begin[dim] > last[dim]));
+            outside_boxes +=
+                usize::from((0..2).any(|dim| begin[dim] < 0 || begin[dim] > last[dim]));
             for row in begin[0]..begin[0] + height as i64 {
                 for column in begin[1]..begin[1] + width as i64 {
                     let is_inside = (0..SHAPE[0] as i64).contains(&row)
@@ -244,7 +245,7 @@ fn random_crops_are_converted_as_by_naive_loops() {
             );
         }
     }
-    assert!(outside > 30, "{outside} boxes were outside");
+    assert!(outside_boxes > 30, "{outside_boxes} boxes were outside");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{
     gather::save,
-    metadata::{made, sources},
+    metadata::{result_metadata, sources},
     random::Random,
     zarr::{HOW, Kind, Known, chunks_of, form, open, read, run, shards},
 };
@@ -28,28 +28,28 @@ fn crop(begins: &Path, sizes: &[usize], out_of_range: OutOfRange) -> Operation {
 fn random_crops_are_the_references() {
     let mut random = Random::new(29);
     let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    let (mut outside, mut several) = (0, 0);
+    let (mut outside_boxes, mut divided_results) = (0, 0);
     for case in 0..120 {
         let folder = tempfile::tempdir().unwrap();
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 4]);
         let clamp = case % 3 == 0;
-        let leading = random.within(1, source.shape.len() as i64) as usize;
+        let cropped_dims = random.within(1, source.shape.len() as i64) as usize;
         let size = |random: &mut Random, &size: &usize| {
             let beyond = if clamp { 0 } else { 2 };
             random.within(1, (size as i64 + beyond).min(12)) as usize
         };
-        let sizes = source.shape[..leading].iter();
+        let sizes = source.shape[..cropped_dims].iter();
         let sizes: Vec<usize> = sizes.map(|whole| size(&mut random, whole)).collect();
-        let numbering = (0..random.within(0, 2)).map(|_| random.within(1, 5) as usize);
-        let numbering: Vec<usize> = numbering.collect();
-        let count: usize = numbering.iter().product();
-        let begins: Vec<i64> = (0..count * leading)
+        let box_counts = (0..random.within(0, 2)).map(|_| random.within(1, 5) as usize);
+        let box_counts: Vec<usize> = box_counts.collect();
+        let count: usize = box_counts.iter().product();
+        let begins: Vec<i64> = (0..count * cropped_dims)
             .map(|number| {
-                let whole = source.shape[number % leading] as i64;
+                let whole = source.shape[number % cropped_dims] as i64;
                 match random.within(0, 9) {
                     0 => [i64::MIN, i64::MAX, -1][random.within(0, 2) as usize],
                     1 => random.within(-whole, 2 * whole),
-                    _ => random.within(0, (whole - sizes[number % leading] as i64).max(0)),
+                    _ => random.within(0, (whole - sizes[number % cropped_dims] as i64).max(0)),
                 }
             })
             .collect();
@@ -59,7 +59,7 @@ fn random_crops_are_the_references() {
             box_indices: Some(&vec![0; count]),
             count,
             sizes: &sizes,
-            strides: &vec![1; leading],
+            strides: &vec![1; cropped_dims],
             clamp,
             ..Boxes::default()
         };
@@ -70,9 +70,9 @@ fn random_crops_are_the_references() {
         let bytes = cropped.values.iter();
         let bytes = bytes.map(|number| number.map_or(&zero, |number| &source.elements[number]));
         let bytes: Vec<u8> = bytes.flatten().copied().collect();
-        let shape = [&numbering, &cropped.shape[1..]].concat();
+        let shape = [&box_counts, &cropped.shape[1..]].concat();
 
-        let tuples = [&numbering[..], &[leading]].concat();
+        let tuples = [&box_counts[..], &[cropped_dims]].concat();
         let indices = save(folder.path(), &tuples, &begins, random.within(0, 1) == 0);
         let policy = if clamp {
             OutOfRange::Clamp
@@ -95,7 +95,7 @@ fn random_crops_are_the_references() {
             cropped.bad_rows.len() as u64,
             "{what}"
         );
-        outside += cropped.bad_rows.len();
+        outside_boxes += cropped.bad_rows.len();
 
         let target = Target::new(&result, &job.metadata).unwrap();
         let shards = shards(&shape, target.shard());
@@ -105,10 +105,13 @@ fn random_crops_are_the_references() {
         });
         assert_eq!(summary.chunks_read, needed.sum::<usize>() as u64, "{what}");
         assert_eq!(explained.reads, summary.chunks_read, "{what}");
-        several += usize::from(shards.len() > 1 && count > 1);
+        divided_results += usize::from(shards.len() > 1 && count > 1);
     }
-    assert!(outside > 100, "{outside} boxes were outside");
-    assert!(several > 20, "{several} results had several shards");
+    assert!(outside_boxes > 100, "{outside_boxes} boxes were outside");
+    assert!(
+        divided_results > 20,
+        "{divided_results} results had several shards"
+    );
 }
 
 #[test]
@@ -162,15 +165,15 @@ fn the_command_crops_and_warns_of_boxes_outside() {
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     Known::numbers(&path, &[6, 2], &[4, 2]);
     let begins = save(folder.path(), &[2, 1], &[3, 5], true);
-    let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+    let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
         .arg("crop")
         .args([&path, &begins])
         .args(["--size", "2", "-o"])
         .arg(&result)
         .output()
         .unwrap();
-    let errors = String::from_utf8(said.stderr).unwrap();
-    assert_eq!(said.status.code(), Some(0), "{errors}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
     assert!(
         errors.contains("1 boxes extend beyond the array"),
         "{errors}"
@@ -186,7 +189,7 @@ fn a_box_keeps_the_names_of_its_dimensions() {
     let folder = tempfile::tempdir().unwrap();
     let [source, _] = sources(folder.path());
     let begins = save(folder.path(), &[5, 2], &[0; 10], true);
-    let metadata = made(
+    let metadata = result_metadata(
         crop(&begins, &[1, 2], OutOfRange::Zero),
         &source,
         &folder.path().join("b.zarr"),

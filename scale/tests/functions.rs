@@ -48,8 +48,8 @@ impl Fixture {
             .map(|i| random.within(0, if i % 2 == 0 { 4 } else { 3 }))
             .collect();
         // A null row has an index out of range, which must not matter.
-        let mut stored = ids.clone();
-        stored[NULLS[1] * 3] = 99;
+        let mut stored_ids = ids.clone();
+        stored_ids[NULLS[1] * 3] = 99;
         let folder = TempDir::new().unwrap();
         let columns: [(&str, ArrayRef); 5] = [
             (
@@ -66,7 +66,7 @@ impl Fixture {
             ),
             (
                 "some",
-                tensors(Arc::new(Int64Array::from(stored)), &[3], ROWS, &NULLS),
+                tensors(Arc::new(Int64Array::from(stored_ids)), &[3], ROWS, &NULLS),
             ),
             (
                 "pairs",
@@ -111,8 +111,8 @@ impl Fixture {
 async fn slices_are_those_of_the_reference_for_random_specs() {
     let fixture = Fixture::new();
     let mut random = Random::new(2);
-    let (mut full, mut empty) = (0, 0);
-    while full < 60 {
+    let (mut full_count, mut empty_count) = (0, 0);
+    while full_count < 60 {
         let slice = Slice::of(&mut random, &IMAGE);
         let expected: Vec<_> = (0..ROWS)
             .map(|row| slice.naive(fixture.image(row), &IMAGE))
@@ -122,10 +122,10 @@ async fn slices_are_those_of_the_reference_for_random_specs() {
         if expected[0].1.is_empty() {
             let error = result.unwrap_err();
             assert!(error.contains("which is empty"), "{slice:?}: {error}");
-            empty += 1;
+            empty_count += 1;
             continue;
         }
-        full += 1;
+        full_count += 1;
         let result = result.unwrap();
         let column = result.column(0);
         assert_eq!(shape(column.data_type()), expected[0].0, "{slice:?}");
@@ -136,7 +136,7 @@ async fn slices_are_those_of_the_reference_for_random_specs() {
         assert_eq!(elements::<UInt8Type>(column), expected, "{slice:?}");
         assert_eq!((column.len(), column.null_count()), (ROWS, 0));
     }
-    assert!(empty > 5);
+    assert!(empty_count > 5);
 }
 
 #[tokio::test]
@@ -387,7 +387,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
     write(&path, &batch(&columns));
     let engine = Engine::embedded(1).unwrap();
     let query = |call: &str| format!("SELECT {call} FROM '{}'", path.display());
-    for (call, tuple, place, of) in [
+    for (call, tuple, place, indexed_shape) in [
         ("gather(x, ids)", "[5]", "[2]", "[5]"),
         (
             "gather_nd(x, tensor_reshape(ids, '3, 1'))",
@@ -416,7 +416,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
     ] {
         let error = run(&engine, &query(call)).await.unwrap_err();
         let expected = format!(
-            "in row 7 of the batch, the indices at {place} are {tuple}, which is out of range of {of} "
+            "in row 7 of the batch, the indices at {place} are {tuple}, which is out of range of {indexed_shape} "
         );
         assert!(error.contains(&expected), "{call}: {error}");
     }

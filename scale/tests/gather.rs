@@ -15,7 +15,7 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference::{self, Indexing};
 
-const NONE: Fingerprint = Fingerprint::Metadata(0);
+const NO_FINGERPRINT: Fingerprint = Fingerprint::Metadata(0);
 
 /// Writes indices to an array in a store and, if `npy` is true, also to an `.npy` file. Returns the path of the `.npy`
 /// file if there is one, otherwise the path of the array.
@@ -52,9 +52,9 @@ fn operation(
     params: &[usize],
     use_reference: &mut dyn FnMut(&NaiveResult<'_>),
 ) -> Operation {
-    let batch = random.within(0, params.len() as i64 - 1) as usize;
-    let batch = batch.min(random.within(0, 2) as usize);
-    let mut shape = params[..batch].to_vec();
+    let batch_rank = random.within(0, params.len() as i64 - 1) as usize;
+    let batch_rank = batch_rank.min(random.within(0, 2) as usize);
+    let mut shape = params[..batch_rank].to_vec();
     let indexing = Indexing {
         wrap: random.within(0, 1) == 0,
         clamp: random.within(0, 1) == 0,
@@ -72,38 +72,39 @@ fn operation(
         random.within(-beyond * (size as i64 + 1), size as i64 - 1 + beyond)
     };
     if is_nd {
-        let depth = random.within(0, (params.len() - batch) as i64) as usize;
+        let depth = random.within(0, (params.len() - batch_rank) as i64) as usize;
         shape.push(depth);
         let tuples = shape.iter().take(shape.len() - 1).product::<usize>();
         let indices: Vec<i64> = (0..tuples * depth)
-            .map(|number| within(random, params[batch + number % depth]))
+            .map(|number| within(random, params[batch_rank + number % depth]))
             .collect();
         use_reference(&|elements| {
             let gathered =
-                reference::gather_nd(elements, params, &indices, &shape, batch, indexing).unwrap();
+                reference::gather_nd(elements, params, &indices, &shape, batch_rank, indexing)
+                    .unwrap();
             (gathered.shape, gathered.values)
         });
         Operation::GatherNd {
             indices: save(folder, &shape, &indices, random.within(0, 1) == 0),
-            indices_fingerprint: NONE,
-            batch_dims: batch,
+            indices_fingerprint: NO_FINGERPRINT,
+            batch_dims: batch_rank,
             out_of_range,
             wrap: indexing.wrap,
         }
     } else {
-        let axis = random.within(batch as i64, params.len() as i64 - 1);
+        let axis = random.within(batch_rank as i64, params.len() as i64 - 1);
         let indices: Vec<i64> = (0..shape.iter().product::<usize>())
             .map(|_| within(random, params[axis as usize]))
             .collect();
         let from_end = random.within(0, 1) * params.len() as i64;
         let axis = axis - from_end;
-        let of_indices = random.within(0, 1) * shape.len() as i64;
+        let indices_from_end = random.within(0, 1) * shape.len() as i64;
         // If all dimensions of the indices are batch dimensions, subtracting the rank from their number gives 0, which
         // does not count from the end.
-        let batch_dims = if of_indices > batch as i64 {
-            batch as i64 - of_indices
+        let batch_dims = if indices_from_end > batch_rank as i64 {
+            batch_rank as i64 - indices_from_end
         } else {
-            batch as i64
+            batch_rank as i64
         };
         use_reference(&|elements| {
             let gathered = reference::gather(
@@ -114,7 +115,7 @@ fn operation(
         });
         Operation::Gather {
             indices: save(folder, &shape, &indices, random.within(0, 1) == 0),
-            indices_fingerprint: NONE,
+            indices_fingerprint: NO_FINGERPRINT,
             axis: Some(axis as isize),
             batch_dims: batch_dims as isize,
             out_of_range,
@@ -196,7 +197,7 @@ fn points_are_those_of_vindex() {
     let gathered = |tuples: &[usize], points: &[i64]| {
         let indices = save(folder.path(), tuples, points, true);
         let result = folder.path().join("b.zarr");
-        let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+        let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
             .arg("gather-nd")
             .args([&path, &indices])
             .arg("-o")
@@ -216,7 +217,7 @@ fn points_are_those_of_vindex() {
                 .or_else(|_| fs::remove_file(&path))
                 .unwrap();
         }
-        (said.status.code(), result)
+        (output.status.code(), result)
     };
     // a.vindex[[[3], [19], [-1]], [0, -30, 29, 5], -2] of ascending numbers, computed by zarr-python 3.1.6.
     let (i, j, k) = ([3, 19, -1], [0, -30, 29, 5], -2);
@@ -267,7 +268,7 @@ fn an_index_out_of_range_fails_the_job_once_by_its_place() {
     indices[7] = 99;
     let operation = Operation::Gather {
         indices: save(folder.path(), &[3, 4], &indices, false),
-        indices_fingerprint: NONE,
+        indices_fingerprint: NO_FINGERPRINT,
         axis: None,
         batch_dims: 0,
         out_of_range: OutOfRange::Error,
@@ -302,7 +303,7 @@ fn a_result_in_its_indices_is_refused() {
     ];
     for (indices, result) in results {
         for command in ["gather", "gather-nd"] {
-            let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+            let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
                 .arg(command)
                 .args([&path, indices])
                 .arg("-o")
@@ -310,8 +311,8 @@ fn a_result_in_its_indices_is_refused() {
                 .arg("--overwrite")
                 .output()
                 .unwrap();
-            let errors = String::from_utf8(said.stderr).unwrap();
-            assert_eq!(said.status.code(), Some(2), "{command}: {errors}");
+            let errors = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command}: {errors}");
             assert!(
                 errors.contains("overlaps its source"),
                 "{command}: {errors}"
@@ -328,7 +329,7 @@ fn indices_must_be_integers_and_stay_the_same() {
     Known::numbers(&path, &[20, 4], &[5, 4]);
     let operation = |indices: &Path| Operation::GatherNd {
         indices: indices.to_owned(),
-        indices_fingerprint: NONE,
+        indices_fingerprint: NO_FINGERPRINT,
         batch_dims: 0,
         out_of_range: OutOfRange::Zero,
         wrap: false,

@@ -19,10 +19,10 @@ struct Entry {
 }
 
 fn entry(random: &mut Random, size: usize) -> Entry {
-    let most = size as i64 - 1;
+    let max_position = size as i64 - 1;
     let kind = random.within(0, 9);
     if kind == 0 {
-        let at = random.within(0, most) as usize;
+        let at = random.within(0, max_position) as usize;
         return Entry {
             text: at.to_string(),
             positions: vec![at],
@@ -44,7 +44,7 @@ fn entry(random: &mut Random, size: usize) -> Entry {
         _ => {
             let count = random.within(0, 8) as usize;
             let positions: Vec<_> = (0..count)
-                .map(|_| random.within(0, most) as usize)
+                .map(|_| random.within(0, max_position) as usize)
                 .collect();
             let indices = positions.iter().map(|&at| {
                 let at = at as i64;

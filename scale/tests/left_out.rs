@@ -28,13 +28,13 @@ fn what_was_left_out_is_named() {
             continue;
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
-        let said = command
+        let output = command
             .args(arguments)
             .current_dir(&folder)
             .output()
             .unwrap();
-        let problem = String::from_utf8(said.stderr).unwrap();
-        assert_eq!(said.status.code(), Some(2), "{arguments:?}: {problem}");
+        let problem = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {problem}");
         assert!(
             problem.contains(&format!("--features {feature}")),
             "{problem}"

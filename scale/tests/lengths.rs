@@ -17,7 +17,7 @@ const SHAPE: [usize; 2] = [16, 4500];
 const CHUNK_SHAPE: [usize; 2] = [8, 4500];
 
 /// A store of uncompressed chunks, and the value that contains its first chunk.
-pub(crate) struct Raw {
+pub(crate) struct RawStore {
     pub(crate) name: &'static str,
     pub(crate) path: PathBuf,
     /// The key of the value, and the path of its file.
@@ -27,7 +27,7 @@ pub(crate) struct Raw {
     is_sharded: bool,
 }
 
-impl Raw {
+impl RawStore {
     /// Returns values in which the first chunk has another length, each with a name.
     pub(crate) fn damages(&self) -> Vec<(&'static str, Vec<u8>)> {
         let length = CHUNK_SHAPE[0] * CHUNK_SHAPE[1] * 4;
@@ -82,7 +82,7 @@ impl Raw {
 }
 
 /// Writes stores of the same numbers with uncompressed chunks, in all forms in which the length of a chunk is known.
-pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
+pub(crate) fn raws(folder: &Path) -> Vec<RawStore> {
     let elements: Vec<_> = (0..SHAPE[0] * SHAPE[1])
         .map(|n| (n as i32).to_ne_bytes().to_vec())
         .collect();
@@ -131,7 +131,7 @@ pub(crate) fn raws(folder: &Path) -> Vec<Raw> {
         let path = folder.join(format!("{name}.zarr"));
         write(&path, metadata, &elements);
         let file = path.join(key);
-        Raw {
+        RawStore {
             name,
             key: format!("{name}.zarr/{key}"),
             value: fs::read(&file).unwrap(),
@@ -194,17 +194,17 @@ pub(crate) fn refused(
 ) {
     for (number, (arguments, kind)) in uses.iter().enumerate() {
         let result = folder.join(format!("refused-{number}.{kind}"));
-        let said = command()
+        let output = command()
             .args(arguments)
             .arg("-o")
             .arg(&result)
             .output()
             .unwrap();
-        let errors = String::from_utf8_lossy(&said.stderr);
-        let named = errors.contains(key) && errors.contains("corrupt");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let is_named = errors.contains(key) && errors.contains("corrupt");
         assert!(
-            said.status.code() == Some(1) && named,
-            "{what}: {arguments:?}: {said:?}"
+            output.status.code() == Some(1) && is_named,
+            "{what}: {arguments:?}: {output:?}"
         );
         let is_there = match *kind {
             "npy" => result.exists(),
@@ -224,9 +224,9 @@ fn a_chunk_of_another_length_is_refused_by_every_command() {
         for (number, (arguments, kind)) in uses.iter().enumerate() {
             let result = folder.path().join(format!("{}-{number}.{kind}", raw.name));
             let mut command = command();
-            let said = command.args(arguments).arg("-o").arg(&result).output();
-            let said = said.unwrap();
-            assert!(said.status.success(), "{}: {said:?}", raw.name);
+            let output = command.args(arguments).arg("-o").arg(&result).output();
+            let output = output.unwrap();
+            assert!(output.status.success(), "{}: {output:?}", raw.name);
             if arguments[0] == "slice" && arguments[2] == ":" {
                 assert_eq!(read(&result), read(&raw.path), "{}", raw.name);
             }

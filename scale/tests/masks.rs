@@ -91,9 +91,9 @@ impl Fixture {
 }
 
 /// Returns the elements of row `row`.
-fn part<T>(all: &[T], row: usize) -> &[T] {
-    let each = all.len() / ROWS;
-    &all[row * each..][..each]
+fn row_elements<T>(all: &[T], row: usize) -> &[T] {
+    let elements_per_row = all.len() / ROWS;
+    &all[row * elements_per_row..][..elements_per_row]
 }
 
 fn booleans(column: &ArrayRef) -> Vec<bool> {
@@ -108,7 +108,7 @@ async fn masks_select_what_the_reference_selects() {
     let fixture = Fixture::new();
     let literal = [true, false, true].repeat(ROWS);
     let none = [false, false, false].repeat(ROWS);
-    for (call, mask, of_mask, axis, capacity, nulls) in [
+    for (call, mask, mask_shape, axis, capacity, nulls) in [
         (
             "grid, '20'",
             &fixture.grid,
@@ -182,16 +182,16 @@ async fn masks_select_what_the_reference_selects() {
         for row in 0..ROWS {
             assert_eq!(column.is_null(row), nulls.contains(&row), "{call}: {row}");
             let expected = reference::boolean_mask(
-                part(&fixture.x, row),
+                row_elements(&fixture.x, row),
                 &SHAPE,
-                (part(mask, row), of_mask),
+                (row_elements(mask, row), mask_shape),
                 axis,
                 Some(capacity),
             );
             let (expected_shape, expected) = expected.unwrap();
             assert_eq!(shape(column.data_type()), expected_shape, "{call}");
             if column.is_valid(row) {
-                assert_eq!(part(&found, row), expected, "{call}: row {row}");
+                assert_eq!(row_elements(&found, row), expected, "{call}: row {row}");
             }
         }
     }
@@ -209,16 +209,16 @@ async fn masks_select_what_the_reference_selects() {
         [10, 30].repeat(ROWS)
     );
     for row in 0..ROWS {
-        let mask = (part(&fixture.channels, row), &[3][..]);
+        let mask = (row_elements(&fixture.channels, row), &[3][..]);
         let expected = reference::boolean_mask(&[10, 20, 30], &[3], mask, 0, Some(3));
-        assert_eq!(part(&found, row), expected.unwrap().1, "row {row}");
+        assert_eq!(row_elements(&found, row), expected.unwrap().1, "row {row}");
     }
 }
 
 #[tokio::test]
 async fn positions_and_counts_are_those_of_the_reference() {
     let fixture = Fixture::new();
-    for (mask, all, of_mask, nulls) in [
+    for (mask, all, mask_shape, nulls) in [
         ("grid", &fixture.grid, &[5, 4][..], &[77][..]),
         ("lines", &fixture.lines, &[5], &[]),
     ] {
@@ -232,12 +232,12 @@ async fn positions_and_counts_are_those_of_the_reference() {
             for (row, &found_count) in found_counts.iter().enumerate() {
                 assert_eq!(column.is_null(row), nulls.contains(&row), "{call}: {row}");
                 assert_eq!(counts.is_null(row), nulls.contains(&row), "{call}: {row}");
-                let own = part(all, row);
+                let own = row_elements(all, row);
                 let (expected_shape, expected) =
-                    reference::nonzero(own, of_mask, Some(capacity)).unwrap();
+                    reference::nonzero(own, mask_shape, Some(capacity)).unwrap();
                 assert_eq!(shape(column.data_type()), expected_shape, "{call}");
                 if column.is_valid(row) {
-                    assert_eq!(part(&found, row), expected, "{call}: row {row}");
+                    assert_eq!(row_elements(&found, row), expected, "{call}: row {row}");
                     let count = own.iter().filter(|&&is| is).count();
                     assert_eq!(found_count, count as i64, "{call}: row {row}");
                 }
@@ -254,7 +254,7 @@ async fn positions_and_counts_are_those_of_the_reference() {
 #[tokio::test]
 async fn a_mask_above_the_capacity_is_an_error_with_its_row() {
     let fixture = Fixture::new();
-    let count = |mask: &[bool], row| part(mask, row).iter().filter(|&&is| is).count();
+    let count = |mask: &[bool], row| row_elements(mask, row).iter().filter(|&&is| is).count();
     // Finds the first row with more than 8 true elements. The grid of row 77 is null.
     let first = (0..ROWS).find(|&row| row != 77 && count(&fixture.grid, row) > 8);
     let first = first.unwrap();
@@ -345,9 +345,9 @@ async fn a_mask_above_the_capacity_is_an_error_with_its_row() {
 #[tokio::test]
 async fn elements_are_chosen_as_by_the_reference() {
     let fixture = Fixture::new();
-    let lines = |row: usize| part(&fixture.lines, row).to_vec();
-    let grid = |row: usize| part(&fixture.grid, row).to_vec();
-    let channels = |row: usize| part(&fixture.channels, row).to_vec();
+    let lines = |row: usize| row_elements(&fixture.lines, row).to_vec();
+    let grid = |row: usize| row_elements(&fixture.grid, row).to_vec();
+    let channels = |row: usize| row_elements(&fixture.channels, row).to_vec();
     let zero = "arrow_cast(0, 'UInt16')";
     type Mask<'a> = &'a dyn Fn(usize) -> Vec<bool>;
     let literal = |_| vec![true, false, true];
@@ -358,18 +358,18 @@ async fn elements_are_chosen_as_by_the_reference() {
         ("'[true, false, true]'", &literal, &[3]),
     ];
     let flipped = |row: usize| -> Vec<u16> {
-        let lines = part(&fixture.x, row).chunks(3).rev();
+        let lines = row_elements(&fixture.x, row).chunks(3).rev();
         lines.flat_map(<[u16]>::to_vec).collect()
     };
-    let first = |row: usize| part(&fixture.x, row)[..3].to_vec();
+    let first = |row: usize| row_elements(&fixture.x, row)[..3].to_vec();
     type Values<'a> = &'a dyn Fn(usize) -> Vec<u16>;
     let others: [(&str, Values<'_>, &[usize]); 3] = [
         ("strided_slice(x, '::-1, ::-1')", &flipped, &SHAPE),
         ("strided_slice(x, '0, 0')", &first, &[3]),
         (zero, &|_| vec![0], &[]),
     ];
-    for (mask, mask_of, of_mask) in masks {
-        for (other, other_of, of_other) in others {
+    for (mask, mask_of, mask_shape) in masks {
+        for (other, other_of, other_shape) in others {
             for swapped in [false, true] {
                 let call = match swapped {
                     false => format!("tensor_select({mask}, x, {other})"),
@@ -383,13 +383,17 @@ async fn elements_are_chosen_as_by_the_reference() {
                     assert_eq!(column.is_null(row), is_null, "{call}: row {row}");
                     let mask = mask_of(row);
                     let other = other_of(row);
-                    let mut of = [(part(&fixture.x, row), &SHAPE[..]), (&other, of_other)];
+                    let mut operands = [
+                        (row_elements(&fixture.x, row), &SHAPE[..]),
+                        (&other, other_shape),
+                    ];
                     if swapped {
-                        of.reverse();
+                        operands.reverse();
                     }
-                    let expected = reference::select((&mask, of_mask), of[0], of[1]).unwrap();
+                    let expected =
+                        reference::select((&mask, mask_shape), operands[0], operands[1]).unwrap();
                     assert!(
-                        is_null || part(&found, row) == expected.1,
+                        is_null || row_elements(&found, row) == expected.1,
                         "{call}: row {row}"
                     );
                 }
@@ -447,7 +451,7 @@ async fn tensors_of_booleans_are_sliced_and_gathered() {
         (
             "strided_slice(tensor_reshape(grid, '4, 5'), '1')",
             &[5],
-            Box::new(|row| part(&fixture.grid, row)[5..10].to_vec()),
+            Box::new(|row| row_elements(&fixture.grid, row)[5..10].to_vec()),
         ),
         (
             "scatter_nd('[[2], [0]]', strided_slice(grid, '0, :2'), '3', 'combine=update')",
@@ -462,7 +466,11 @@ async fn tensors_of_booleans_are_sliced_and_gathered() {
         for row in 0..ROWS {
             assert_eq!(column.is_null(row), row == 77, "{call}: row {row}");
             if row != 77 {
-                assert_eq!(part(&found, row), expected(row), "{call}: row {row}");
+                assert_eq!(
+                    row_elements(&found, row),
+                    expected(row),
+                    "{call}: row {row}"
+                );
             }
         }
     }

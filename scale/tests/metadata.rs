@@ -9,7 +9,7 @@ use std::{fs, path::Path, process::Command};
 use wgslice_scale::job::{Fingerprint, Form, Job, Operation, OutOfRange};
 
 /// Runs a job, and returns its `zarr.json`.
-pub(crate) fn made(operation: Operation, source: &Path, result: &Path) -> Value {
+pub(crate) fn result_metadata(operation: Operation, source: &Path, result: &Path) -> Value {
     let job = Job::new(operation, source, result, &Form::default()).unwrap();
     run(&job, HOW).unwrap();
     serde_json::from_slice(&fs::read(result.join("zarr.json")).unwrap()).unwrap()
@@ -75,7 +75,7 @@ fn slices_keep_attributes_and_the_names_of_the_dimensions_that_stay() {
         (&v2, "..., 0, None", json!(["time", "y", null])),
     ] {
         let result = folder.path().join("result.zarr");
-        let metadata = made(slice(spec), source, &result);
+        let metadata = result_metadata(slice(spec), source, &result);
         assert_eq!(metadata["dimension_names"], names, "{spec}");
         let attributes = metadata["attributes"].as_object().unwrap();
         let keys: Vec<_> = attributes.keys().map(String::as_str).collect();
@@ -105,7 +105,7 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
         let indices = save(folder.path(), shape, &vec![1; shape.iter().product()], true);
         let operation = axis.map_or_else(|| gather_nd(&indices), |axis| gather(&indices, axis));
         let result = folder.path().join("result.zarr");
-        let metadata = made(operation, &source, &result);
+        let metadata = result_metadata(operation, &source, &result);
         assert_eq!(metadata["dimension_names"], names, "{shape:?} {axis:?}");
         assert_eq!(metadata["attributes"]["units"], "K");
         fs::remove_dir_all(&result).unwrap();
@@ -116,15 +116,15 @@ fn an_index_vector_keeps_the_name_of_its_dimension() {
 
 /// Returns the lines on standard error when the command writes an array to this place.
 fn warnings_of_command(source: &Path, result: &Path) -> Vec<String> {
-    let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+    let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
         .args(["slice", "--overwrite"])
         .arg(source)
         .args([":", "-o"])
         .arg(result)
         .output()
         .unwrap();
-    let errors = String::from_utf8(said.stderr).unwrap();
-    assert_eq!(said.status.code(), Some(0), "{errors}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
     errors.lines().map(str::to_owned).collect()
 }
 
@@ -157,12 +157,12 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
     metadata["shape"] = json!([2, 3, 5]);
     for array in [&metadata, &Value::Null] {
         consolidate(array);
-        let said = warnings_of_command(&source, &result);
-        assert_eq!(said.len(), 1, "{said:?}");
+        let warnings = warnings_of_command(&source, &result);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
         let place = format!("{} does not describe middle/a.zarr ", root.display());
         assert!(
-            said[0].starts_with("warning: ") && said[0].contains(&place),
-            "{said:?}"
+            warnings[0].starts_with("warning: ") && warnings[0].contains(&place),
+            "{warnings:?}"
         );
     }
     // An array outside of the group gives no warning.
@@ -171,16 +171,18 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
     let v2 = folder.path().join("v2");
     fs::create_dir(&v2).unwrap();
     fs::write(v2.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
-    let said = warnings_of_command(&source, &v2.join("a"));
+    let warnings = warnings_of_command(&source, &v2.join("a"));
     assert!(
-        said.len() == 1 && said[0].contains("of Zarr V2") && !said[0].contains(".zmetadata"),
-        "{said:?}"
+        warnings.len() == 1
+            && warnings[0].contains("of Zarr V2")
+            && !warnings[0].contains(".zmetadata"),
+        "{warnings:?}"
     );
     let consolidated = json!({"zarr_consolidated_format": 1, "metadata": {"a/.zarray": {}}});
     fs::write(v2.join(".zmetadata"), consolidated.to_string()).unwrap();
-    let said = warnings_of_command(&source, &v2.join("a"));
+    let warnings = warnings_of_command(&source, &v2.join("a"));
     assert!(
-        said.len() == 1 && said[0].contains(".zmetadata still describes"),
-        "{said:?}"
+        warnings.len() == 1 && warnings[0].contains(".zmetadata still describes"),
+        "{warnings:?}"
     );
 }

@@ -29,29 +29,32 @@ enum Rule {
 /// Makes a message of the kind `transform` for an array of this shape. Dimensions of the box are in any order, and some
 /// can belong to no dimension of the array.
 fn message(random: &mut Random, shape: &[usize]) -> Value {
-    let spare = usize::from(random.within(0, 3) == 0);
-    let mut dims = random.order(shape.len() + spare);
-    let spare = dims.split_off(shape.len());
+    let extra_count = usize::from(random.within(0, 3) == 0);
+    let mut dims = random.order(shape.len() + extra_count);
+    let extra_dims = dims.split_off(shape.len());
     let rules = shape.iter().zip(&dims).map(|(&size, &dim)| {
-        let most = size as i64 - 1;
-        let first = random.within(0, most);
+        let max_position = size as i64 - 1;
+        let first = random.within(0, max_position);
         match random.within(0, 5) {
             0 => Rule::At(first),
             1 | 2 => {
                 let count = random.within(0, 5);
-                Rule::Along(dim, (0..count).map(|_| random.within(0, most)).collect())
+                Rule::Along(
+                    dim,
+                    (0..count).map(|_| random.within(0, max_position)).collect(),
+                )
             }
             kind => {
                 let stride = random.within(1, 3) * if kind == 3 { -1 } else { 1 };
                 let positions = (0..8).map(|number| first + stride * number);
-                let inside = positions.take_while(|&at| (0..=most).contains(&at));
-                Rule::Along(dim, inside.collect())
+                let valid_positions = positions.take_while(|&at| (0..=max_position).contains(&at));
+                Rule::Along(dim, valid_positions.collect())
             }
         }
     });
     let rules: Vec<Rule> = rules.collect();
     // The remaining dimensions of the box get new numbers.
-    let mut remaining: Vec<usize> = spare.clone();
+    let mut remaining: Vec<usize> = extra_dims.clone();
     remaining.extend(rules.iter().filter_map(|rule| match rule {
         Rule::At(_) => None,
         Rule::Along(dim, _) => Some(*dim),
@@ -136,7 +139,7 @@ fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>)
         let rules = message["output"].as_array().unwrap();
         let positions = rules.iter().map(|rule| {
             let offset = rule["offset"].as_i64().unwrap();
-            let times = if let Some(dim) = rule["input_dimension"].as_u64() {
+            let factor = if let Some(dim) = rule["input_dimension"].as_u64() {
                 begin[dim as usize] + at[dim as usize] as i64
             } else if let Value::Array(_) = &rule["index_array"] {
                 // A list of one number has the same value at all positions.
@@ -151,7 +154,7 @@ fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>)
             } else {
                 0
             };
-            offset + rule["stride"].as_i64().unwrap_or(0) * times
+            offset + rule["stride"].as_i64().unwrap_or(0) * factor
         });
         let numbers = positions
             .zip(shape)
@@ -166,7 +169,7 @@ fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>)
 fn random_messages_select_what_they_say() {
     let mut random = Random::new(31);
     let kinds = [Kind::Chunks, Kind::Shards];
-    let (mut selected, mut empty) = (0, 0);
+    let (mut full_count, mut empty_count) = (0, 0);
     for case in 0..80 {
         let folder = tempfile::tempdir().unwrap();
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 2]);
@@ -182,13 +185,16 @@ fn random_messages_select_what_they_say() {
             .map(|&number| &source.elements[number][..])
             .collect();
         assert_eq!(read(&result), (shape, elements.concat()), "{what}");
-        selected += usize::from(!numbers.is_empty());
-        empty += usize::from(numbers.is_empty());
+        full_count += usize::from(!numbers.is_empty());
+        empty_count += usize::from(numbers.is_empty());
     }
-    assert!(selected > 40 && empty > 5, "{selected} {empty}");
+    assert!(
+        full_count > 40 && empty_count > 5,
+        "{full_count} {empty_count}"
+    );
 }
 
-/// Makes a job on an array of shape [4, 6], and returns the shape of its result and its first element, or the error.
+/// Runs a job on an array. Returns the shape and the bytes of its result, or the error.
 fn result(folder: &Path, source: &Path, message: &str) -> Result<(Vec<usize>, Vec<u8>), String> {
     let result = folder.join("b.zarr");
     let _ = std::fs::remove_dir_all(&result);

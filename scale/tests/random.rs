@@ -95,8 +95,8 @@ impl Slice {
             random.within(-size - 2, size + 2),
         );
         let (has_begin, has_end) = (random.within(0, 1) == 0, random.within(0, 1) == 0);
-        let text = |set: bool, bound: i64| {
-            if set {
+        let text = |is_given: bool, bound: i64| {
+            if is_given {
                 bound.to_string()
             } else {
                 String::new()

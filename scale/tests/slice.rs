@@ -28,7 +28,7 @@ fn random_slices_are_the_references() {
     let mut random = Random::new(17);
     let devices = devices();
     let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    let mut copied = 0;
+    let mut copied_chunks = 0;
     for case in 0..100 {
         let folder = tempfile::tempdir().unwrap();
         let kind = kinds[case % 4];
@@ -96,11 +96,11 @@ fn random_slices_are_the_references() {
             "{what}"
         );
         assert!(!result.join(".wgslice").exists());
-        copied += summary.chunks_copied;
+        copied_chunks += summary.chunks_copied;
     }
     assert!(
-        copied > 15,
-        "{copied} chunks were copied as they are stored"
+        copied_chunks > 15,
+        "{copied_chunks} chunks were copied as they are stored"
     );
 }
 
@@ -247,13 +247,13 @@ fn whole_chunks_are_copied_as_they_are_stored() {
             (":10:2, :", [5, 8], 0),
         ] {
             let is_added = spec.starts_with("None");
-            let of = |sizes: [usize; 2]| -> Vec<usize> {
+            let with_new_dim = |sizes: [usize; 2]| -> Vec<usize> {
                 let added = is_added.then_some(1);
                 added.into_iter().chain(sizes).collect()
             };
             let form = Form {
-                shard: Some(of(shard)),
-                chunk: Some(of(chunk)),
+                shard: Some(with_new_dim(shard)),
+                chunk: Some(with_new_dim(chunk)),
                 codec: Some(codec),
             };
             let results = [&same, &other].map(|source| {
@@ -316,9 +316,9 @@ fn no_more_is_read_than_the_chunks_demand() {
             let summary = run(&job, HOW).unwrap();
             // In uncompressed chunks, everything from the first to the last plane with elements of the result is read.
             let needed = planes * 4 * source.chunk[1..].iter().product::<usize>() as u64;
-            let most = needed + 1000;
+            let max_bytes = needed + 1000;
             assert!(
-                (needed..most).contains(&summary.bytes_read),
+                (needed..max_bytes).contains(&summary.bytes_read),
                 "{spec}: {summary:?}"
             );
         }
@@ -520,8 +520,11 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
     for shard in [3, 1] {
         let outcome = compute(&prepared, shard).unwrap();
         assert!(outcome.computed && outcome.chunks_read == 4, "{outcome:?}");
-        let again = compute(&prepared, shard).unwrap();
-        assert!(!again.computed && again.bytes_read == 0, "{again:?}");
+        let second_outcome = compute(&prepared, shard).unwrap();
+        assert!(
+            !second_outcome.computed && second_outcome.bytes_read == 0,
+            "{second_outcome:?}"
+        );
     }
     assert!(compute(&prepared, 4).is_err());
     // The unfinished result cannot be opened yet.
@@ -848,19 +851,19 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         .spawn()
         .unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    let done = || {
+    let shard_count = || {
         files(&result)
             .keys()
             .filter(|name| name.starts_with("c"))
             .count()
     };
-    while !result.exists() || done() < 3 {
+    while !result.exists() || shard_count() < 3 {
         assert!(Instant::now() < deadline);
         thread::sleep(Duration::from_millis(20));
     }
     running.kill().unwrap();
     running.wait().unwrap();
-    let stood = done();
+    let stood = shard_count();
     assert!(!result.join("zarr.json").exists());
 
     // One task fails with an I/O error, and is tried again.
@@ -908,14 +911,15 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     for number in 0..5 {
         fs::write(faults.join(format!("io-error-{number}")), "").unwrap();
     }
-    let one = ["--shard", "30,20", "--overwrite"];
-    let mut all = command();
-    all.arg("slice")
+    let one_shard_options = ["--shard", "30,20", "--overwrite"];
+    let mut one_shard_command = command();
+    one_shard_command
+        .arg("slice")
         .args([&path])
         .args(["::-1", "-o"])
         .args([&result])
-        .args(one);
-    let (code, _, problem) = run_to_end(all.env(faults::VARIABLE, &faults));
+        .args(one_shard_options);
+    let (code, _, problem) = run_to_end(one_shard_command.env(faults::VARIABLE, &faults));
     assert!(code == 1 && problem.contains("on purpose"), "{problem}");
     let left = files(&faults)
         .into_keys()
@@ -1043,9 +1047,9 @@ fn a_conversion_that_a_signal_ends_leaves_no_file() {
     }
     let kill = Command::new("kill").arg(running.id().to_string()).status();
     assert!(kill.unwrap().success());
-    let said = running.wait_with_output().unwrap();
-    let problem = String::from_utf8(said.stderr).unwrap();
-    assert_eq!(said.status.code(), Some(1), "{problem}");
+    let output = running.wait_with_output().unwrap();
+    let problem = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{problem}");
     assert!(problem.contains("ended by SIGTERM"), "{problem}");
     assert!(!file.exists() && partial_files(folder.path()) == 0);
 }

@@ -75,12 +75,12 @@ fn a_result_is_written_whole_and_can_be_read_again() {
     let folder = TempDir::new().unwrap();
     let images = table(folder.path());
     let query = "SELECT id, strided_slice(image, '::-1, 1') AS y FROM 't.parquet' ORDER BY id";
-    let said = sql(
+    let output = sql(
         folder.path(),
         &[query, "-o", "out.parquet", "--json", "--memory", "100M"],
     );
-    assert!(said.status.success(), "{}", text(&said.stderr));
-    let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(figures["rows"], 30);
     assert_eq!(
         figures["bytes"],
@@ -110,8 +110,8 @@ fn a_result_is_written_whole_and_can_be_read_again() {
             .success()
     );
     let query = "SELECT strided_slice(z, '1, 0') AS w FROM 'arrow.parquet'";
-    let said = sql(folder.path(), &[query, "--json"]);
-    let lines = text(&said.stdout);
+    let output = sql(folder.path(), &[query, "--json"]);
+    let lines = text(&output.stdout);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!(first["w"], images[4], "{lines}");
     assert_eq!(lines.lines().count(), 30);
@@ -123,8 +123,8 @@ fn a_result_is_written_whole_and_can_be_read_again() {
 
 #[test]
 fn the_help_and_the_readme_list_every_function() {
-    let said = sql(Path::new("."), &["--help"]);
-    let help = text(&said.stdout);
+    let output = sql(Path::new("."), &["--help"]);
+    let help = text(&output.stdout);
     let listed: Vec<_> = help
         .split(|it: char| it != '_' && !it.is_alphanumeric())
         .collect();
@@ -145,23 +145,24 @@ fn the_name_of_an_output_may_be_any() {
     let name = OsStr::from_bytes(b"x-\xff.parquet");
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
     command.current_dir(&folder).args(["sql", "SELECT 1 AS x"]);
-    let said = command.args(["--json", "-o"]).arg(name).output().unwrap();
-    assert!(said.status.success(), "{}", text(&said.stderr));
-    let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    let output = command.args(["--json", "-o"]).arg(name).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(figures["output"], "x-\u{fffd}.parquet");
     assert_eq!(read(&folder.path().join(name)).num_rows(), 1);
 }
 
-/// The partitions of a result are written in parallel, each to its own row groups. The rows are the same.
+/// The partitions of a result are written in parallel, each to its own row groups. The rows are the same
+/// as with one partition.
 #[test]
 fn partitions_are_written_in_parallel() {
     let folder = TempDir::new().unwrap();
     let parts = folder.path().join("parts");
     fs::create_dir(&parts).unwrap();
     let rows = 250;
-    for part in 0..4 {
-        let values = (0..rows * 6).map(|i| (part * 10_000 + i) as f32);
-        let numbers = (0..rows).map(|row| (part * rows + row) as i64);
+    for file_number in 0..4 {
+        let values = (0..rows * 6).map(|i| (file_number * 10_000 + i) as f32);
+        let numbers = (0..rows).map(|row| (file_number * rows + row) as i64);
         let columns: [(&str, ArrayRef); 2] = [
             (
                 "v",
@@ -169,21 +170,24 @@ fn partitions_are_written_in_parallel() {
                     Arc::new(Float32Array::from_iter_values(values)),
                     &[6],
                     rows,
-                    &[part],
+                    &[file_number],
                 ),
             ),
             ("n", Arc::new(Int64Array::from_iter_values(numbers))),
         ];
-        write(&parts.join(format!("{part}.parquet")), &batch(&columns));
+        write(
+            &parts.join(format!("{file_number}.parquet")),
+            &batch(&columns),
+        );
     }
     let written = |query: &str, more: &[&str]| {
         let out = folder.path().join("out.parquet");
-        let said = sql(
+        let output = sql(
             folder.path(),
             &[&[query, "-o", "out.parquet", "--json"], more].concat(),
         );
-        assert!(said.status.success(), "{}", text(&said.stderr));
-        let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let result = read(&out);
         assert_eq!(figures["rows"], result.num_rows());
         assert_eq!(figures["bytes"], fs::metadata(&out).unwrap().len());
@@ -195,11 +199,11 @@ fn partitions_are_written_in_parallel() {
     let rows_of = |result: &RecordBatch| {
         let (numbers, column) = (elements::<Int64Type>(result.column(0)), result.column(1));
         let vectors = elements::<Float32Type>(column);
-        let each = vectors.len() / numbers.len();
+        let elements_per_row = vectors.len() / numbers.len();
         let row = |row: usize| {
             column
                 .is_valid(row)
-                .then(|| vectors[row * each..][..each].to_vec())
+                .then(|| vectors[row * elements_per_row..][..elements_per_row].to_vec())
         };
         let rows = numbers.iter().enumerate();
         rows.map(|(at, &number)| (number, row(at)))
@@ -263,8 +267,8 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
             let name = fs::read_link(open.path()).ok()?;
             let is_input = name.ends_with("t.parquet");
             let is_begun = fs::metadata(open.path()).is_ok_and(|file| file.len() > 1 << 20);
-            let of_folder = name.starts_with(folder.path().canonicalize().unwrap());
-            (of_folder && is_begun && !is_input).then_some(name)
+            let is_in_folder = name.starts_with(folder.path().canonicalize().unwrap());
+            (is_in_folder && is_begun && !is_input).then_some(name)
         })
     };
     // The process is killed in the middle of a result of 650 MB.
@@ -305,10 +309,10 @@ fn a_killed_query_leaves_what_was_there_and_nothing_else() {
     let query_time = start_time.elapsed();
     assert_eq!(left_over(folder.path()), ["out.parquet", "t.parquet"]);
     let mut complete_count = 0;
-    for part in 0..16 {
+    for delay_eighths in 0..16 {
         fs::remove_file(&out).ok();
         let mut running = start(query);
-        thread::sleep(query_time * part / 8);
+        thread::sleep(query_time * delay_eighths / 8);
         running.kill().unwrap();
         running.wait().unwrap();
         if out.exists() {
@@ -337,9 +341,9 @@ fn a_query_that_fails_leaves_what_was_there() {
     table(folder.path());
     fs::write(folder.path().join("out.parquet"), "before").unwrap();
     let query = "SELECT gather(v, id) FROM 't.parquet'";
-    let said = sql(folder.path(), &[query, "-o", "out.parquet"]);
-    assert_eq!(said.status.code(), Some(1));
-    let errors = text(&said.stderr);
+    let output = sql(folder.path(), &[query, "-o", "out.parquet"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = text(&output.stderr);
     assert!(
         errors.starts_with("error: ") && errors.contains("in row 2 of /"),
         "{errors}"
@@ -365,27 +369,27 @@ fn an_index_out_of_range_is_found_in_its_file() {
         ];
         write(&parts.join(file), &batch(&columns));
     }
-    let of_file = format!(
+    let row_of_file = format!(
         "in row 237 of {}/b.parquet, ",
         parts.canonicalize().unwrap().display()
     );
     for (query, expected) in [
-        ("SELECT gather(v, i) FROM 'parts/'", &of_file[..]),
+        ("SELECT gather(v, i) FROM 'parts/'", &row_of_file[..]),
         (
             "SELECT gather(v, i) AS y FROM 'parts/' WHERE id > 100 ORDER BY id",
-            &of_file,
+            &row_of_file,
         ),
         (
             "SELECT id FROM 'parts/' WHERE gather(strided_slice(v, '::-1'), i) > 0",
-            &of_file,
+            &row_of_file,
         ),
         (
             "SELECT max(gather(v, i, 'negative=wrap')) FROM 'parts/'",
-            &of_file,
+            &row_of_file,
         ),
         (
             "SELECT gather_nd(v, tensor_reshape(i, '1')) FROM (SELECT * FROM 'parts/') AS t",
-            &of_file,
+            &row_of_file,
         ),
         // The query itself names the row.
         (
@@ -398,9 +402,9 @@ fn an_index_out_of_range_is_found_in_its_file() {
             " of the batch, ",
         ),
     ] {
-        let said = sql(folder.path(), &[query, "-o", "out.parquet"]);
-        let errors = text(&said.stderr);
-        assert_eq!(said.status.code(), Some(1), "{query}: {errors}");
+        let output = sql(folder.path(), &[query, "-o", "out.parquet"]);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{query}: {errors}");
         assert!(errors.contains(expected), "{query}: {errors}");
         assert!(
             errors.contains("are [7], which is out of range of [2]"),
@@ -426,13 +430,13 @@ fn a_mask_above_the_capacity_is_found_in_its_file() {
         "nonzero(m, '2', 'surplus=error')",
     ] {
         let query = format!("SELECT id, {call} AS y FROM 't.parquet' WHERE id > 20");
-        let said = sql(folder.path(), &[&query, "-o", "out.parquet"]);
-        let errors = text(&said.stderr);
+        let output = sql(folder.path(), &[&query, "-o", "out.parquet"]);
+        let errors = text(&output.stderr);
         let expected = format!(
             ": in row 41 of {}, the mask has 3 true elements, which is above the capacity 2 (1 of ",
             path.display()
         );
-        assert_eq!(said.status.code(), Some(1), "{query}: {errors}");
+        assert_eq!(output.status.code(), Some(1), "{query}: {errors}");
         assert!(errors.contains(&expected), "{query}: {errors}");
     }
     assert_eq!(left_over(folder.path()), ["t.parquet"]);
@@ -484,9 +488,9 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
         ("SELECT 1", &["--wait", "0"], "--wait"),
         ("SELECT 1", &["--memory", "9EiB"], "is no number of bytes"),
     ] {
-        let said = sql(folder.path(), &[&[query], more].concat());
-        let errors = text(&said.stderr);
-        assert_eq!(said.status.code(), Some(2), "{query}: {errors}");
+        let output = sql(folder.path(), &[&[query], more].concat());
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{query}: {errors}");
         assert!(
             errors.contains("error: ") && errors.contains(expected),
             "{query}: {errors}"
@@ -495,7 +499,8 @@ fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
     assert_eq!(left_over(folder.path()), ["t.parquet"]);
 }
 
-/// It is not an error if the reader stops, as `head` does, or if standard error is closed or full.
+/// It is not an error if the reader of the output stops, as `head` does, but it is one if the output is full. A full
+/// standard error does not change the exit code.
 #[cfg(target_os = "linux")]
 #[test]
 fn nobody_needs_to_read_what_is_said() {
@@ -510,29 +515,29 @@ fn nobody_needs_to_read_what_is_said() {
     let query = "SELECT id FROM 't.parquet'";
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let said = run(&["sql", query, "--json"], writer.into(), Stdio::piped());
-    assert!(said.status.success(), "{}", text(&said.stderr));
-    let said = run(&["sql", query, "--json"], full(), Stdio::piped());
-    assert_eq!(said.status.code(), Some(1), "{}", text(&said.stderr));
-    let said = run(&["sql", "SELEC 1"], Stdio::piped(), full());
-    assert_eq!(said.status.code(), Some(2));
+    let output = run(&["sql", query, "--json"], writer.into(), Stdio::piped());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = run(&["sql", query, "--json"], full(), Stdio::piped());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let output = run(&["sql", "SELEC 1"], Stdio::piped(), full());
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
 fn a_terminal_gets_the_first_rows_in_its_width() {
     let folder = TempDir::new().unwrap();
     table(folder.path());
-    let said = sql(
+    let output = sql(
         folder.path(),
         &["SELECT id, image, image AS again, v FROM 't.parquet' ORDER BY id"],
     );
-    let table = text(&said.stdout);
+    let table = text(&output.stdout);
     assert!(table.contains("uint8[4, 3] 0 1"), "{table}");
     // Elements are in the order of the dimensions, not in the stored order.
     let permuted = r#"{"shape":[2,3],"permutation":[1,0]}"#;
     write_extension(&folder.path().join("e.parquet"), 1, &[2, 3], permuted);
-    let said = sql(folder.path(), &["SELECT x FROM 'e.parquet'"]);
-    let permuted = text(&said.stdout);
+    let output = sql(folder.path(), &["SELECT x FROM 'e.parquet'"]);
+    let permuted = text(&output.stdout);
     let expected = "float32[3, 2] 0.0 3.0 1.0 4.0 2.0 5.0";
     assert!(permuted.contains(expected), "{permuted}");
     assert!(table.contains("float32[2] 0.0 0.5"), "{table}");
@@ -559,8 +564,8 @@ fn the_memory_of_a_query_does_not_grow_with_its_table() {
     let values = UInt8Array::from(image.repeat(rows));
     let column = tensors(Arc::new(values), &[1024, 1024], rows, &[]);
     let all = batch(&[("image", column)]);
-    for part in 0..4 {
-        let path = folder.path().join(format!("{part}.parquet"));
+    for file_number in 0..4 {
+        let path = folder.path().join(format!("{file_number}.parquet"));
         let properties = datafusion::parquet::file::properties::WriterProperties::builder()
             .set_max_row_group_row_count(Some(10));
         let file = fs::File::create(path).unwrap();
@@ -586,9 +591,9 @@ fn the_memory_of_a_query_does_not_grow_with_its_table() {
         env!("CARGO_BIN_EXE_wgslice-scale"),
         out.display()
     );
-    let said = Command::new("bash").arg("-c").arg(peak).output().unwrap();
-    assert!(said.status.success(), "{}", text(&said.stderr));
-    let peak: u64 = text(&said.stdout).trim().parse().unwrap();
+    let output = Command::new("bash").arg("-c").arg(peak).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let peak: u64 = text(&output.stdout).trim().parse().unwrap();
     println!("resident memory at most {} MiB", peak >> 10);
     assert!(peak << 10 < 400 << 20, "{peak} KiB");
     assert_eq!(read(&out).num_rows(), 400);

@@ -1,7 +1,7 @@
 //! Opens, slices and converts stores in the forms of other programs, which `data/stores.py` writes.
 
 use crate::{
-    metadata::made,
+    metadata::result_metadata,
     random::{Random, Slice},
     zarr::{HOW, read, run, slice},
 };
@@ -84,9 +84,9 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
         assert_eq!(source.data_type(), known.data_type, "{name}");
         assert_eq!(source.shape(), known.shape, "{name}");
         types.insert(source.data_type().to_owned());
-        let all = Slice::aligned(&mut random, &known.shape, &known.shape);
-        let some = (0..3).map(|_| Slice::of(&mut random, &known.shape));
-        for spec in std::iter::once(all).chain(some.collect::<Vec<_>>()) {
+        let whole_slice = Slice::aligned(&mut random, &known.shape, &known.shape);
+        let random_slices = (0..3).map(|_| Slice::of(&mut random, &known.shape));
+        for spec in std::iter::once(whole_slice).chain(random_slices.collect::<Vec<_>>()) {
             let (shape, expected) = spec.naive(&elements, &known.shape);
             let result = folder.path().join("result.zarr");
             let whole: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
@@ -200,9 +200,9 @@ fn names_and_attributes_of_other_writers_are_kept() {
         ("gdal-zarr_v3/gdal-zarr_v3", json!(["Y", "X"]), json!({})),
         ("zarrita", json!(["y", "x"]), json!({})),
     ] {
-        let made = made(slice("1:, ::-1"), &folder.path().join(name), &result);
-        assert_eq!(made["dimension_names"], dims, "{name}");
-        let found = made["attributes"].as_object().unwrap();
+        let metadata = result_metadata(slice("1:, ::-1"), &folder.path().join(name), &result);
+        assert_eq!(metadata["dimension_names"], dims, "{name}");
+        let found = metadata["attributes"].as_object().unwrap();
         for (field, value) in expected.as_object().unwrap() {
             assert_eq!(found[field], *value, "{name}: {field}");
         }
@@ -217,15 +217,15 @@ fn names_and_attributes_of_other_writers_are_kept() {
 
 /// Returns the error of a slice.
 fn slice_error(folder: &Path, source: &Path) -> String {
-    let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+    let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
         .arg("slice")
         .arg(source)
         .args([":", "-o"])
         .arg(folder.join("refused.zarr"))
         .output()
         .unwrap();
-    let errors = String::from_utf8(said.stderr).unwrap();
-    assert_eq!(said.status.code(), Some(2), "{errors}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
     assert!(errors.contains(&source.display().to_string()), "{errors}");
     errors
 }
@@ -336,10 +336,10 @@ fn what_is_not_read_is_refused_with_what_is() {
             "from_the_future",
         ),
     ];
-    for (field, value, named) in cases {
+    for (field, value, expected_text) in cases {
         let error = refuse(&|metadata| metadata[field] = value.clone());
         assert!(
-            error.contains(named) && !error.contains("panic"),
+            error.contains(expected_text) && !error.contains("panic"),
             "{field}: {error}"
         );
     }
@@ -374,7 +374,7 @@ fn what_is_not_read_is_refused_with_what_is() {
         fs::write(path.join(".zarray"), text).unwrap();
         slice_error(folder.path(), &path);
     }
-    for (dtype, compressor, named) in [
+    for (dtype, compressor, expected_text) in [
         (
             json!("<i4"),
             json!({"id": "lzma"}),
@@ -394,7 +394,7 @@ fn what_is_not_read_is_refused_with_what_is() {
         });
         fs::write(path.join(".zarray"), metadata.to_string()).unwrap();
         let error = slice_error(folder.path(), &path);
-        assert!(error.contains(named), "{dtype}: {error}");
+        assert!(error.contains(expected_text), "{dtype}: {error}");
     }
 }
 
@@ -465,15 +465,15 @@ fn floats_of_8_bits_are_not_taken_for_numbers() {
         &["gather", &table, &float],
         &["crop", &table, &float, "--size", "1,1"],
     ] {
-        let said = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+        let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
             .args(arguments)
             .arg("-o")
             .arg(folder.path().join("refused.zarr"))
             .output()
             .unwrap();
-        let errors = String::from_utf8(said.stderr).unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
         assert!(
-            said.status.code() == Some(2) && errors.contains("float8_e"),
+            output.status.code() == Some(2) && errors.contains("float8_e"),
             "{arguments:?}: {errors}"
         );
     }
@@ -485,6 +485,6 @@ fn floats_of_8_bits_are_not_taken_for_numbers() {
         axis: 0,
         is_new: false,
     };
-    let made = made(concat, Path::new(&float), &folder.path().join("twice.zarr"));
-    assert_eq!(made["data_type"], "float8_e5m2");
+    let metadata = result_metadata(concat, Path::new(&float), &folder.path().join("twice.zarr"));
+    assert_eq!(metadata["data_type"], "float8_e5m2");
 }

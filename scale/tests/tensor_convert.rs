@@ -79,9 +79,9 @@ async fn elements_are_converted_as_the_reference_converts_them() {
     ];
     for (name, element, from, size) in TYPES {
         let path = folder.path().join(format!("{name}.parquet"));
-        let given = write_table(&path, &element, size);
+        let source_bits = write_table(&path, &element, size);
         for (to_name, to_element, to, to_size) in TYPES {
-            let plain = ("", None);
+            let unscaled = ("", None);
             let as_bits = |list: &[f32]| -> Vec<i64> {
                 let bits = list.iter().map(|x| x.to_bits().cast_signed());
                 bits.map(i64::from).collect()
@@ -90,7 +90,7 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                 (*options, Some((*axis, as_bits(scale), as_bits(bias))))
             });
             let scaled = scaled.filter(|_| size == 1);
-            for (options, scaled) in [plain].into_iter().chain(scaled) {
+            for (options, scaled) in [unscaled].into_iter().chain(scaled) {
                 let call = format!("tensor_convert(x, '{to_name}', '{options}')");
                 let query = format!("SELECT {call} FROM '{}' ORDER BY id", path.display());
                 let result = run(&engine, &query).await.unwrap();
@@ -112,8 +112,8 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                             .as_ref()
                             .map(|(axis, scale, bias)| (*axis, &scale[..], &bias[..])),
                     };
-                    let own = &given[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW];
-                    let expected = convert(own, &SHAPE, conversion).unwrap();
+                    let row_bits = &source_bits[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW];
+                    let expected = convert(row_bits, &SHAPE, conversion).unwrap();
                     assert!(
                         row == 7 || found[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW] == expected,
                         "{name}: {call}: row {row}"

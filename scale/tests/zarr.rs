@@ -55,8 +55,10 @@ impl Known {
     /// Writes a random array. Some of its chunks or shards can be missing.
     pub(crate) fn random(random: &mut Random, path: &Path, kind: Kind) -> Self {
         let rank = random.within(1, 4) as usize;
-        let most = [0, 300, 40, 14, 8][rank];
-        let shape: Vec<usize> = (0..rank).map(|_| random.within(1, most) as usize).collect();
+        let max_size = [0, 300, 40, 14, 8][rank];
+        let shape: Vec<usize> = (0..rank)
+            .map(|_| random.within(1, max_size) as usize)
+            .collect();
         let chunk: Vec<usize> = shape
             .iter()
             .map(|&size| random.within(1, size.min(9) as i64 + 1) as usize)
@@ -341,7 +343,7 @@ pub(crate) fn slice(spec: &str) -> Operation {
     }
 }
 
-/// Draws the shard, chunk and compression of a result of this shape.
+/// Draws the shapes of shards and chunks, and the compression, of a result of this shape.
 pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
     let sizes = |random: &mut Random| -> Vec<usize> {
         shape

@@ -358,6 +358,6 @@ impl Backend {
         };
         self.stream_plan(plan.clone())
             .run(|range| Ok(&input[range]), sink)?;
-        plan.nothing()
+        plan.report_without_findings()
     }
 }

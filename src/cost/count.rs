@@ -40,7 +40,7 @@ impl Plan {
 
 impl Move {
     /// Returns the number of bytes read and written, including the bytes of index tuples.
-    pub(super) fn moved(&self) -> f64 {
+    pub(super) fn moved_byte_count(&self) -> f64 {
         let read_and_written = match (self.walk(), self.effect()) {
             (_, Effect::Fill) => 2 * self.result_bytes(),
             // One pass over the mask counts true elements, and another finds their positions.
@@ -55,7 +55,7 @@ impl Move {
 
     /// Returns the estimated number of rows that begin in another cache line than the previous row. Without indices the
     /// estimate follows from the distance between rows; with indices every row counts.
-    pub(super) fn starts(&self) -> f64 {
+    pub(super) fn line_starts(&self) -> f64 {
         let outer_distance = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
             Some((unit, [.., outer, _])) if self.tuples().is_none() => {
                 outer.from.unsigned_abs().saturating_mul(unit)
@@ -70,14 +70,14 @@ impl Move {
         rows as f64 * outer_distance.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
-    /// Returns [`Move::starts`] for the CPU, which copies all elements along the last cropped dimension of a box as one
-    /// row.
+    /// Returns [`Move::line_starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
+    /// one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let last_coordinate = self.walk().and_then(|walk| walk.coordinates.last());
         let line_length = last_coordinate
             .and_then(|last_coordinate| last_coordinate.along)
             .map_or(1, |along| along.extent);
-        self.starts() / line_length as f64
+        self.line_starts() / line_length as f64
     }
 
     /// Returns whether index tuples determine the places of rows in an array of more than [`CACHED_BYTES`] bytes.
@@ -95,8 +95,8 @@ impl Move {
     /// as a 64-bit integer, the largest type.
     pub(super) fn uploaded_bytes(&self) -> f64 {
         if self.is_slice() {
-            let whole = Piece::whole(self);
-            return whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64);
+            let whole_piece = Piece::whole(self);
+            return whole_piece.map_or(0.0, |piece| piece.split().host.result_bytes() as f64);
         }
         let changed_bytes = match self.is_in_place() {
             true => self.result_bytes(),
@@ -111,17 +111,17 @@ impl Move {
     }
 }
 
-/// Returns the number of times that a walk without indices writes each unit that it reads.
+/// Returns the number of times that a walk writes each unit that it reads, or 1 for a walk with indices.
 fn repeats(walk: &Walk) -> usize {
-    let repeated = walk.dims.iter().filter(|dim| dim.from == 0);
+    let repeated_dims = walk.dims.iter().filter(|dim| dim.from == 0);
     match walk.coordinates[..] {
-        [] => repeated.map(|dim| dim.size).product(),
+        [] => repeated_dims.map(|dim| dim.size).product(),
         _ => 1,
     }
 }
 
 /// Returns the number of bytes read for each unit that is not a repetition: the distance to the next unit of the row,
-/// or less if other rows use the units in between. The number is at most the size of a cache line or of a unit.
+/// or less if other rows use the units between these two. The number is at most the size of a cache line.
 fn read_for_a_unit(walk: &Walk) -> usize {
     let byte_distance = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
     let distance_in_row = byte_distance(walk.run().from).max(walk.unit);
@@ -134,8 +134,8 @@ fn read_for_a_unit(walk: &Walk) -> usize {
         dims_by_distance.extend(dims.filter(|&(distance, size)| distance > 0 && size > 1));
     }
     dims_by_distance.sort_unstable();
-    // `extent` is the number of bytes from the first to the last of the nearest units. The loop ends when `extent` is
-    // at least a line.
+    // `extent` is the number of bytes from the first to the last of `units` units that are near each other. The loop
+    // ends when `extent` is at least a line.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (distance, size) in dims_by_distance {
         if extent >= LINE_BYTES {
@@ -175,7 +175,7 @@ pub(super) mod tests {
         ] {
             let plan = plan(&[100 * 500], spec).only_move();
             let bytes = plan.result_bytes() as f64;
-            assert_eq!(plan.moved(), bytes * (1.0 + read), "{spec}");
+            assert_eq!(plan.moved_byte_count(), bytes * (1.0 + read), "{spec}");
         }
     }
 
@@ -184,7 +184,7 @@ pub(super) mod tests {
         let transposed = |shape: &[usize], axes: &[usize], dtype| {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
             let plan = Plan::contiguous(view, dtype).unwrap().only_move();
-            plan.moved() / plan.result_bytes() as f64
+            plan.moved_byte_count() / plan.result_bytes() as f64
         };
         assert_eq!(transposed(&[1000, 1000], &[1, 0], DType::F32), 2.0);
         // Pixels become planes, and planes become pixels.
@@ -193,36 +193,42 @@ pub(super) mod tests {
         // Contiguous rows skip no bytes.
         assert_eq!(transposed(&[1000, 2, 50], &[1, 0, 2], DType::F32), 2.0);
         let columns = plan(&[1000, 100], ":, :3").only_move();
-        assert_eq!(columns.moved(), 2.0 * columns.result_bytes() as f64);
+        assert_eq!(
+            columns.moved_byte_count(),
+            2.0 * columns.result_bytes() as f64
+        );
         let channel = plan(&[100, 100, 3], "..., 1").only_move();
-        assert_eq!(channel.moved(), 4.0 * channel.result_bytes() as f64);
+        assert_eq!(
+            channel.moved_byte_count(),
+            4.0 * channel.result_bytes() as f64
+        );
     }
 
     #[test]
     fn repeated_bytes_are_read_once() {
-        let moved = |view: View| {
+        let moved_bytes = |view: View| {
             Plan::contiguous(view, DType::U8)
                 .unwrap()
                 .only_move()
-                .moved()
+                .moved_byte_count()
         };
         let rows = View::new(&[1, 500]).unwrap().broadcast_to(&[30, 500]);
-        assert_eq!(moved(rows.unwrap()), 500.0 * (30.0 + 1.0));
+        assert_eq!(moved_bytes(rows.unwrap()), 500.0 * (30.0 + 1.0));
         let columns = View::new(&[500, 1]).unwrap().broadcast_to(&[500, 30]);
-        assert_eq!(moved(columns.unwrap()), 500.0 * (30.0 + 1.0));
+        assert_eq!(moved_bytes(columns.unwrap()), 500.0 * (30.0 + 1.0));
         let repeat = Plan::repeat(&[500], 2, 0, DType::U8).unwrap();
         let moves: Vec<&Move> = repeat.steps().map(|(step_move, _)| step_move).collect();
         assert_eq!(moves.len(), 1);
-        assert_eq!(moves[0].moved(), 1500.0);
-        assert_eq!(moves[0].starts(), 500.0 / 64.0);
+        assert_eq!(moves[0].moved_byte_count(), 1500.0);
+        assert_eq!(moves[0].line_starts(), 500.0 / 64.0);
     }
 
     #[test]
     fn rows_that_begin_within_a_line_share_it() {
-        assert_eq!(plan(&[100, 128], ":, :3").only_move().starts(), 100.0);
-        assert_eq!(plan(&[100, 16], ":, :3").only_move().starts(), 25.0);
-        assert_eq!(plan(&[100, 16], "::-1, :3").only_move().starts(), 25.0);
-        assert_eq!(plan(&[100], "::2").only_move().starts(), 1.0);
+        assert_eq!(plan(&[100, 128], ":, :3").only_move().line_starts(), 100.0);
+        assert_eq!(plan(&[100, 16], ":, :3").only_move().line_starts(), 25.0);
+        assert_eq!(plan(&[100, 16], "::-1, :3").only_move().line_starts(), 25.0);
+        assert_eq!(plan(&[100], "::2").only_move().line_starts(), 1.0);
     }
 
     #[test]
@@ -234,7 +240,7 @@ pub(super) mod tests {
         };
         let crop = Plan::crop(&[2, 100, 100, 3], boxes, &options, DType::U8);
         let crop = crop.unwrap().only_move();
-        assert_eq!(crop.starts(), 5.0 * 20.0 * 30.0);
+        assert_eq!(crop.line_starts(), 5.0 * 20.0 * 30.0);
         assert_eq!(crop.starts_on_cpu(), 5.0 * 20.0);
     }
 

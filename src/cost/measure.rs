@@ -129,12 +129,12 @@ fn measure_rates(
         time_plan(plan, &ones[..plan.inputs()[0].bytes() / 4], indices)
     };
     let least_time = time(&reverse_rows(&[1, 64])?, &[])?;
-    let moved = |plan: &Plan| plan.single_move().map_or(0.0, Move::moved);
+    let moved_bytes = |plan: &Plan| plan.single_move().map_or(0.0, Move::moved_byte_count);
     // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
     // the large slice's time counts as moving bytes; otherwise the device could seem infinitely fast.
     let rate = |plan: &Plan| -> Result<f64, Error> {
         let slice_time = time(plan, &[])?;
-        Ok(moved(plan) / (slice_time - least_time).max(slice_time / 10.0))
+        Ok(moved_bytes(plan) / (slice_time - least_time).max(slice_time / 10.0))
     };
     let bytes = rate(&reverse_rows(SQUARE)?)?;
     let transposed = rate(&transpose(SQUARE)?)?;
@@ -142,7 +142,7 @@ fn measure_rates(
     // the number of parts.
     let seconds_per_part =
         |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
-            let seconds = time(plan, indices)? - least_time - moved(plan) / rate;
+            let seconds = time(plan, indices)? - least_time - moved_bytes(plan) / rate;
             Ok(seconds.max(0.0) / parts as f64)
         };
     let pieces = COPIED_BYTES / 4;
@@ -175,7 +175,7 @@ const GATHERED_SCALARS: usize = 1 << 20;
 fn plan_gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
     let shape = [bytes / ROW_BYTES, ROW_BYTES / 4];
     let indices = (0u32..)
-        .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
+        .map(|number| number.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
         .take(2 * GATHERED_SCALARS)

@@ -58,12 +58,16 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let loops = ConvertLoops::new(step_move, walk, conversion, source);
-    let outer = walk.dims.len() - loops.dims;
+    let outer = walk.dims.len() - loops.block_dims;
     let locator = Locator::new(walk, step_move.policy(), indices, outer);
     let threads = threads.count_for(dest.len(), walk.units());
     // If blocks have one dimension, a thread's part of the result can begin within a block.
     let [rows, _] = loops.axes;
-    let grain_elements = if rows.size > 1 { loops.block } else { 1 };
+    let grain_elements = if rows.size > 1 {
+        loops.block_elements
+    } else {
+        1
+    };
     threads::write_counting_missing(
         dest,
         grain_elements * loops.bytes,
@@ -126,8 +130,8 @@ fn line_converter(conversion: &PlanConversion, to: DType) -> LineConverter<'_> {
             }),
             (DType::F64, _) => table_converter(table, |entry| {
                 let sign = u64::from(entry >> 31) << 63;
-                let size = f64::from(f32::from_bits(entry & 0x7fff_ffff));
-                f64::from_float::<false>(f64::from_bits(size.to_bits() & !(1 << 63) | sign))
+                let magnitude = f64::from(f32::from_bits(entry & 0x7fff_ffff));
+                f64::from_float::<false>(f64::from_bits(magnitude.to_bits() & !(1 << 63) | sign))
                     .to_ne_bytes()
             }),
             (_, 1) => table_converter(table, |entry| [entry as u8]),
@@ -145,16 +149,16 @@ fn line_converter(conversion: &PlanConversion, to: DType) -> LineConverter<'_> {
 /// Returns a converter that computes in `f32`, which is faster than a wider type. Returns `None` for types that need a
 /// wider type.
 fn f32_converter(from: DType, to: DType) -> Option<LineConverter<'static>> {
-    macro_rules! by {
+    macro_rules! converter {
         ($bytes:literal $read:ident: $($from:ident)*) => {
             match (from, to) {
-                $((DType::$from, DType::U8) => by!($bytes $read $from 1 u8 U8),
-                (DType::$from, DType::I8) => by!($bytes $read $from 1 u8 I8),
-                (DType::$from, DType::U16) => by!($bytes $read $from 2 u16 U16),
-                (DType::$from, DType::I16) => by!($bytes $read $from 2 u16 I16),
-                (DType::$from, DType::F16) => by!($bytes $read $from 2 u16 F16),
-                (DType::$from, DType::BF16) => by!($bytes $read $from 2 u16 BF16),
-                (DType::$from, DType::F32) => by!($bytes $read $from 4 u32 F32),)*
+                $((DType::$from, DType::U8) => converter!($bytes $read $from 1 u8 U8),
+                (DType::$from, DType::I8) => converter!($bytes $read $from 1 u8 I8),
+                (DType::$from, DType::U16) => converter!($bytes $read $from 2 u16 U16),
+                (DType::$from, DType::I16) => converter!($bytes $read $from 2 u16 I16),
+                (DType::$from, DType::F16) => converter!($bytes $read $from 2 u16 F16),
+                (DType::$from, DType::BF16) => converter!($bytes $read $from 2 u16 BF16),
+                (DType::$from, DType::F32) => converter!($bytes $read $from 4 u32 F32),)*
                 _ => return None,
             }
         };
@@ -168,8 +172,8 @@ fn f32_converter(from: DType, to: DType) -> Option<LineConverter<'static>> {
         };
     }
     Some(match from.size() {
-        2 => by!(2 u16: U16 I16 F16 BF16),
-        _ => by!(4 u32: F32),
+        2 => converter!(2 u16: U16 I16 F16 BF16),
+        _ => converter!(4 u32: F32),
     })
 }
 
@@ -208,7 +212,7 @@ fn scale_converter(from: DType, scale: &PositionScales, to: DType) -> LineConver
         element_writer::<f64>(to, RoundingRule::Nearest),
     );
     // An `f32` can hold every value of these types exactly.
-    let is_single = from.size() < 4 || from == DType::F32;
+    let fits_f32 = from.size() < 4 || from == DType::F32;
     let period = scale.inner * scale.positions;
     let read = move |source: &[u8], from: usize, step: isize, stage: &mut [f64]| {
         read_floats(&reader, source, from, step, stage);
@@ -221,7 +225,7 @@ fn scale_converter(from: DType, scale: &PositionScales, to: DType) -> LineConver
                 at / scale.inner
             };
             let [factor, term] = scale.entries[position].map(f32::from_bits);
-            *x = match is_single {
+            *x = match fits_f32 {
                 true => (*x as f32 * factor + term).into(),
                 false => *x * f64::from(factor) + f64::from(term),
             };
@@ -367,10 +371,10 @@ fn convert_line<const M: usize, const N: usize>(
         (-3, 1) => convert_backward::<3, M, N>(source, dest, element),
         (-4, 1) => convert_backward::<4, M, N>(source, dest, element),
         (0, _) => {
-            let converted = element(source[0]);
+            let converted_element = element(source[0]);
             dest.iter_mut()
                 .step_by(dest_step)
-                .for_each(|to| *to = converted);
+                .for_each(|to| *to = converted_element);
         }
         _ => {
             let begin = if step < 0 { line_reach } else { 0 };
@@ -389,12 +393,12 @@ fn convert_forward<const S: usize, const M: usize, const N: usize>(
     dest: &mut [[u8; N]],
     element: impl Fn([u8; M]) -> [u8; N],
 ) {
-    let (whole, rest) = source.as_chunks::<S>();
-    for (to, from) in dest.iter_mut().zip(whole) {
+    let (chunks, rest) = source.as_chunks::<S>();
+    for (to, from) in dest.iter_mut().zip(chunks) {
         *to = element(from[0]);
     }
     if let [from, ..] = rest {
-        dest[whole.len()] = element(*from);
+        dest[chunks.len()] = element(*from);
     }
 }
 
@@ -405,12 +409,12 @@ fn convert_backward<const S: usize, const M: usize, const N: usize>(
     dest: &mut [[u8; N]],
     element: impl Fn([u8; M]) -> [u8; N],
 ) {
-    let (rest, whole) = source.as_rchunks::<S>();
-    for (to, from) in dest.iter_mut().zip(whole.iter().rev()) {
+    let (rest, chunks) = source.as_rchunks::<S>();
+    for (to, from) in dest.iter_mut().zip(chunks.iter().rev()) {
         *to = element(from[S - 1]);
     }
     if let [.., from] = rest {
-        dest[whole.len()] = element(*from);
+        dest[chunks.len()] = element(*from);
     }
 }
 
@@ -418,7 +422,7 @@ fn convert_backward<const S: usize, const M: usize, const N: usize>(
 #[derive(Clone, Copy, Debug)]
 struct BlockAxis {
     size: usize,
-    /// The distance between neighbours in the source, in elements.
+    /// The distance between neighbouring positions in the source, in elements.
     step: isize,
     /// The first position that has a source. The result is zero at positions without a source.
     low: usize,
@@ -429,17 +433,17 @@ struct BlockAxis {
 struct ConvertLoops<'a> {
     walk: &'a Walk,
     source: &'a [u8],
-    line: LineConverter<'a>,
+    converter: LineConverter<'a>,
     /// The size in bytes of an element of the source.
     unit: usize,
     /// The size in bytes of an element of the result.
     bytes: usize,
     /// The number of dimensions of a block, 1 or 2.
-    dims: usize,
+    block_dims: usize,
     /// The rows and the columns of a block.
     axes: [BlockAxis; 2],
     /// The number of elements of a block.
-    block: usize,
+    block_elements: usize,
 }
 
 impl<'a> ConvertLoops<'a> {
@@ -455,10 +459,10 @@ impl<'a> ConvertLoops<'a> {
             low: 0,
             high: 1,
         }; 2];
-        let (mut dims, mut block) = (0, 1);
+        let (mut block_dims, mut block_elements) = (0, 1);
         let inner_dims = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
         for (axis, &Dim { size, from, .. }) in axes.iter_mut().rev().zip(inner_dims) {
-            if dims > 0 && block * size > MAX_BLOCK_ELEMENTS {
+            if block_dims > 0 && block_elements * size > MAX_BLOCK_ELEMENTS {
                 break;
             }
             *axis = BlockAxis {
@@ -467,17 +471,17 @@ impl<'a> ConvertLoops<'a> {
                 low: 0,
                 high: size,
             };
-            (dims, block) = (dims + 1, block * size);
+            (block_dims, block_elements) = (block_dims + 1, block_elements * size);
         }
         Self {
             walk,
             source,
-            line: line_converter(conversion, step_move.dtype()),
+            converter: line_converter(conversion, step_move.dtype()),
             unit: walk.unit,
             bytes: step_move.dtype().size(),
-            dims,
+            block_dims,
             axes,
-            block,
+            block_elements,
         }
     }
 
@@ -490,16 +494,16 @@ impl<'a> ConvertLoops<'a> {
         mut dest: &mut [u8],
     ) -> Missing {
         let mut missing = Missing::default();
-        let (mut number, mut begin) = (first / self.block, first % self.block);
-        let first_counted = first.div_ceil(self.block);
+        let (mut number, mut begin) = (first / self.block_elements, first % self.block_elements);
+        let first_counted = first.div_ceil(self.block_elements);
         let mut located = Located::default();
         while !dest.is_empty() {
             let count = (begin + dest.len() / self.bytes)
-                .div_ceil(self.block)
+                .div_ceil(self.block_elements)
                 .min(CACHED_ELEMENTS / 4);
             locator.find_groups((number, count), first_counted, &mut located, &mut missing);
             for (n, &place) in located.places.iter().enumerate() {
-                let count = (self.block - begin).min(dest.len() / self.bytes);
+                let count = (self.block_elements - begin).min(dest.len() / self.bytes);
                 let part;
                 (part, dest) = dest.split_at_mut(count * self.bytes);
                 let clips = located
@@ -557,7 +561,7 @@ impl<'a> ConvertLoops<'a> {
                     count: rows.high - rows.low,
                 };
                 let first_element = rows.low * columns.size + column;
-                (self.line)(self.source, column_line, &mut dest[first_element * bytes..]);
+                (self.converter)(self.source, column_line, &mut dest[first_element * bytes..]);
             }
             return;
         }
@@ -580,7 +584,7 @@ impl<'a> ConvertLoops<'a> {
                 dest_step: 1,
                 count: high - low,
             };
-            (self.line)(self.source, line, &mut dest[(low - begin) * bytes..]);
+            (self.converter)(self.source, line, &mut dest[(low - begin) * bytes..]);
         }
     }
 }

@@ -79,7 +79,7 @@ fn copy_kept_pieces(piece: usize, source: &[u8], mask: &[u8], dest: &mut [u8]) -
         source: &source[tested_count * piece..],
         mask: &mask[tested_count..],
         dest,
-        found: &mut found_count,
+        found_count: &mut found_count,
     };
     with_copy_kernel(piece, masked_pieces);
     found_count
@@ -90,7 +90,7 @@ struct MaskedPieces<'a> {
     mask: &'a [u8],
     dest: &'a mut [u8],
     /// The number of true mask elements so far. Their pieces are written to `dest` as far as they fit.
-    found: &'a mut usize,
+    found_count: &'a mut usize,
 }
 
 impl CopyTask for MaskedPieces<'_> {
@@ -99,7 +99,7 @@ impl CopyTask for MaskedPieces<'_> {
             source,
             mask,
             dest,
-            found,
+            found_count,
         } = self;
         let bytes = kernel.bytes();
         let blocks = mask
@@ -110,30 +110,30 @@ impl CopyTask for MaskedPieces<'_> {
             if *block == [0; MASK_BLOCK] {
                 continue;
             }
-            let to = *found * bytes;
+            let to = *found_count * bytes;
             match dest.get_mut(to..to + MASK_BLOCK * bytes) {
                 Some(room) if *block == [1; MASK_BLOCK] => {
                     room.copy_from_slice(source);
-                    *found += MASK_BLOCK;
+                    *found_count += MASK_BLOCK;
                 }
                 Some(room) => {
                     let mut next_byte = 0;
                     for (number, &byte) in block.iter().enumerate() {
                         let room = &mut room[next_byte..next_byte + bytes];
-                        let copied = kernel.copy(source, number * bytes, room);
-                        copied.expect("a piece for each byte of the mask");
+                        let outcome = kernel.copy(source, number * bytes, room);
+                        outcome.expect("a piece for each byte of the mask");
                         next_byte += if byte == 0 { 0 } else { bytes };
                     }
-                    *found += count(block);
+                    *found_count += count(block);
                 }
                 None => {
                     for (number, _) in block.iter().enumerate().filter(|(_, byte)| **byte != 0) {
-                        let to = *found * bytes;
+                        let to = *found_count * bytes;
                         if let Some(room) = dest.get_mut(to..to + bytes) {
-                            let copied = kernel.copy(source, number * bytes, room);
-                            copied.expect("a piece for each byte of the mask");
+                            let outcome = kernel.copy(source, number * bytes, room);
+                            outcome.expect("a piece for each byte of the mask");
                         }
-                        *found += 1;
+                        *found_count += 1;
                     }
                 }
             }

@@ -28,7 +28,7 @@ impl Kernel {
     /// Returns the loop for rows of `row.size` pieces of `bytes` bytes. The pieces begin `row.stride` bytes apart in
     /// the source.
     #[inline]
-    pub(super) fn of(bytes: usize, row: Axis) -> Self {
+    pub(super) fn for_row(bytes: usize, row: Axis) -> Self {
         let every_second = row.stride == 2 * bytes.cast_signed() && [4, 8].contains(&bytes);
         if every_second && row.size >= EVERY_SECOND_MIN_PIECES {
             return Self::EverySecond { bytes };
@@ -39,13 +39,13 @@ impl Kernel {
         }
     }
 
-    /// Returns the loop for blocks of rows. The rows begin `block.stride` bytes apart in the source. See [`Self::of`]
-    /// for `bytes` and `row`.
+    /// Returns the loop for blocks of rows. The rows begin `block.stride` bytes apart in the source. See
+    /// [`Self::for_row`] for `bytes` and `row`.
     #[inline]
     pub(super) fn for_block(bytes: usize, row: Axis, block: Axis) -> Self {
         match Shuffle::for_block(bytes, row, block) {
             Some(shuffle) => Self::Shuffle(shuffle),
-            None => Self::of(bytes, row),
+            None => Self::for_row(bytes, row),
         }
     }
 
@@ -68,7 +68,7 @@ impl Kernel {
 /// Copies every second piece of `N` bytes, by a loop that is compiled to vectors.
 fn copy_every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
     let (source, bytes) = (rows.source, rows.row.size * N);
-    rows.each(bytes, |at, dest| {
+    rows.for_each_row(bytes, |at, dest| {
         let (pairs, rest) = source[at..].as_chunks::<TWO>();
         let (dest, _) = dest.as_chunks_mut::<N>();
         let whole_pairs = dest.len() - usize::from(pairs.len() < dest.len());
@@ -118,11 +118,11 @@ mod tests {
         }
         let mut dest = vec![0; block.size * row.size * piece];
         kernel.rows(source, at, row, block.stride, &mut dest);
-        for (number, moved) in dest.chunks(piece).enumerate() {
+        for (number, moved_piece) in dest.chunks(piece).enumerate() {
             let piece_start = along(at, block.stride, number / row.size);
             let piece_start = along(piece_start, row.stride, number % row.size);
             assert_eq!(
-                moved,
+                moved_piece,
                 &source[piece_start..][..piece],
                 "{number} of {piece}, {row:?}, {block:?}"
             );
@@ -182,11 +182,11 @@ mod tests {
         ] {
             let row = piece * size.cast_signed();
             let near_strides = [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)];
-            let near_strides = near_strides.map(|(apart, pitch)| (apart * piece, pitch * row));
+            let near_strides = near_strides.map(|(stride, pitch)| (stride * piece, pitch * row));
             let planes = [(700, piece), (-701, piece), (333, -piece), (16, piece)];
-            for (apart, pitch) in near_strides.into_iter().chain(planes) {
+            for (stride, pitch) in near_strides.into_iter().chain(planes) {
                 for rows in [16, 17, 32, 47] {
-                    let (row, block) = (axis(size, apart), axis(rows, pitch));
+                    let (row, block) = (axis(size, stride), axis(rows, pitch));
                     checked_count += usize::from(check_moves(
                         &source,
                         piece.unsigned_abs(),

@@ -23,8 +23,8 @@ use crate::{
 /// long.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The largest number of tuples whose places are kept in memory if several groups share each tuple. The places need 512
-/// KiB.
+/// The largest number of tuples whose places are kept in memory if several groups share each tuple. The places of this
+/// many tuples need 512 KiB.
 const MAX_KEPT_TUPLES: usize = 1 << 16;
 
 /// The approximate time in nanoseconds to find the place of a box.
@@ -69,8 +69,8 @@ struct LocatedBox {
     /// For each place, one clip for each cropped dimension.
     clips: Vec<Clip>,
     /// While places are added, the clips of the cropped dimensions that are already clipped.
-    trail: Vec<Clip>,
-    /// The result of [`Locator::add_box`].
+    clips_so_far: Vec<Clip>,
+    /// True if the whole box is inside the array: the result of [`Locator::add_box`].
     is_whole: bool,
 }
 
@@ -144,8 +144,8 @@ impl<'a, I: Index> Locator<'a, I> {
         !self.box_coordinates.is_empty()
     }
 
-    /// Returns the distance in units, in the array that tuples point into, between neighbours along `dim` with equal
-    /// tuples.
+    /// Returns the distance in units, in the array that tuples point into, between neighbouring positions along `dim`
+    /// if their tuples are equal.
     fn stride(&self, dim: &Dim) -> isize {
         dim.stride(self.walk.points)
     }
@@ -188,19 +188,19 @@ impl<'a, I: Index> Locator<'a, I> {
 
     /// Writes the places of groups `first`, `first + 1`, … of a walk without boxes.
     pub(super) fn find_group_places(&self, first: usize, places: &mut [usize]) {
-        let is_unmoved = |dim: &Dim| self.stride(dim) == 0;
+        let has_zero_stride = |dim: &Dim| self.stride(dim) == 0;
         if !self.shares_tuples {
             self.read_tuples(first, places);
-            if is_unmoved(&self.inner) && self.outer.iter().all(is_unmoved) {
+            if has_zero_stride(&self.inner) && self.outer.iter().all(has_zero_stride) {
                 return;
             }
         }
-        let (outer, mut digit) = (first / self.inner.size, first % self.inner.size);
+        let (outer_number, mut digit) = (first / self.inner.size, first % self.inner.size);
         let unit = self.walk.unit.cast_signed();
         let step = self.stride(&self.inner) * unit;
         let mut unfilled = places;
-        let begins = Odometer::at(self.outer, |dim| self.stride(dim) * unit, outer);
-        let tuples = Odometer::at(self.outer, |dim| dim.tuple.cast_signed(), outer);
+        let begins = Odometer::at(self.outer, |dim| self.stride(dim) * unit, outer_number);
+        let tuples = Odometer::at(self.outer, |dim| dim.tuple.cast_signed(), outer_number);
         for (mut begin, tuple) in begins.zip(tuples) {
             let part;
             (part, unfilled) = unfilled.split_at_mut((self.inner.size - digit).min(unfilled.len()));
@@ -325,22 +325,22 @@ impl<'a, I: Index> Locator<'a, I> {
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
         let (mut located_box, mut last_tuple) = (LocatedBox::default(), usize::MAX);
-        let (whole_clips, mut whole_is_last) = (self.whole_clips(), false);
-        let are_all_inner = self.inner_box_coordinates.len() == self.box_coordinates.len();
+        let (whole_clips, mut last_clips_are_whole) = (self.whole_clips(), false);
+        let groups_are_whole_boxes = self.inner_box_coordinates.len() == self.box_coordinates.len();
         for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
             let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
             // Most boxes are inside the array, and most groups are whole boxes.
-            if are_all_inner && let Some(place) = self.place_if_inside(numbers) {
-                if !whole_is_last {
+            if groups_are_whole_boxes && let Some(place) = self.place_if_inside(numbers) {
+                if !last_clips_are_whole {
                     found.clips.extend(&whole_clips);
-                    whole_is_last = true;
+                    last_clips_are_whole = true;
                 }
                 let clip = found.last_clip(whole_clips.len());
                 found.places.push(place.wrapping_add(begin));
                 found.boxes.push((n, clip));
                 continue;
             }
-            whole_is_last = false;
+            last_clips_are_whole = false;
             if tuple != last_tuple {
                 located_box.places.clear();
                 located_box.clips.clear();
@@ -379,12 +379,12 @@ impl<'a, I: Index> Locator<'a, I> {
         for coordinate in self.box_coordinates {
             let (axis, box_extent) = (self.indexed_axis(coordinate), coordinate.along?);
             let at = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
-            let room = match box_extent.step < 0 {
+            let distance_to_edge = match box_extent.step < 0 {
                 true => at,
                 false => axis.size - 1 - at,
             };
             let box_reach = (box_extent.extent - 1).saturating_mul(box_extent.step.unsigned_abs());
-            if box_reach > room
+            if box_reach > distance_to_edge
                 || box_extent
                     .flip
                     .is_some_and(|flip| numbers[flip].into() != 0)
@@ -414,13 +414,13 @@ impl<'a, I: Index> Locator<'a, I> {
         self.add_box_parts(numbers, place, located_box)
     }
 
-    /// Adds the parts of a box. Each recursive call clips one more cropped dimension: `located_box.trail` has the clips
-    /// of the dimensions that are already clipped. Returns the same as [`Self::add_box`].
+    /// Adds the parts of a box. Each recursive call clips one more cropped dimension: `located_box.clips_so_far`
+    /// has the clips of the dimensions that are already clipped. Returns the same as [`Self::add_box`].
     fn add_box_parts(&self, numbers: &[I], place: usize, located_box: &mut LocatedBox) -> bool {
-        let coordinate = self.box_coordinates.get(located_box.trail.len());
+        let coordinate = self.box_coordinates.get(located_box.clips_so_far.len());
         let Some((coordinate, box_extent)) = coordinate.and_then(|c| Some((c, c.along?))) else {
             located_box.places.push(place);
-            located_box.clips.extend(&located_box.trail);
+            located_box.clips.extend(&located_box.clips_so_far);
             return true;
         };
         let begin: i64 = number_in_tuple(numbers, coordinate).into();
@@ -434,9 +434,9 @@ impl<'a, I: Index> Locator<'a, I> {
             if clip.from >= clip.to {
                 return false;
             }
-            located_box.trail.push(clip);
+            located_box.clips_so_far.push(clip);
             let is_whole = self.add_box_parts(numbers, along(place, stride, position), located_box);
-            located_box.trail.pop();
+            located_box.clips_so_far.pop();
             is_whole && clip.to - clip.from == box_extent.extent
         };
         if !self.policy.circular {
@@ -519,7 +519,7 @@ impl<'a, I: Index> Locator<'a, I> {
             return None;
         }
         let outer = self.outer.iter();
-        let outer = outer.map(|dim| Chosen::All(Axis::of(self.walk.unit, dim)));
+        let outer = outer.map(|dim| Chosen::All(Axis::from_dim(self.walk.unit, dim)));
         Some(outer.chain([Chosen::Listed(list)]).collect())
     }
 
@@ -550,13 +550,14 @@ impl<'a, I: Index> Locator<'a, I> {
             free_reaches.map(|d| reach(self.walk.dims[d].size, self.stride(&self.walk.dims[d])));
         cropped_reaches
             .chain(free_reaches)
-            .fold((0, 0), |(low, high), reach| {
-                (low + reach.min(0), high + reach.max(0))
+            .fold((0, 0), |(low, high), distance| {
+                (low + distance.min(0), high + distance.max(0))
             })
     }
 }
 
-/// Returns the distance between neighbours of a box along a cropped dimension, in units. A flip changes its sign.
+/// Returns the distance between neighbouring positions of a box along a cropped dimension, in units. A flip changes its
+/// sign.
 pub(super) fn clipped_step(coordinate: &Coordinate, clip: &Clip) -> isize {
     let step = coordinate.along.map_or(0, |box_extent| box_extent.step);
     coordinate.stride.wrapping_mul(if clip.is_flipped {

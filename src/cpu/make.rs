@@ -24,10 +24,11 @@ use crate::{
 /// processor waits for all reads that it has started. There are far more groups than the processor can have unfinished
 /// reads, so this wait is a small part of the time.
 const MAX_LOCATED_GROUPS: usize = 1024;
-/// While the loop copies a group, it prefetches the group that comes this many groups later, or an earlier group if
+/// While the loop copies a group, it prefetches the group that comes this many groups later, or fewer groups later if
 /// groups are long: see [`PREFETCH_BYTES`].
 const PREFETCH_GROUPS: usize = 16;
-/// If the groups up to the prefetched group would have more bytes than this, an earlier group is prefetched.
+/// If [`PREFETCH_GROUPS`] groups have more bytes than this, the prefetched group comes fewer groups later: as many as
+/// have this many bytes, but at least 2.
 const PREFETCH_BYTES: usize = 4 << 10;
 /// The size in bytes of the largest group that is never divided between threads. Larger groups can be divided, so that
 /// even a few of them keep all threads busy.
@@ -162,7 +163,7 @@ impl<'a> GroupShape<'a> {
     /// takes about 2 nanoseconds more than contiguous bytes of its size.
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
         match &self.group_loop {
-            GroupLoop::Copy => threads.worth_of(bytes, || 2 * (bytes / self.bytes)),
+            GroupLoop::Copy => threads.count_unless_small(bytes, || 2 * (bytes / self.bytes)),
             GroupLoop::Slice(slice) => {
                 threads.count_for(bytes, 2 * (bytes / self.bytes) + slice.single_copies(bytes))
             }

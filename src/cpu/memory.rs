@@ -208,14 +208,14 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
 
 /// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] makes a `Lines`.
 pub(super) struct Lines<'d> {
-    streams: bool,
+    bypasses_caches: bool,
     /// Keeps written lines borrowed, because nothing may read them before the fence.
     written: PhantomData<&'d mut [u8]>,
 }
 
-/// Calls `write`. If `streams` is true, the lines that it writes bypass the caches on x86-64. An ordinary store reads a
-/// line into the cache before it changes the line, and a streaming store does not.
-pub(super) fn streaming<'d>(streams: bool, write: impl FnOnce(&mut Lines<'d>)) {
+/// Calls `write`. If `bypasses_caches` is true, the lines that it writes bypass the caches on x86-64. An ordinary store
+/// reads a line into the cache before it changes the line, and a streaming store does not.
+pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut Lines<'d>)) {
     /// Executes the fence when this value is dropped, even if `write` panics.
     struct FenceOnDrop;
     impl Drop for FenceOnDrop {
@@ -223,9 +223,9 @@ pub(super) fn streaming<'d>(streams: bool, write: impl FnOnce(&mut Lines<'d>)) {
             instructions::fence();
         }
     }
-    let _fence = streams.then_some(FenceOnDrop);
+    let _fence = bypasses_caches.then_some(FenceOnDrop);
     write(&mut Lines {
-        streams,
+        bypasses_caches,
         written: PhantomData,
     });
 }
@@ -233,7 +233,7 @@ pub(super) fn streaming<'d>(streams: bool, write: impl FnOnce(&mut Lines<'d>)) {
 impl<'d> Lines<'d> {
     #[inline(always)]
     pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
-        match self.streams && to.as_ptr().addr().is_multiple_of(LINE) {
+        match self.bypasses_caches && to.as_ptr().addr().is_multiple_of(LINE) {
             // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`. So nothing can
             // access the line before the fence, which follows that call.
             true => instructions::stream(to, from),
@@ -302,14 +302,14 @@ mod tests {
     #[test]
     fn only_the_lines_are_written() {
         let line: [u8; LINE] = core::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
-        for streams in [false, true] {
+        for bypasses_caches in [false, true] {
             for skip in 0..2 * LINE {
                 let mut bytes = vec![0; 8 * LINE];
                 let (lines, _) = bytes[skip..].as_chunks_mut();
                 let [_, second, _, fourth, ..] = lines else {
                     panic!("there are lines");
                 };
-                streaming(streams, |lines| {
+                streaming(bypasses_caches, |lines| {
                     lines.write(second, &line);
                     lines.write(fourth, &line);
                 });
@@ -317,7 +317,7 @@ mod tests {
                 for number in [1, 3] {
                     expected[skip + number * LINE..][..LINE].copy_from_slice(&line);
                 }
-                assert_eq!(bytes, expected, "{streams} {skip}");
+                assert_eq!(bytes, expected, "{bypasses_caches} {skip}");
             }
         }
     }

@@ -288,7 +288,7 @@ impl Move {
             return MoveLoops::Convert(walk, conversion);
         }
         let tuples = self.indices.as_ref();
-        if tuples.is_some_and(|tuples| tuples.index == IndexType::Mask) {
+        if tuples.is_some_and(|tuples| tuples.index_type == IndexType::Mask) {
             return MoveLoops::Mask(walk);
         }
         let has_coordinates = !walk.coordinates.is_empty();
@@ -310,9 +310,11 @@ impl Move {
     /// or 0 if it uses the tiles of `transpose.rs`. Returns `None` for other moves, and for pieces so close together
     /// that moving them takes no longer than a copy.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-    pub(crate) fn transposed(&self) -> Option<usize> {
+    pub(crate) fn transposed_pieces(&self) -> Option<usize> {
         match self.choose_loops() {
-            MoveLoops::Slice(walk) => slice::LoopNest::from_walk(walk).transposed(walk.bytes()),
+            MoveLoops::Slice(walk) => {
+                slice::LoopNest::from_walk(walk).transposed_pieces(walk.bytes())
+            }
             _ => None,
         }
     }

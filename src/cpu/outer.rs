@@ -53,7 +53,7 @@ pub(crate) fn run(
     let mut dims: Vec<_> = (0..view.shape.len())
         .map(|dim| {
             let stride = view.strides[dim].wrapping_mul(unit.cast_signed());
-            match lists.iter().find(|(listed, _)| *listed == dim) {
+            match lists.iter().find(|(listed_dim, _)| *listed_dim == dim) {
                 None => Chosen::All(Axis {
                     size: view.shape[dim],
                     stride,
@@ -167,8 +167,8 @@ impl CopyTask for Pieces<'_> {
             (part, rest) = rest.split_at_mut(((self.inner.size() - skip) * bytes).min(rest.len()));
             let (at, pieces) = (self.row_place(row), part.chunks_exact_mut(bytes));
             let copy = |piece: &mut [u8], distance| {
-                let copied = kernel.copy(self.source, at.wrapping_add(distance), piece);
-                copied.expect("positions in range lie within the source");
+                let outcome = kernel.copy(self.source, at.wrapping_add(distance), piece);
+                outcome.expect("positions in range lie within the source");
             };
             match (self.inner, self.prefetch) {
                 (Chosen::All(axis), _) => {
@@ -263,8 +263,8 @@ impl<R: Iterator<Item = usize>> CopyTask for WriteTask<'_, R> {
             let first_value = number * self.row.len() * self.step;
             for &(distance, value) in self.row {
                 let dest_element = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
-                let copied = kernel.copy(self.values, first_value + value, dest_element);
-                copied.expect("there is a value for each place");
+                let outcome = kernel.copy(self.values, first_value + value, dest_element);
+                outcome.expect("there is a value for each place");
             }
         }
     }

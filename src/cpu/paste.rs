@@ -34,7 +34,7 @@ pub(super) fn run<I: Index>(
     let thread_count = paste.thread_count(threads);
     // If a box out of range is an error, the places of all boxes are computed before anything is written. Several
     // threads also need all places, because each thread writes the boxes of its items.
-    let at_once = match thread_count == 1 && policy.out_of_range != OutOfRange::Error {
+    let boxes_at_once = match thread_count == 1 && policy.out_of_range != OutOfRange::Error {
         true => BOXES_AT_ONCE,
         false => paste.box_count,
     };
@@ -48,8 +48,8 @@ pub(super) fn run<I: Index>(
     let share_bytes = items.div_ceil(thread_count).max(1) * item_distance;
     let first_byte = first_byte.min(dest.len());
     let (mut found, mut missing) = (Located::default(), Missing::default());
-    for first in (0..paste.box_count).step_by(at_once.max(1)) {
-        let count = at_once.min(paste.box_count - first);
+    for first in (0..paste.box_count).step_by(boxes_at_once.max(1)) {
+        let count = boxes_at_once.min(paste.box_count - first);
         let locator = &paste.locator;
         locator.find_boxes((first, count), 0, &mut found, &mut missing);
         if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
@@ -106,9 +106,9 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         let (min_distance, max_distance) = self.locator.distance_range();
         let mut coordinates = walk.coordinates.iter();
         let item_coordinate = coordinates.find(|c: &&Coordinate| c.along.is_none());
-        let boxes = walk.dims.first().filter(|dim| dim.tuple > 0);
+        let box_dim = walk.dims.first().filter(|dim| dim.tuple > 0);
         let box_distance = item_coordinate
-            .map_or(boxes.map_or(0, |dim| dim.to), |item_coordinate| {
+            .map_or(box_dim.map_or(0, |dim| dim.to), |item_coordinate| {
                 item_coordinate.stride
             });
         match box_distance > max_distance - min_distance {
@@ -131,8 +131,8 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         threads: Threads,
     ) {
         let unit = self.walk.unit;
-        let boxes = self.walk.dims.first().filter(|dim| dim.tuple > 0);
-        let box_distance = boxes.map_or(0, |dim| dim.from);
+        let box_dim = self.walk.dims.first().filter(|dim| dim.tuple > 0);
+        let box_distance = box_dim.map_or(0, |dim| dim.from);
         let mut n = 0;
         for similar_boxes in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
             let places = &found.places[n..][..similar_boxes.len()];
@@ -141,9 +141,9 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                 continue;
             }
             let clips = self.locator.clips_at(found, similar_boxes[0].1);
-            let (part, from, to) = ascending_walk(self.locator.clipped_walk(clips));
+            let (part_walk, from, to) = ascending_walk(self.locator.clipped_walk(clips));
             let from = (self.walk.from + from).cast_unsigned();
-            let (bytes, to) = (part.bytes(), to * unit.cast_signed());
+            let (bytes, to) = (part_walk.bytes(), to * unit.cast_signed());
             let dest_end = dest.len();
             let box_starts =
                 similar_boxes
@@ -158,7 +158,7 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                             )
                         })
                     });
-            if part.contiguous() == part.units() && threads.count_for(bytes, 0) == 1 {
+            if part_walk.contiguous() == part_walk.units() && threads.count_for(bytes, 0) == 1 {
                 let (dest, boxes) = (&mut *dest, box_starts);
                 with_copy_kernel(
                     bytes,
@@ -171,7 +171,7 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                 );
                 continue;
             }
-            let rows = StoreRows::from_walk(&part);
+            let rows = StoreRows::from_walk(&part_walk);
             for (from, to) in box_starts {
                 rows.write_rows::<false>(source, from, &mut dest[to..], threads);
             }
@@ -192,8 +192,8 @@ impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     fn run(self, kernel: impl CopyKernel) {
         for (from, to) in self.boxes {
             let dest = &mut self.dest[to..][..kernel.bytes()];
-            let copied = kernel.copy(self.source, from * self.unit, dest);
-            copied.expect("a plan's boxes lie within its source");
+            let outcome = kernel.copy(self.source, from * self.unit, dest);
+            outcome.expect("a plan's boxes lie within its source");
         }
     }
 }

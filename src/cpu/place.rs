@@ -116,9 +116,11 @@ impl<'a> StoreRows<'a> {
             _ => &walk.dims[..walk.dims.len() - 1],
         };
         let (row, pitch, mut outer) = match inner_dims.split_last() {
-            Some((row, outer)) if row.size > 1 => {
-                (Axis::of(unit, row), row.to.cast_unsigned() * unit, outer)
-            }
+            Some((row, outer)) if row.size > 1 => (
+                Axis::from_dim(unit, row),
+                row.to.cast_unsigned() * unit,
+                outer,
+            ),
             _ => (
                 Axis {
                     size: 1,
@@ -224,7 +226,7 @@ impl<'a> StoreRows<'a> {
             from,
             base,
             dest,
-            written: 0,
+            written_bytes: 0,
         };
         store.run();
     }
@@ -269,7 +271,7 @@ struct RowStorer<'a, const ZEROS: bool> {
     dest: &'a mut [u8],
     /// With `ZEROS`, the number of bytes at the beginning of `dest` that already contain zeros or pieces. Unused
     /// otherwise.
-    written: usize,
+    written_bytes: usize,
 }
 
 impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
@@ -307,8 +309,8 @@ impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
     fn next_written(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
         if ZEROS {
-            self.dest[self.written..at].fill(0);
-            self.written = at + length;
+            self.dest[self.written_bytes..at].fill(0);
+            self.written_bytes = at + length;
         }
         &mut self.dest[at..][..length]
     }
@@ -319,17 +321,19 @@ impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
     fn next_zeroed(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
         let end = at + length;
-        if ZEROS && end > self.written {
-            let end = end.max(self.written + ZEROED_BYTES).min(self.dest.len());
-            self.dest[self.written..end].fill(0);
-            self.written = end;
+        if ZEROS && end > self.written_bytes {
+            let end = end
+                .max(self.written_bytes + ZEROED_BYTES)
+                .min(self.dest.len());
+            self.dest[self.written_bytes..end].fill(0);
+            self.written_bytes = end;
         }
         &mut self.dest[at..end]
     }
 
     fn zero_rest(self) {
         if ZEROS {
-            self.dest[self.written..].fill(0);
+            self.dest[self.written_bytes..].fill(0);
         }
     }
 }
@@ -396,7 +400,7 @@ fn for_staged_units(
         if stride != 0 {
             let axis = Axis { size, stride };
             let from = along(from, stride, first);
-            Kernel::of(unit, axis).rows(source, from, axis, 0, units);
+            Kernel::for_row(unit, axis).rows(source, from, axis, 0, units);
         } else if first == 0 {
             fill_with_piece(&source[from..][..unit], units);
         }

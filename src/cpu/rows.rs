@@ -19,7 +19,7 @@ impl Axis {
     pub(super) const ONE: Self = Self { size: 1, stride: 0 };
 
     /// Returns the axis of a dimension. A unit has `unit` bytes.
-    pub(super) fn of(unit: usize, dim: &Dim) -> Self {
+    pub(super) fn from_dim(unit: usize, dim: &Dim) -> Self {
         let stride = dim.from.wrapping_mul(unit.cast_signed());
         Self {
             size: dim.size,
@@ -70,7 +70,7 @@ impl<'a> PieceRows<'a> {
     /// Calls `write` for each row, with the row's offset in bytes in the source and the `row_bytes` bytes of `dest`
     /// that the row fills.
     #[inline(always)]
-    pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
+    pub(super) fn for_each_row(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
         let mut first = self.at;
         let mut rest = self.dest;
         while !rest.is_empty() {
@@ -90,12 +90,12 @@ impl CopyTask for PieceRows<'_> {
     fn run(self, kernel: impl CopyKernel) {
         let (source, row) = (self.source, self.row);
         let copy = |from, to: &mut [u8]| {
-            let copied = kernel.copy(source, from, to);
-            copied.expect("a plan's pieces lie within its source");
+            let outcome = kernel.copy(source, from, to);
+            outcome.expect("a plan's pieces lie within its source");
         };
         // Short pieces are read in ascending order, because processors prefetch memory in this order.
         let is_reversed = row.stride < 0 && kernel.bytes() < LINE;
-        self.each(row.size * kernel.bytes(), |at, dest| {
+        self.for_each_row(row.size * kernel.bytes(), |at, dest| {
             let pieces = dest.chunks_exact_mut(kernel.bytes());
             if is_reversed {
                 let mut from = along(at, row.stride, row.size - 1);
@@ -118,7 +118,7 @@ impl CopyTask for PieceRows<'_> {
 /// axis is [`Axis::ONE`].
 pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     match dims.split_last() {
-        Some((last, outer)) => (Axis::of(unit, last), outer),
+        Some((last, outer)) => (Axis::from_dim(unit, last), outer),
         None => (Axis::ONE, dims),
     }
 }
@@ -128,6 +128,6 @@ pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
 pub(super) fn split_pieces(size: usize, skip: usize, dest: &mut [u8]) -> [&mut [u8]; 3] {
     let head = (skip.next_multiple_of(size) - skip).min(dest.len());
     let (head, rest) = dest.split_at_mut(head);
-    let (whole, tail) = rest.split_at_mut(rest.len() / size * size);
-    [head, whole, tail]
+    let (whole_pieces, tail) = rest.split_at_mut(rest.len() / size * size);
+    [head, whole_pieces, tail]
 }

@@ -36,9 +36,9 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let ScatterRows {
-        row,
+        row_units,
         numbering,
-        windows,
+        window_dims,
         threads,
     } = ScatterRows::from_walk(walk, threads);
     let policy = effect.options.policy;
@@ -54,13 +54,13 @@ pub(super) fn run<I: Index>(
     if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
         return missing;
     }
-    if !windows.is_empty() {
-        places = row_places(&places, windows, walk.unit);
+    if !window_dims.is_empty() {
+        places = row_places(&places, window_dims, walk.unit);
     }
-    if effect.fresh {
+    if effect.starts_from_zeros {
         dest.fill(0);
     }
-    let slice = row * walk.unit;
+    let slice = row_units * walk.unit;
     let part_bytes = effect.slices.div_ceil(threads) * slice;
     let parts = dest.chunks_mut(part_bytes).enumerate();
     threads::share(parts, threads, |(number, dest)| {
@@ -82,11 +82,11 @@ pub(super) fn run<I: Index>(
 /// The rows of a scatter.
 struct ScatterRows<'a> {
     /// The number of units of a row, which one call combines.
-    row: usize,
+    row_units: usize,
     /// The dimensions that number windows. A window is the rows that share an index tuple, often a single row.
     numbering: &'a [Dim],
     /// The dimensions that number the rows of a window.
-    windows: &'a [Dim],
+    window_dims: &'a [Dim],
     threads: usize,
 }
 
@@ -95,26 +95,27 @@ impl<'a> ScatterRows<'a> {
         // In `scatter_elements` and XLA's scatter, the destination of a row depends on its tuple and on its position
         // among the updates.
         let (run, numbering) = walk.split_run();
-        let windows = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
-        let (numbering, windows) = numbering.split_at(numbering.len() - windows.count());
+        let window_dims = numbering.iter().rev().take_while(|dim| dim.tuple == 0);
+        let (numbering, window_dims) = numbering.split_at(numbering.len() - window_dims.count());
         // The slices are scattered in the destination, so each row takes about 4 nanoseconds more than if the slices
         // were contiguous.
         let scatter_rows = Self {
-            row: run.size,
+            row_units: run.size,
             numbering,
-            windows,
+            window_dims,
             threads: threads.count_for(walk.bytes(), 4 * walk.rows()),
         };
-        let row = run.size.cast_signed();
-        match windows.split_last() {
+        let row_units = run.size.cast_signed();
+        match window_dims.split_last() {
             // The rows of a window are contiguous in both arrays, so they are combined as one row. Only one thread
             // runs, because a thread's part of the destination could end within such a row.
-            Some((inner, windows))
-                if [inner.from, inner.to] == [row; 2] && inner.size > scatter_rows.threads =>
+            Some((inner, window_dims))
+                if [inner.from, inner.to] == [row_units; 2]
+                    && inner.size > scatter_rows.threads =>
             {
                 Self {
-                    row: scatter_rows.row * inner.size,
-                    windows,
+                    row_units: scatter_rows.row_units * inner.size,
+                    window_dims,
                     threads: 1,
                     ..scatter_rows
                 }
@@ -125,9 +126,9 @@ impl<'a> ScatterRows<'a> {
 }
 
 /// Returns the places of all rows. `places` has the places of the windows.
-fn row_places(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
-    let row_count = windows.iter().map(|dim| dim.size).product();
-    let distances = Odometer::at(windows, |dim| dim.to, 0).take(row_count);
+fn row_places(places: &[usize], window_dims: &[Dim], unit: usize) -> Vec<usize> {
+    let row_count = window_dims.iter().map(|dim| dim.size).product();
+    let distances = Odometer::at(window_dims, |dim| dim.to, 0).take(row_count);
     let distances: Vec<usize> = distances.map(|units| units.wrapping_mul(unit)).collect();
     let window_places = |&place: &usize| {
         let at = move |&distance: &usize| match place {
@@ -142,7 +143,7 @@ fn row_places(places: &[usize], windows: &[Dim], unit: usize) -> Vec<usize> {
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {
     let scatter_rows = ScatterRows::from_walk(walk, threads);
     let threads = counted(scatter_rows.threads, "thread", "threads");
-    let bytes = scatter_rows.row * walk.unit;
+    let bytes = scatter_rows.row_units * walk.unit;
     let description = match effect.options.combine {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", effect.dtype),

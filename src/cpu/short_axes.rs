@@ -93,7 +93,7 @@ impl ShortAxes {
         if dims.len() < 2 || piece >= LINE || row.size * piece >= LONG_ROW_BYTES {
             return None;
         }
-        let outer = dims.iter().map(|dim| Axis::of(unit, dim));
+        let outer = dims.iter().map(|dim| Axis::from_dim(unit, dim));
         let axes = outer.chain([row]);
         let axes: Vec<Dim> = axes
             .map(|axis| Dim::shared(axis.size, axis.stride))
@@ -214,12 +214,13 @@ impl ShortAxes {
 
     /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
     pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
-        let (part_bytes, plane_bytes) = (threads::part(dest.len(), threads), self.plane_bytes());
+        let (part_bytes, plane_bytes) =
+            (threads::part_bytes(dest.len(), threads), self.plane_bytes());
         if threads == 1 || plane_bytes <= part_bytes {
-            let planes = if threads == 1 { usize::MAX } else { part_bytes } / plane_bytes;
-            let plane_parts = dest.chunks_mut((planes * plane_bytes).min(dest.len()));
-            threads::share(plane_parts.enumerate(), threads, |(number, plane_parts)| {
-                for band in self.bands(at, number * planes, plane_parts, self.runs_per_lane()) {
+            let part_planes = if threads == 1 { usize::MAX } else { part_bytes } / plane_bytes;
+            let parts = dest.chunks_mut((part_planes * plane_bytes).min(dest.len()));
+            threads::share(parts.enumerate(), threads, |(number, part)| {
+                for band in self.bands(at, number * part_planes, part, self.runs_per_lane()) {
                     self.copy_band(source, band);
                 }
             });
@@ -296,14 +297,14 @@ impl CopyTask for RunTiles<'_, '_> {
         } = band;
         let mut places = Odometer::at(&axes.run_dims, |dim| dim.from, first);
         let bytes = axes.run.len() * kernel.bytes();
-        let streams = axes.bytes() >= MIN_STREAMED_BYTES && bytes.is_multiple_of(LINE);
-        let piece = |from: usize, to: &mut [u8]| {
-            let copied = kernel.copy(source, from, to);
-            copied.expect("a plan's pieces lie within its source");
+        let bypasses_caches = axes.bytes() >= MIN_STREAMED_BYTES && bytes.is_multiple_of(LINE);
+        let copy_piece = |from: usize, to: &mut [u8]| {
+            let outcome = kernel.copy(source, from, to);
+            outcome.expect("a plan's pieces lie within its source");
         };
-        let max_groups = axes.groups().map(<[_]>::len).max().unwrap_or(0);
-        let mut runs = vec![0; max_groups * bytes];
-        memory::streaming(streams, |lines| {
+        let max_group_lanes = axes.groups().map(<[_]>::len).max().unwrap_or(0);
+        let mut runs = vec![0; max_group_lanes * bytes];
+        memory::streaming(bypasses_caches, |lines| {
             while !lanes[0].is_empty() {
                 let tile = at.wrapping_add(places.next().unwrap_or_default());
                 for group in axes.groups() {
@@ -321,14 +322,14 @@ impl CopyTask for RunTiles<'_, '_> {
                             let lane = tile.wrapping_add_signed(*from);
                             let to = run[first * kernel.bytes()..].chunks_exact_mut(kernel.bytes());
                             for (to, from) in to.zip(piece_distances) {
-                                piece(lane.wrapping_add(*from), to);
+                                copy_piece(lane.wrapping_add(*from), to);
                             }
                         }
                     }
                     for (run, &(_, number)) in runs.chunks_exact(bytes).zip(group) {
                         let (to, rest) = mem::take(&mut lanes[number]).split_at_mut(bytes);
                         lanes[number] = rest;
-                        if streams {
+                        if bypasses_caches {
                             let from = run.as_chunks().0.iter();
                             for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
                                 lines.write(to, from);
@@ -385,8 +386,16 @@ mod tests {
                 axes.swap(n, random.number_below(n + 1));
             }
             let reach = |axis: &Dim| axis.from * (axis.size - 1).cast_signed();
-            let lowest: isize = axes.iter().map(reach).filter(|reach| *reach < 0).sum();
-            let highest: isize = axes.iter().map(reach).filter(|reach| *reach > 0).sum();
+            let lowest: isize = axes
+                .iter()
+                .map(reach)
+                .filter(|distance| *distance < 0)
+                .sum();
+            let highest: isize = axes
+                .iter()
+                .map(reach)
+                .filter(|distance| *distance > 0)
+                .sum();
             let at = lowest.unsigned_abs();
             let source: Vec<u8> = (0..=250)
                 .cycle()
@@ -424,7 +433,7 @@ mod tests {
     fn runs_are_streamed() {
         let axes: Vec<Dim> = (0..22).map(|n| Dim::shared(2, 8 << n)).collect();
         let (row, dims) = axes.split_last().unwrap();
-        let row = Axis::of(1, row);
+        let row = Axis::from_dim(1, row);
         let short_axes = ShortAxes::find(1, 8, dims, row).unwrap();
         assert!(short_axes.bytes() >= MIN_STREAMED_BYTES);
         let source: Vec<u64> = (0..1 << 22).collect();

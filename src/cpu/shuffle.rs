@@ -93,7 +93,7 @@ pub(super) struct Shuffle {
     /// The number of planes. 1 for pieces that are a few bytes apart.
     pub(super) planes: usize,
     /// True if a vector of the result has several rows of a block, false if it has pieces of one long row.
-    along_block: bool,
+    joins_rows: bool,
     /// The number of rows, or of pieces of a long row, that fit a vector of the result. For planes, the number of rows
     /// that fit as many vectors as there are planes.
     rows_per_step: usize,
@@ -131,7 +131,7 @@ impl Shuffle {
                 piece,
                 stride: row.stride,
                 planes: row.size,
-                along_block: true,
+                joins_rows: true,
                 rows_per_step: VECTOR / piece,
                 loads: row.size,
                 bytes_below: 0,
@@ -157,13 +157,13 @@ impl Shuffle {
             false => 0,
         };
         let [indices] = indices(piece, inner, outer, row_count, bytes_below);
-        let along_block = inner.size > 1;
+        let joins_rows = inner.size > 1;
         Some(Self {
             shuffles: (*SHUFFLES)?,
             piece,
-            stride: if along_block { inner } else { outer }.stride,
+            stride: if joins_rows { inner } else { outer }.stride,
             planes: 1,
-            along_block,
+            joins_rows,
             rows_per_step: row_count,
             loads: span.div_ceil(VECTOR),
             bytes_below,
@@ -173,7 +173,7 @@ impl Shuffle {
 
     /// Moves rows. The pieces must have the size and the distances that the constructor was called with.
     pub(super) fn run(&self, rows: PieceRows<'_>) {
-        let is_descending = if self.along_block {
+        let is_descending = if self.joins_rows {
             rows.pitch
         } else {
             rows.row.stride
@@ -212,7 +212,7 @@ impl Shuffle {
         } = *self;
         let source = rows.source;
         let row_bytes = rows.row.size * piece;
-        let (inner, pitch, unit, bytes) = match self.along_block {
+        let (inner, pitch, unit, bytes) = match self.joins_rows {
             true => (rows.row, rows.pitch, row_bytes, rows.block_bytes),
             false => (Axis::ONE, rows.row.stride, piece, row_bytes),
         };
@@ -240,7 +240,7 @@ impl Shuffle {
         let are_bytes_used_once = STORES > 1 || filled_bytes == VECTOR && step == LOADS * VECTOR;
         // Vectors are read in ascending order, because processors prefetch memory in this order. A vector that would
         // extend beyond the source is not read: the last pieces are copied one by one.
-        rows.each(
+        rows.for_each_row(
             bytes,
             #[inline(always)]
             |at, mut dest| {
@@ -588,7 +588,7 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
                 return [tested_count, kept_count];
             };
             let bits = (ones >> (group * group_bits)) % CHOICES as u64;
-            let chosen = usize::try_from(bits).expect("a few bits");
+            let choice_number = usize::try_from(bits).expect("a few bits");
             // With pieces of 1 byte, a group is only half of a vector.
             let (first, skip) = (
                 group * group_bits * N / VECTOR,
@@ -596,10 +596,10 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
             );
             let from = u8x16::from_slice(simd, &source[first * VECTOR..][..VECTOR]);
             let choice =
-                u8x16::from_slice(simd, &choices[chosen]) | u8x16::splat(simd, index(skip));
+                u8x16::from_slice(simd, &choices[choice_number]) | u8x16::splat(simd, index(skip));
             simd.swizzle_dyn_precise_u8x16(from, choice).store_slice(to);
             tested_count += group_bits;
-            kept_count += chosen.count_ones() as usize;
+            kept_count += choice_number.count_ones() as usize;
         }
     }
     [tested_count, kept_count]

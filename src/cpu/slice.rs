@@ -67,7 +67,7 @@ impl<'a> LoopNest<'a> {
     #[inline]
     pub(super) fn over_dims(unit: usize, dims: &'a [Dim]) -> Self {
         let (piece, row, outer) = match dims.split_last() {
-            Some((run, outer)) if run.from != 1 => (unit, Axis::of(unit, run), outer),
+            Some((run, outer)) if run.from != 1 => (unit, Axis::from_dim(unit, run), outer),
             last => {
                 let (run, outer) = last.map_or((1, dims), |(run, outer)| (run.size, outer));
                 let (row, outer) = split_innermost(unit, outer);
@@ -75,7 +75,7 @@ impl<'a> LoopNest<'a> {
             }
         };
         let mut loop_nest = Self::over_rows(unit, piece, row, outer);
-        loop_nest.tiles = Tiles::of(unit, piece, outer, row);
+        loop_nest.tiles = Tiles::if_faster(unit, piece, outer, row);
         loop_nest
     }
 
@@ -179,7 +179,7 @@ impl<'a> LoopNest<'a> {
     }
 
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
-        threads.worth_of(bytes, || self.single_copies(bytes))
+        threads.count_unless_small(bytes, || self.single_copies(bytes))
     }
 
     pub(super) fn explain(&self, bytes: usize, threads: Threads) -> String {
@@ -193,8 +193,8 @@ impl<'a> LoopNest<'a> {
     /// For a transposed slice of `bytes` bytes, returns the number of pieces that `short_axes.rs` copies one by one, or
     /// 0 if `transpose.rs` moves the pieces. Returns `None` for other slices, and for pieces that are near each other.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-    pub(super) fn transposed(&self, bytes: usize) -> Option<usize> {
-        let is_far = matches!(Kernel::of(self.piece, self.row), Kernel::Copy { .. });
+    pub(super) fn transposed_pieces(&self, bytes: usize) -> Option<usize> {
+        let is_far = matches!(Kernel::for_row(self.piece, self.row), Kernel::Copy { .. });
         match self.short_axes(bytes) {
             Some(_) => Some(bytes / self.piece),
             None => (self.tiles.is_some() && is_far).then_some(0),
@@ -230,8 +230,8 @@ impl<'a> LoopNest<'a> {
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.write_blocks(source, at, self.group, dest);
         }
-        let outer = self.outer.iter().map(|dim| dim.size);
-        let bytes = self.group_bytes() * outer.product::<usize>();
+        let outer_sizes = self.outer.iter().map(|dim| dim.size);
+        let bytes = self.group_bytes() * outer_sizes.product::<usize>();
         let dims = (self.outer, bytes);
         self.write_groups(source, dims, at, first, dest);
     }
@@ -253,7 +253,7 @@ impl<'a> LoopNest<'a> {
             let axes = [self.group, self.block, self.row];
             return self.write_range(&axes, source, at, skip, dest);
         };
-        let Axis { size, stride } = Axis::of(self.unit, outer);
+        let Axis { size, stride } = Axis::from_dim(self.unit, outer);
         let bytes = bytes / size;
         let (mut at, mut rest) = (at, dest);
         if skip > 0 {
@@ -310,18 +310,18 @@ impl<'a> LoopNest<'a> {
         };
         let bytes = self.piece * inner.iter().map(|axis| axis.size).product::<usize>();
         let mut at = along(at, stride, skip / bytes);
-        let [head, whole, tail] = split_pieces(bytes, skip, dest);
+        let [head, middle, tail] = split_pieces(bytes, skip, dest);
         if !head.is_empty() {
             self.write_range(inner, source, at, skip % bytes, head);
             at = at.wrapping_add_signed(stride);
         }
-        let size = whole.len() / bytes;
+        let size = middle.len() / bytes;
         if size > 0 {
             let part = Axis { size, stride };
             match inner {
-                [] => Kernel::of(self.piece, part).rows(source, at, part, 0, whole),
-                [row] => self.kernel.rows(source, at, *row, stride, whole),
-                _ => self.write_blocks(source, at, part, whole),
+                [] => Kernel::for_row(self.piece, part).rows(source, at, part, 0, middle),
+                [row] => self.kernel.rows(source, at, *row, stride, middle),
+                _ => self.write_blocks(source, at, part, middle),
             }
             at = along(at, stride, size);
         }

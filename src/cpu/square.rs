@@ -53,8 +53,8 @@ impl CopyTask for Tile<'_, '_> {
             let mut from = at;
             for lane in &mut *self.lanes {
                 let (piece, rest) = mem::take(lane).split_at_mut(kernel.bytes());
-                let copied = kernel.copy(self.source, from, piece);
-                copied.expect("a plan's pieces lie within its source");
+                let outcome = kernel.copy(self.source, from, piece);
+                outcome.expect("a plan's pieces lie within its source");
                 *lane = rest;
                 from = from.wrapping_add_signed(self.near.stride);
             }
@@ -204,7 +204,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let first_rows = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
         let first_rows = if first_rows == 0 { R } else { first_rows };
         let size = C.min(tile.lanes.len());
-        let kernel = Kernel::of(N, Axis { size, ..near });
+        let kernel = Kernel::for_row(N, Axis { size, ..near });
         let mut first = 0;
         while first < count {
             let end = match first {
@@ -268,7 +268,7 @@ mod tests {
     fn check<const N: usize, const M: usize, const R: usize, const C: usize>() {
         let Some(shuffles) = *SHUFFLES else { return };
         let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();
-        for (streams, apart, lane_count, count, skip) in [
+        for (bypasses_caches, stride_in_pieces, lane_count, count, skip) in [
             (false, 1, C, 3 * R, 0),
             (false, 1, C + 2 * M, 2 * R + 1, 3),
             (false, 1, 120, 150, 0),
@@ -279,23 +279,27 @@ mod tests {
             (false, 1, 1, 1, 1),
             (true, 1, M + 1, R + 1, 64 - N),
         ] {
-            let apart: isize = apart;
-            let width = 120 * apart.unsigned_abs() * N;
+            let stride_in_pieces: isize = stride_in_pieces;
+            let width = 120 * stride_in_pieces.unsigned_abs() * N;
             let axis = |size, stride: usize| Axis {
                 size,
                 stride: stride.cast_signed(),
             };
             let near = Axis {
                 size: lane_count,
-                stride: apart * N.cast_signed(),
+                stride: stride_in_pieces * N.cast_signed(),
             };
             let row = axis(count, width);
-            let at = if apart < 0 { (lane_count - 1) * N } else { 0 };
+            let at = if stride_in_pieces < 0 {
+                (lane_count - 1) * N
+            } else {
+                0
+            };
             let lane = count * N + 7;
             for is_cached in [false, true] {
                 let mut dest = vec![0; skip + lane_count * lane];
                 let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane).collect();
-                memory::streaming(streams, |lines| {
+                memory::streaming(bypasses_caches, |lines| {
                     let tile = Tile {
                         near,
                         row,

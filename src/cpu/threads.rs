@@ -33,7 +33,7 @@ const BYTES_PER_NS: usize = 32;
 /// results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
 /// A result is cut into at least this many parts per thread, so that a slow thread can take fewer parts than other
-/// threads. There are fewer parts only if pieces are too large.
+/// threads. There are fewer parts only if a part would otherwise be smaller than a piece.
 const PARTS_PER_THREAD: usize = 4;
 
 /// The largest number of threads that may write a result, the calling thread included.
@@ -49,10 +49,10 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Allows at most `most` threads. 0 stands for the default: see `bound`.
-    pub(crate) fn at_most(most: usize) -> Self {
+    /// Allows at most `max_threads` threads. 0 stands for the default: see `bound`.
+    pub(crate) fn at_most(max_threads: usize) -> Self {
         Self {
-            bound: NonZero::new(most),
+            bound: NonZero::new(max_threads),
             #[cfg(any(test, feature = "test-seams"))]
             for_any_work: false,
         }
@@ -60,7 +60,7 @@ impl Threads {
 
     /// Returns the same number as [`Self::count_for`]. For a small result it does not call `pieces`, because counting
     /// the pieces takes some time. `pieces` must return at most two pieces for each byte.
-    pub(super) fn worth_of(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
+    pub(super) fn count_unless_small(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
         let is_small = bytes + bytes / BYTES_PER_NS < MIN_NS_PER_THREAD;
         self.count_for(bytes, if is_small { 0 } else { pieces() })
     }
@@ -81,7 +81,7 @@ impl Threads {
         // pool.
         match (thread_count, self.bound) {
             (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
-            (thread_count, most) => thread_count.min(available_threads(most)),
+            (thread_count, bound) => thread_count.min(available_threads(bound)),
         }
     }
 }
@@ -92,21 +92,21 @@ fn available_threads(_: Option<NonZero<usize>>) -> usize {
     1
 }
 
-/// Returns the number of threads that can be used: `most`, or the number of cores if `most` is `None`.
+/// Returns the number of threads that can be used: `bound`, or the number of cores if `bound` is `None`.
 #[cfg(all(feature = "std", not(feature = "rayon")))]
-fn available_threads(most: Option<NonZero<usize>>) -> usize {
+fn available_threads(bound: Option<NonZero<usize>>) -> usize {
     /// The number of cores that this process may use. It is cached, because the system call takes tens of microseconds.
     static CORES: std::sync::LazyLock<NonZero<usize>> = std::sync::LazyLock::new(|| {
         std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
     });
-    most.unwrap_or_else(|| *CORES).get()
+    bound.unwrap_or_else(|| *CORES).get()
 }
 
-/// Returns the number of threads that can be used: all threads of the pool, but at most `most`.
+/// Returns the number of threads that can be used: all threads of the pool, but at most `bound`.
 #[cfg(feature = "rayon")]
-fn available_threads(most: Option<NonZero<usize>>) -> usize {
+fn available_threads(bound: Option<NonZero<usize>>) -> usize {
     let pool = rayon::current_num_threads();
-    most.map_or(pool, |most| most.get().min(pool))
+    bound.map_or(pool, |bound| bound.get().min(pool))
 }
 
 /// Calls `work` on `threads` threads, including the calling thread. If the system does not start enough threads,
@@ -166,7 +166,7 @@ pub(super) fn write_dest_in_parts(
 ) {
     let size = match threads {
         1 => dest.len(),
-        _ => part(dest.len(), threads).div_ceil(grain) * grain,
+        _ => part_bytes(dest.len(), threads).div_ceil(grain) * grain,
     };
     let parts = dest.parts(size).enumerate();
     share(parts, threads, |(number, part)| write(number * size, part));
@@ -197,7 +197,7 @@ pub(super) fn write_counting_missing(
 
 /// Returns the size in bytes of the parts into which a result of `bytes` bytes is cut for `threads` threads: at most
 /// [`MAX_PART_BYTES`], and small enough for [`PARTS_PER_THREAD`] parts per thread.
-pub(super) fn part(bytes: usize, threads: usize) -> usize {
+pub(super) fn part_bytes(bytes: usize, threads: usize) -> usize {
     bytes
         .div_ceil(threads * PARTS_PER_THREAD)
         .min(MAX_PART_BYTES)
@@ -221,7 +221,7 @@ pub(super) fn share<T>(
     each: impl Fn(T) + Sync,
 ) {
     #[cfg(all(test, feature = "std"))]
-    tests::MAX_THREADS.with(|most| most.set(threads.max(most.get())));
+    tests::MAX_THREADS.with(|max_threads| max_threads.set(threads.max(max_threads.get())));
     #[cfg(feature = "std")]
     if threads > 1 {
         let parts = Mutex::new(parts);

@@ -73,7 +73,7 @@ impl<'a> Tiles<'a> {
     /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` if tiles do not help: if
     /// `row` already has the shortest distance in the source, except for distances of 0, if a row is shorter than a
     /// vector, or if pieces are long and would not be moved in the order of the source.
-    pub(super) fn of(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
+    pub(super) fn if_faster(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
         let dims_near = dims.iter().enumerate().filter(|(_, dim)| is_near(dim));
@@ -82,7 +82,7 @@ impl<'a> Tiles<'a> {
             unit,
             piece,
             outer: &dims[..at],
-            near: Axis::of(unit, near),
+            near: Axis::from_dim(unit, near),
             between: &dims[at + 1..],
             row,
         };
@@ -154,9 +154,11 @@ impl<'a> Tiles<'a> {
     /// middle of a line, or have several short rows. In these two cases, transposes of 64 MiB take up to twice as long
     /// if lines bypass the caches (AMD EPYC, family 25, model 1).
     fn bypasses_caches(&self) -> bool {
-        let (row, lane) = (self.row.size * self.piece, self.lane_bytes());
-        let short_rows = row <= 4 * LINE && row < lane;
-        self.result_bytes() >= MIN_STREAMED_BYTES && lane.is_multiple_of(LINE) && !short_rows
+        let (row_bytes, lane_bytes) = (self.row.size * self.piece, self.lane_bytes());
+        let has_short_rows = row_bytes <= 4 * LINE && row_bytes < lane_bytes;
+        self.result_bytes() >= MIN_STREAMED_BYTES
+            && lane_bytes.is_multiple_of(LINE)
+            && !has_short_rows
     }
 
     /// Returns the size of the whole result in bytes.
@@ -188,27 +190,27 @@ impl<'a> Tiles<'a> {
         threads: usize,
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy,
     ) {
-        let part_bytes = threads::part(dest.len(), threads);
-        let lane = self.lane_bytes();
-        let plane = lane * self.near.size;
-        if plane <= part_bytes {
-            return threads::spread(dest, plane, threads, |first, dest| {
+        let part_bytes = threads::part_bytes(dest.len(), threads);
+        let lane_bytes = self.lane_bytes();
+        let plane_bytes = lane_bytes * self.near.size;
+        if plane_bytes <= part_bytes {
+            return threads::spread(dest, plane_bytes, threads, |first, dest| {
                 self.write_part(source, at, first, dest, part_of_lane);
             });
         }
         // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
-        // band has about the size that `threads::part` returns.
-        let lanes = (part_bytes / lane)
+        // band has about the size that `threads::part_bytes` returns.
+        let lanes = (part_bytes / lane_bytes)
             .max(1)
             .next_multiple_of(self.lanes_per_tile());
         let length = (part_bytes / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
-        let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane));
+        let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane_bytes));
         let bands = planes.flat_map(|(at, plane)| {
             let head = self.unaligned_positions(source, at);
-            let (unaligned, rest) = plane.split_at_mut(head * lane);
+            let (unaligned, rest) = plane.split_at_mut(head * lane_bytes);
             let begins = (head..).step_by(lanes);
-            let aligned = begins.zip(rest.chunks_mut(lanes * lane));
+            let aligned = begins.zip(rest.chunks_mut(lanes * lane_bytes));
             iter::once((0, unaligned))
                 .chain(aligned)
                 .flat_map(move |(first, band_lanes)| {
@@ -238,15 +240,15 @@ impl<'a> Tiles<'a> {
     /// Cuts `lanes` into bands of `length` bytes of every lane. The last band can be shorter. The lanes are contiguous
     /// in the result. The first lane begins at byte `at` of the source.
     fn cut_bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<LaneBand<'d>> {
-        let lane = self.lane_bytes();
-        let count = lane.div_ceil(length);
+        let lane_bytes = self.lane_bytes();
+        let count = lane_bytes.div_ceil(length);
         let band = |i| LaneBand {
             at,
             first: i * length / self.piece,
-            lanes: Vec::with_capacity(lanes.len() / lane),
+            lanes: Vec::with_capacity(lanes.len() / lane_bytes),
         };
         let mut bands: Vec<LaneBand<'d>> = (0..count).map(band).collect();
-        for lane in lanes.chunks_mut(lane) {
+        for lane in lanes.chunks_mut(lane_bytes) {
             for (band, part) in bands.iter_mut().zip(lane.chunks_mut(length)) {
                 band.lanes.push(part);
             }
@@ -265,23 +267,23 @@ impl<'a> Tiles<'a> {
         dest: &mut [u8],
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]),
     ) {
-        let lane = self.lane_bytes();
-        let plane = lane * self.near.size;
-        let mut skip = first % plane;
+        let lane_bytes = self.lane_bytes();
+        let plane_bytes = lane_bytes * self.near.size;
+        let mut skip = first % plane_bytes;
         let mut rest = dest;
-        for at in self.plane_starts(at, first / plane) {
+        for at in self.plane_starts(at, first / plane_bytes) {
             let part;
-            (part, rest) = rest.split_at_mut((plane - skip).min(rest.len()));
-            let mut at = along(at, self.near.stride, skip / lane);
-            let [head, whole, tail] = split_pieces(lane, skip, part);
+            (part, rest) = rest.split_at_mut((plane_bytes - skip).min(rest.len()));
+            let mut at = along(at, self.near.stride, skip / lane_bytes);
+            let [head, whole_lanes, tail] = split_pieces(lane_bytes, skip, part);
             if !head.is_empty() {
-                part_of_lane(source, at, skip % lane, head);
+                part_of_lane(source, at, skip % lane_bytes, head);
                 at = at.wrapping_add_signed(self.near.stride);
             }
             let band = LaneBand {
                 at,
                 first: 0,
-                lanes: whole.chunks_exact_mut(lane).collect(),
+                lanes: whole_lanes.chunks_exact_mut(lane_bytes).collect(),
             };
             at = along(at, self.near.stride, band.lanes.len());
             self.write_band(source, band);
@@ -299,7 +301,7 @@ impl<'a> Tiles<'a> {
         if band.lanes.is_empty() {
             return;
         }
-        let kernel = Kernel::of(self.piece, self.row);
+        let kernel = Kernel::for_row(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
         let is_cached = self.stays_cached();
         match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
@@ -327,16 +329,16 @@ impl<'a> Tiles<'a> {
 
     /// Moves the rows of a tile by `kernel`, lane by lane.
     fn move_rows(&self, kernel: Kernel, tile: Tile<'_, '_>) {
-        let chunk_rows = match kernel {
+        let chunk_pieces = match kernel {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => self.tile_row_bytes() / self.piece,
             Kernel::Shuffle(_) => SPREAD_BYTES / self.row.stride.unsigned_abs(),
         };
-        let chunk_rows = chunk_rows.max(1);
+        let chunk_pieces = chunk_pieces.max(1);
         let (inner, _) = split_innermost(self.unit, self.between);
         let mut begin = tile.at;
         for lanes in tile.lanes.chunks_mut(self.lanes_per_tile()) {
-            for first in (0..tile.count).step_by(chunk_rows) {
-                let size = chunk_rows.min(tile.count - first);
+            for first in (0..tile.count).step_by(chunk_pieces) {
+                let size = chunk_pieces.min(tile.count - first);
                 let row = Axis { size, ..self.row };
                 let mut at = along(begin, row.stride, first);
                 for lane in lanes.iter_mut() {
@@ -367,7 +369,7 @@ impl<'a> Tiles<'a> {
         let (mut row, mut skip) = (first / self.row.size, first % self.row.size);
         let mut places = Odometer::at(self.between, |dim| dim.from, row);
         let (inner, _) = split_innermost(self.unit, self.between);
-        let max_rows = match Kernel::of(self.piece, self.row) {
+        let max_rows = match Kernel::for_row(self.piece, self.row) {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => 1,
             Kernel::Shuffle(_) => SPREAD_BYTES / (self.row.size * self.row.stride.unsigned_abs()),
         };

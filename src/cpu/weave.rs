@@ -44,10 +44,10 @@ impl Weave {
         elements: usize,
         dtype: DType,
     ) -> Option<Self> {
-        let piece = elements * dtype.size();
+        let piece_bytes = elements * dtype.size();
         let is_worthwhile = (2..=STAGE_BYTES / MIN_BLOCK_BYTES).contains(&count)
-            && (1..=MAX_PIECE_BYTES).contains(&piece)
-            && rows * piece * count >= STAGE_BYTES;
+            && (1..=MAX_PIECE_BYTES).contains(&piece_bytes)
+            && rows * piece_bytes * count >= STAGE_BYTES;
         is_worthwhile.then_some(Self {
             count,
             elements,
@@ -71,10 +71,10 @@ impl Weave {
 
     /// Writes the result: for each position, the piece of every array.
     pub(crate) fn run(self, arrays: &[&[u8]], dest: Dest<'_>, threads: Threads) {
-        let piece = self.piece_bytes();
-        let row = self.count * piece;
+        let piece_bytes = self.piece_bytes();
+        let row_bytes = self.count * piece_bytes;
         // The number of pieces of each array that a stage holds.
-        let pieces = STAGE_BYTES / row;
+        let pieces = STAGE_BYTES / row_bytes;
         let stage = View::whole(&[self.count, pieces, self.elements]);
         let Ok(transposed_stage) = stage.transpose(&[1, 0, 2]) else {
             unreachable!("three axes in another order");
@@ -83,12 +83,15 @@ impl Weave {
         let loop_nest = LoopNest::from_walk(&walk);
         let one_thread = Threads::at_most(1);
         let threads = self.thread_count(dest.len(), threads);
-        threads::spread(dest, pieces * row, threads, |first, dest| {
-            let mut stage = vec![0; pieces * row];
+        threads::spread(dest, pieces * row_bytes, threads, |first, dest| {
+            let mut stage = vec![0; pieces * row_bytes];
             let mut at = first / self.count;
-            for block in dest.chunks_mut(pieces * row) {
+            for block in dest.chunks_mut(pieces * row_bytes) {
                 let bytes = block.len() / self.count;
-                for (array, stage) in arrays.iter().zip(stage.chunks_exact_mut(pieces * piece)) {
+                for (array, stage) in arrays
+                    .iter()
+                    .zip(stage.chunks_exact_mut(pieces * piece_bytes))
+                {
                     stage[..bytes].copy_from_slice(&array[at..at + bytes]);
                 }
                 loop_nest.run(&stage, 0, block.into(), one_thread);

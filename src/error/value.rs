@@ -29,10 +29,10 @@ pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Err
 }
 
 /// Returns the error for a plan with several steps that write the result, if the call needs a plan with one such step.
-pub(crate) fn steps(done: &str, operation: &str) -> Error {
+pub(crate) fn steps(state: &str, operation: &str) -> Error {
     argument!(
         Steps,
-        "several steps write the result of {operation}, so it cannot be {done}: do that in a separate plan, before or \
+        "several steps write the result of {operation}, so it cannot be {state}: do that in a separate plan, before or \
          after"
     )
 }

@@ -128,8 +128,8 @@ fn repeated_recording_creates_no_objects() {
             let engine = &gpu.engine;
             let pipelines = &engine.pipelines;
             let strips = [&pipelines.uniforms, &pipelines.reports].map(Slots::strip_count);
-            let scatter = engine.scratch.steps.lock().unwrap().clone();
-            (strips, scatter, engine.cache.kept_groups())
+            let scatter_memory = engine.scratch.steps.lock().unwrap().clone();
+            (strips, scatter_memory, engine.cache.kept_groups())
         };
         record_round(true);
         let kept_objects = record_round(true);
@@ -331,9 +331,9 @@ fn slot_buffer(slot: &Slot) -> (wgpu::Buffer, u64) {
 #[test]
 fn a_held_report_keeps_its_slot() {
     let gpu = open_noop(8);
-    let slot = (wgpu::BufferBindingType::Storage { read_only: false }, true);
+    let binding = (wgpu::BufferBindingType::Storage { read_only: false }, true);
     let reports = Slots::new(gpu.device(), gpu.queue(), REPORT_BYTES);
-    let lend = || reports.lend_slot(|| group_layout(gpu.device(), None, &[slot]));
+    let lend = || reports.lend_slot(|| group_layout(gpu.device(), None, &[binding]));
     let held_slot = lend();
     let mut places = vec![slot_buffer(&held_slot)];
     for _ in 0..1000 {

@@ -47,7 +47,7 @@ impl Gpu {
     /// and lets other work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        self.with_changed_engine(|engine| engine.reach.dispatch = bytes.max(VECTOR_BYTES as u64))
+        self.with_changed_engine(|engine| engine.limits.dispatch = bytes.max(VECTOR_BYTES as u64))
     }
 
     /// Returns the same device with a pipeline cache. The device compiles each pipeline again at its next use, through
@@ -88,7 +88,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
-        self.with_changed_engine(|engine| engine.reach.units = units)
+        self.with_changed_engine(|engine| engine.limits.units = units)
     }
 
     /// Returns the same device, treated as a hardware GPU. Tests on a software adapter then also run the grids for
@@ -98,7 +98,7 @@ impl Gpu {
     #[must_use]
     pub fn as_hardware(&self) -> Self {
         self.with_changed_engine(|engine| {
-            engine.reach.tuning =
+            engine.limits.tuning =
                 device::caps::Tuning::for_device(false, &engine.device.shared.limits);
         })
     }
@@ -109,7 +109,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn without_shared_pipelines(&self) -> Self {
-        self.with_changed_engine(|engine| engine.reach.tuning.few_units = 0)
+        self.with_changed_engine(|engine| engine.limits.tuning.few_units = 0)
     }
 
     /// Returns the same device, but calls on it that would block fail. Tests then run like programs in a browser.
@@ -158,15 +158,15 @@ impl Gpu {
     /// destination in place, the description also has the number of bytes that are copied first if the source is in the
     /// destination's buffer.
     pub fn explain(&self, plan: &Plan) -> String {
-        plan.each_step(|work| {
-            let aside = engine::aside::describe_cost(work).unwrap_or_default();
-            format!("{work}: {}{aside}", self.explain_move(work))
+        plan.each_step(|step_move| {
+            let aside = engine::aside::describe_cost(step_move).unwrap_or_default();
+            format!("{step_move}: {}{aside}", self.explain_move(step_move))
         })
     }
 
     /// Returns the part of [`Gpu::explain`]'s text that describes the commands of a move.
-    pub(crate) fn explain_move(&self, work: &Move) -> String {
-        self.engine.explain_move(work)
+    pub(crate) fn explain_move(&self, step_move: &Move) -> String {
+        self.engine.explain_move(step_move)
     }
 
     /// Returns whether this is a software adapter, which runs shaders on the CPU.

@@ -46,11 +46,11 @@ impl Prepare for Texels {}
 mod sealed {
     use super::{Error, Gpu, Move, Plan, Texels, Works};
 
-    /// The moves of each step.
+    /// For each step, the moves to prepare. Texels count as one step, with the moves that read and write them.
     #[derive(Debug)]
     pub struct Moves(pub(in crate::gpu) Vec<Vec<Move>>);
 
-    /// The prepared works.
+    /// The works of all steps, ready to be recorded.
     #[derive(Debug)]
     pub struct PreparedWorks(pub(in crate::gpu) Works);
 
@@ -113,7 +113,7 @@ impl Gpu {
         for moves in what.moves_to_prepare(self)?.0 {
             let mut works = Vec::new();
             for step_move in moves {
-                if let Some(places) = usual_places(&step_move, &self.engine.reach.tuning) {
+                if let Some(places) = usual_places(&step_move, &self.engine.limits.tuning) {
                     works.push(self.engine.make_work(&step_move, places, true)?);
                 }
             }
@@ -178,7 +178,7 @@ impl Gpu {
             .iter()
             .flatten()
             .try_for_each(|step_move| {
-                let places = usual_places(step_move, &self.engine.reach.tuning);
+                let places = usual_places(step_move, &self.engine.limits.tuning);
                 places.map_or(Ok(()), |places| {
                     self.engine.check_supported(step_move, &places)
                 })

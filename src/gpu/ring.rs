@@ -128,12 +128,12 @@ impl PieceRing {
             result,
             readback,
         } = &slot;
-        let (packed, bytes) = (host_move.result_bytes(), device_move.result_bytes());
+        let (packed_bytes, bytes) = (host_move.result_bytes(), device_move.result_bytes());
         let ((), submission) =
             self.gpu
                 .open_device()
                 .record_and_submit(DOING_STREAMING, |encoder| {
-                    encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded_size(packed));
+                    encoder.copy_buffer_to_buffer(upload, 0, source, 0, padded_size(packed_bytes));
                     let plan = Plan::from_move(device_move.clone());
                     let (from, to) = (source.slice(..), result.slice(..));
                     self.gpu.encode(encoder, &plan, &[from], &[to])?;

@@ -135,18 +135,22 @@ impl View {
         if spec.is_outer() {
             let outer = selection.outer()?;
             let view = &outer.view;
-            let part = |at| match outer.lists.iter().find(|list| list.0 == at) {
+            let selector = |at| match outer.lists.iter().find(|list| list.0 == at) {
                 None => dim(view, at),
                 Some((_, list)) => {
                     let stride = view.strides[at];
-                    ArraySelector::List(list.iter().map(|&at| distance(at, stride)).collect())
+                    ArraySelector::List(
+                        list.iter()
+                            .map(|&position| distance(position, stride))
+                            .collect(),
+                    )
                 }
             };
             return Ok(SelectedElements {
                 shape: outer.shape()?,
                 view: None,
                 offset,
-                parts: (0..view.shape.len()).map(part).collect(),
+                parts: (0..view.shape.len()).map(selector).collect(),
             });
         }
         let (sizes, columns) = selection.broadcast_columns()?;
@@ -212,9 +216,9 @@ impl View {
         let mut dims_before_arrays = None;
         let (mut has_slice_after_array, mut are_arrays_apart) = (false, false);
         for (item, entry) in spec.items().iter().enumerate() {
-            let dim_number = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
+            let unindexed_dims = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
             let mut add_list = |dim, positions, shape| {
-                dims_before_arrays.get_or_insert(dim_number);
+                dims_before_arrays.get_or_insert(unindexed_dims);
                 are_arrays_apart |= has_slice_after_array;
                 entries.push(ArrayEntry {
                     item,
@@ -392,7 +396,10 @@ impl Outer {
             let Some(gather) =
                 Plan::gather(&view, &[positions.len()], options, dtype)?.into_single_move()
             else {
-                return Err(error::value::steps("an index", "gather"));
+                return Err(error::value::steps(
+                    "a step of an index expression",
+                    "a gather",
+                ));
             };
             view = View::new(&gather.shape)?;
             let to = match number + 1 == self.lists.len() {
@@ -452,23 +459,24 @@ impl Steps {
         to: Operand,
     ) -> Result<(), Error> {
         let narrow_tuples = tuples.iter().map(|&position| i32::try_from(position).ok());
-        let (index, bytes): (_, Arc<[u8]>) = match narrow_tuples.collect::<Option<Vec<i32>>>() {
+        let (index_dtype, bytes): (_, Arc<[u8]>) = match narrow_tuples.collect::<Option<Vec<i32>>>()
+        {
             Some(narrow) => (DType::I32, bytemuck::cast_slice(&narrow).into()),
             None => (DType::I64, bytemuck::cast_slice(tuples).into()),
         };
-        self.push_tuples(step_move, (index, HeldTuples::Bytes(bytes)), from, to)
+        self.push_tuples(step_move, (index_dtype, HeldTuples::Bytes(bytes)), from, to)
     }
 
     /// Adds a gather or a scatter by tuples of this type that the plan holds.
     pub(super) fn push_tuples(
         &mut self,
         step_move: Move,
-        (index, tuples): (DType, HeldTuples),
+        (index_dtype, tuples): (DType, HeldTuples),
         from: Operand,
         to: Operand,
     ) -> Result<(), Error> {
-        let by = Some(Operand::Const(tuples));
-        self.push(step_move.for_indices(index)?, from, by, to);
+        let indices = Some(Operand::Const(tuples));
+        self.push(step_move.for_indices(index_dtype)?, from, indices, to);
         Ok(())
     }
 }

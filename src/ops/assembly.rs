@@ -23,11 +23,11 @@ impl Steps {
     /// Adds a step from input 0 for each combination of one run from each dimension. `runs` has a list for each
     /// dimension. Fails for more than [`MAX_PIECES`] combinations.
     pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<PositionRun>]) -> Result<(), Error> {
-        let pieces = runs
+        let piece_count = runs
             .iter()
             .fold(1usize, |all, runs| all.saturating_mul(runs.len()));
-        if pieces > MAX_PIECES {
-            return Err(error::assembly::too_many_pieces(pieces, MAX_PIECES));
+        if piece_count > MAX_PIECES {
+            return Err(error::assembly::too_many_pieces(piece_count, MAX_PIECES));
         }
         let mut pieces = vec![(x.clone(), View::whole(self.shape()))];
         for (axis, runs) in runs.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Steps {
 }
 
 impl View {
-    /// Returns the part of this view with `count` positions of dimension `axis`, `step` apart from `first` on.
+    /// Returns the part of this view with `count` positions of dimension `axis`, `step` apart, from `first` on.
     pub(super) fn along(&self, axis: usize, first: usize, step: isize, count: usize) -> Self {
         let mut view = self.clone();
         let stride = view.strides[axis];

@@ -236,10 +236,10 @@ fn input_specs(arrays: &[View], dtype: DType) -> Vec<ArraySpec> {
 fn weave_shortcut(arrays: &[View], axis: usize, dtype: DType) -> Option<Shortcut> {
     let first_shape = &arrays[0].shape;
     let is_like_first = |array: &View| array.shape == *first_shape && array.is_all();
-    let (rows, pieces) = first_shape.split_at(axis);
-    let (rows, piece) = (rows.iter().product(), pieces.iter().product());
-    let weave = Weave::if_faster(arrays.len(), rows, piece, dtype)?;
-    (rows > 1 && arrays.iter().all(is_like_first)).then_some(Shortcut::Weave(weave))
+    let (outer_sizes, piece_sizes) = first_shape.split_at(axis);
+    let (row_count, piece_elements) = (outer_sizes.iter().product(), piece_sizes.iter().product());
+    let weave = Weave::if_faster(arrays.len(), row_count, piece_elements, dtype)?;
+    (row_count > 1 && arrays.iter().all(is_like_first)).then_some(Shortcut::Weave(weave))
 }
 
 /// Returns `axis` as a dimension, counted from 0, of an array of this rank. Fails if the array has no such dimension.

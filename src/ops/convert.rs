@@ -6,10 +6,13 @@
 //! differ in how they handle NaNs, subnormal numbers and ties. Only the CPU supports all other conversions
 //! (`src/wide.rs`).
 //!
+//! A conversion can differ along one axis of the source. It then has a table, or a scale and a bias, for each of the
+//! `positions` positions of this axis.
+//!
 //! The walk of a converting plan counts elements, and its distances on each side are in elements of that side. The
-//! number of an element in the source determines its table, whatever dimensions the walk has: its position along the
-//! axis is `number / inner % positions`, where `inner` is the number of elements between neighbours along the axis. If
-//! this position is the same along a row, it is computed once for the row.
+//! number of an element in the source determines its position along the axis, whatever dimensions the walk has: it is
+//! `number / inner % positions`, where `inner` is the distance in elements between neighbours along the axis. If this
+//! position is the same along a row, it is computed once for the row.
 
 use crate::prelude::*;
 use crate::{
@@ -274,7 +277,7 @@ impl Conversion {
     /// table with a non-negative axis, so that its entries are computed only once. Fails if the shaders do not support
     /// the conversion.
     #[cfg(feature = "gpu")]
-    pub(crate) fn looked_up(&self, array: &View, from: DType) -> Result<Self, Error> {
+    pub(crate) fn with_table(&self, array: &View, from: DType) -> Result<Self, Error> {
         let converted = Move::from_view(array.clone(), from)
             .converted(self)?
             .conversion;
@@ -299,12 +302,12 @@ impl Conversion {
         })
     }
 
-    /// Adapts the conversion to an array that has only these positions of axis `along`: if the tables are along this
-    /// axis, selects the tables of these positions.
+    /// Adapts the conversion to an array that has only these positions of axis `array_axis`: if the tables are along
+    /// this axis, selects the tables of these positions.
     #[cfg(feature = "gpu")]
-    pub(crate) fn at_positions(mut self, along: usize, positions: &[usize]) -> Self {
+    pub(crate) fn at_positions(mut self, array_axis: usize, positions: &[usize]) -> Self {
         if let ConversionRule::Table { axis, entries, .. } = &mut self.rule
-            && *axis == along.cast_signed()
+            && *axis == array_axis.cast_signed()
         {
             let (tables, _) = entries.as_chunks::<TABLE_ENTRIES>();
             let is_in_order = (0..tables.len()).eq(positions.iter().copied());

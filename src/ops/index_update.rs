@@ -85,11 +85,11 @@ impl Plan {
         if !from.is_empty() {
             let elements = shape::elements(&x.source)?;
             let slices = selection.slices(elements);
-            let (slice, count) = (slices.length, slices.count());
-            let rows = [count, slice];
+            let (slice_length, count) = (slices.length, slices.count());
+            let updates_shape = [count, slice_length];
             let mut updates = Operand::Input(0);
             if !from.is_whole() {
-                let broadcast_value = plan.temp(&rows, dtype);
+                let broadcast_value = plan.temp(&updates_shape, dtype);
                 plan.push(
                     Move::from_view(from.clone(), dtype),
                     updates,
@@ -107,26 +107,27 @@ impl Plan {
                     .any(|item| matches!(item, IndexItem::Positions { .. })),
                 ..ScatterOptions::default()
             };
-            let shape = [elements / slice, slice];
-            let scatter = Self::tensor_scatter_nd(&shape, &[count, 1], &rows, options, dtype)?;
+            let shape = [elements / slice_length, slice_length];
+            let scatter =
+                Self::tensor_scatter_nd(&shape, &[count, 1], &updates_shape, options, dtype)?;
             let Some(scatter) = scatter.into_single_move() else {
-                return Err(error::value::steps("an update", "scatter"));
+                return Err(error::value::steps("a step of an update", "a scatter"));
             };
-            let index = slices.index;
+            let index_dtype = slices.index_dtype;
             // If only one dimension has several positions, its list is as long as the list of numbers, so writing by
             // lists would save no memory.
             let has_several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
             if combine == Combine::Update
                 && has_several
-                && slice * dtype.size() <= MAX_WRITTEN_BYTES
+                && slice_length * dtype.size() <= MAX_WRITTEN_BYTES
             {
                 let slices = Arc::new(slices);
                 let tuples = HeldTuples::Slices(slices.clone());
-                plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
+                plan.push_tuples(scatter, (index_dtype, tuples), updates, Operand::Output(0))?;
                 plan = plan.with_shortcut(Some(Shortcut::Write(Box::new(from), slices)));
             } else {
                 let tuples = HeldTuples::Bytes(slices.numbers()?);
-                plan.push_tuples(scatter, (index, tuples), updates, Operand::Output(0))?;
+                plan.push_tuples(scatter, (index_dtype, tuples), updates, Operand::Output(0))?;
             }
         }
         Ok(plan.plan())
@@ -139,7 +140,7 @@ pub(crate) struct SelectedSlices {
     /// The length of a slice in elements.
     length: usize,
     /// The integer type of slice numbers: 32 bits if these are enough for all slices of the array.
-    index: DType,
+    index_dtype: DType,
     /// The number of a slice is `first` plus one entry of each list in `dims`.
     first: i64,
     /// A list for each selector of slices, outermost first: the number that each of its positions adds.
@@ -150,15 +151,15 @@ impl SelectedElements {
     /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection
     /// must not be empty.
     fn slices(&self, elements: usize) -> SelectedSlices {
-        let (mut run, mut parts) = (1, &self.parts[..]);
-        while let [outer_parts @ .., ArraySelector::Dim(size, stride)] = parts
+        let (mut run, mut selectors) = (1, &self.parts[..]);
+        while let [outer_selectors @ .., ArraySelector::Dim(size, stride)] = selectors
             && (*size == 1 || *stride == usize::cast_signed(run))
         {
-            (run, parts) = (run * size, outer_parts);
+            (run, selectors) = (run * size, outer_selectors);
         }
         let mut length = common_divisor(common_divisor(run, elements), self.offset);
-        for part in parts {
-            let distances = match part {
+        for selector in selectors {
+            let distances = match selector {
                 ArraySelector::Dim(1, _) => &[],
                 ArraySelector::Dim(_, stride) => core::slice::from_ref(stride),
                 ArraySelector::List(list) => &list[..],
@@ -169,7 +170,7 @@ impl SelectedElements {
         }
         let dim_selector = ArraySelector::Dim(run / length, length.cast_signed());
         let divisor = length as i64;
-        let numbers_of_part = |part: &ArraySelector| match part {
+        let numbers_of_selector = |selector: &ArraySelector| match selector {
             ArraySelector::Dim(size, stride) => {
                 let number_step = *stride as i64 / divisor;
                 (0..*size as i64).map(|at| at * number_step).collect()
@@ -178,15 +179,15 @@ impl SelectedElements {
         };
         SelectedSlices {
             length,
-            index: match i32::try_from(elements / length) {
+            index_dtype: match i32::try_from(elements / length) {
                 Ok(_) => DType::I32,
                 Err(_) => DType::I64,
             },
             first: self.offset as i64 / divisor,
-            dims: parts
+            dims: selectors
                 .iter()
                 .chain([&dim_selector])
-                .map(numbers_of_part)
+                .map(numbers_of_selector)
                 .collect(),
         }
     }
@@ -201,7 +202,7 @@ impl SelectedSlices {
 
     /// Returns the numbers of the slices, in row-major order of the selection.
     pub(crate) fn numbers(&self) -> Result<Arc<[u8]>, Error> {
-        match self.index {
+        match self.index_dtype {
             DType::I32 => self.bytes::<i32>(),
             _ => self.bytes::<i64>(),
         }
@@ -234,10 +235,10 @@ impl SelectedSlices {
             broadcast_bytes = value_bytes;
             (&broadcast_bytes[..], bytes)
         };
-        // The distance in bytes. A negative distance wraps.
+        // Converts a distance in slices to a distance in bytes. A negative distance wraps.
         let distance = |&number: &i64| {
-            let slice_number = isize::try_from(number).expect("slices are in memory");
-            (slice_number * bytes.cast_signed()).cast_unsigned()
+            let slices = isize::try_from(number).expect("slices are in memory");
+            (slices * bytes.cast_signed()).cast_unsigned()
         };
         let dims: Vec<Vec<usize>> = self
             .dims

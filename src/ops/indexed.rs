@@ -65,7 +65,7 @@ impl IndexTensor {
         policy: Policy,
     ) -> Result<Self, Error> {
         Ok(Self {
-            index: indices.index("indices")?,
+            index_type: indices.index("indices")?,
             shape: indices.shape,
             tuple_dims,
             target: None,
@@ -93,7 +93,7 @@ impl Move {
                 walk.in_order();
                 walk.coordinates = coordinates;
                 walk.columns = indices.shape[indices.tuple_dims..].iter().product();
-                walk.counts = true;
+                walk.counts_tuples = true;
                 walk.reduce(MAX_UNIT);
                 Some(walk)
             }

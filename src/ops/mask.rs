@@ -115,7 +115,7 @@ impl Move {
             walk: None,
             effect: Effect::Find(Find {
                 capacity,
-                index: index_type,
+                index_type,
             }),
             conversion: None,
             indices: None,
@@ -308,7 +308,7 @@ impl Plan {
         // The mask's dimensions, the leading dimensions of x, are merged to one if a 32-bit number can count their
         // elements.
         let (merged_find, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
-        let (columns, index) = (merged_find.source, merged_find.dtype);
+        let (columns, index_dtype) = (merged_find.source, merged_find.dtype);
         let slice = &x[mask.len()..];
         let Some((&count, slice_shape)) = values.split_first().filter(|values| values.1 == slice)
         else {
@@ -320,7 +320,7 @@ impl Plan {
         ];
         let output = ArraySpec::result(x, dtype);
         let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output).in_place();
-        let find = Move::of_find(&columns, Some(count), index)?;
+        let find = Move::of_find(&columns, Some(count), index_dtype)?;
         let tuples_shape = find.shape.clone();
         let rows = plan.search(1, find);
         if !x.contains(&0) && count > 0 {
@@ -329,7 +329,7 @@ impl Plan {
                 ..ScatterOptions::default()
             };
             let shape = [&columns, slice_shape].concat();
-            let tuples = (&tuples_shape, index);
+            let tuples = (&tuples_shape, index_dtype);
             let scatter = Self::tensor_scatter_nd(&shape, tuples, values, options, dtype)?;
             if let Some(scatter) = scatter.into_single_move() {
                 plan.push(scatter, Operand::Input(0), Some(rows), Operand::Output(0));
@@ -339,10 +339,10 @@ impl Plan {
     }
 }
 
-/// Returns whether the CPU selects slices of `piece` bytes in one pass, for a mask that covers dimensions from `axis`
-/// on.
-fn keeps_in_one_pass(x: &View, axis: usize, piece: usize) -> bool {
-    axis == 0 && piece <= cpu::keep::MAX_PIECE_BYTES && x.is_all()
+/// Returns whether the CPU selects slices of `piece_bytes` bytes in one pass, for a mask that covers the dimensions of
+/// `x` from `axis` on.
+fn keeps_in_one_pass(x: &View, axis: usize, piece_bytes: usize) -> bool {
+    axis == 0 && piece_bytes <= cpu::keep::MAX_PIECE_BYTES && x.is_all()
 }
 
 /// Returns the dimension after the dimensions that a mask covers. Fails if the mask is a scalar or has other sizes than
@@ -377,13 +377,13 @@ fn find_and_gather(
         _ => (mask.to_vec(), indexed(view, axis..end, 0).collect()),
     };
     let fits_u32 = columns.iter().all(|&size| u32::try_from(size).is_ok());
-    let index = if fits_u32 { DType::U32 } else { DType::I64 };
-    let find = Move::of_find(&columns, capacity, index)?;
+    let index_dtype = if fits_u32 { DType::U32 } else { DType::I64 };
+    let find = Move::of_find(&columns, capacity, index_dtype)?;
     let dims = kept_dims(view, 0..axis)
         .chain(added_dims(&find.shape[..1]))
         .chain(kept_dims(view, end..view.shape.len()))
         .collect();
-    let tuples = (&find.shape, index).into();
+    let tuples = (&find.shape, index_dtype).into();
     let gather = Move::of_gather(
         Operation::Named("boolean_mask"),
         view.clone(),
@@ -478,7 +478,7 @@ impl Move {
             conversion: None,
             indices: Some(IndexTensor {
                 target: Some(vec![1]),
-                index: IndexType::Mask,
+                index_type: IndexType::Mask,
                 ..IndexTensor::new(mask.into(), mask.len(), Policy::default())?
             }),
         })
@@ -567,12 +567,13 @@ impl Backend {
         let (mask, HostMask { shape, count }) = HostMask::read(mask.into(), "mask", self)?;
         let first_axis = view.masked_axis(&shape, axis)?;
         let element_shape = &view.shape[masked_end(&view, &shape, first_axis)?..];
-        let piece = element_shape.iter().product::<usize>() * size_of::<T>();
+        let piece_bytes = element_shape.iter().product::<usize>() * size_of::<T>();
         // Planning takes several times as long as selecting a few rows.
-        if self.device == Device::Cpu && keeps_in_one_pass(&view, first_axis, piece) {
+        if self.device == Device::Cpu && keeps_in_one_pass(&view, first_axis, piece_bytes) {
             let (x, mask) = (T::as_bytes(&x), M::as_bytes(&mask));
             let kept_shape = [&[count], element_shape].concat();
-            let keep = |dest: Dest<'_>| Ok(cpu::keep::run(piece, x, mask, dest, self.threads));
+            let keep =
+                |dest: Dest<'_>| Ok(cpu::keep::run(piece_bytes, x, mask, dest, self.threads));
             return Ok(Array::collect(&kept_shape, keep)?.0);
         }
         let plan = Plan::boolean_mask(&view, &shape, axis, Some(count), T::DTYPE)?;

@@ -126,7 +126,7 @@ impl Plan {
             walk.coordinates = tuples.coordinates(&x, &crop).collect();
             walk.columns = indices.shape[1];
             walk.points = Side::Dest;
-            walk.counts = true;
+            walk.counts_tuples = true;
             walk.reduce(MAX_UNIT);
             walk
         });
@@ -138,7 +138,7 @@ impl Plan {
             walk,
             effect: Effect::Scatter(Scatter {
                 slices: 0,
-                fresh: false,
+                starts_from_zeros: false,
                 dtype,
                 options: CombineOptions {
                     combine: Combine::Update,

@@ -67,16 +67,16 @@ impl Plan {
             return Err(error::scatter::update_for_each_index(indices, updates));
         }
         let strides = shape::row_major_strides(shape);
-        let row_numbers = shape::row_major_strides(indices);
+        let row_strides = shape::row_major_strides(indices);
         let dim = |d: usize| Dim {
             size: indices[d],
-            from: row_numbers[d].cast_signed(),
+            from: row_strides[d].cast_signed(),
             to: if d == axis {
                 0
             } else {
                 strides[d].cast_signed()
             },
-            tuple: row_numbers[d],
+            tuple: row_strides[d],
         };
         let dims = (0..shape.len()).map(dim).collect();
         let coordinate = Coordinate::indexed(shape[axis], strides[axis].cast_signed(), 0);
@@ -90,7 +90,7 @@ impl Plan {
             walk,
             effect: Effect::Scatter(Scatter {
                 slices,
-                fresh: false,
+                starts_from_zeros: false,
                 dtype,
                 options,
             }),

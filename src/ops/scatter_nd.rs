@@ -104,7 +104,7 @@ pub(super) fn scatter_walk(
     walk.columns = coordinates.len();
     walk.coordinates = coordinates;
     walk.points = Side::Dest;
-    walk.counts = true;
+    walk.counts_tuples = true;
     // Elements are joined into larger units only if they are moved unchanged, not if the combination computes with
     // them.
     walk.reduce(match combine.is_computation() {
@@ -177,13 +177,13 @@ impl Plan {
         updates: &[usize],
         options: ScatterOptions,
         dtype: DType,
-        fresh: bool,
+        starts_from_zeros: bool,
     ) -> Result<Self, Error> {
-        let (operation, default) = match fresh {
+        let (operation, default) = match starts_from_zeros {
             true => (Operation::ScatterNd, Combine::Add),
             false => (Operation::TensorScatterNd, Combine::Update),
         };
-        let depth = check_shapes(shape, &indices.shape, updates, fresh)?;
+        let depth = check_shapes(shape, &indices.shape, updates, starts_from_zeros)?;
         let options = options.combine_options(default, dtype)?;
         let (indexed, slice) = shape.split_at(depth);
         let (slice, tuple_dims) = (slice.iter().product(), indices.shape.len() - 1);
@@ -211,7 +211,7 @@ impl Plan {
             walk,
             effect: Effect::Scatter(Scatter {
                 slices: indexed.iter().product(),
-                fresh,
+                starts_from_zeros,
                 dtype,
                 options,
             }),
@@ -310,7 +310,7 @@ fn check_shapes(
     shape: &[usize],
     indices: &[usize],
     updates: &[usize],
-    fresh: bool,
+    starts_from_zeros: bool,
 ) -> Result<usize, Error> {
     let index_count = shape::elements(indices)?;
     let update_count = shape::elements(updates)?;
@@ -326,7 +326,11 @@ fn check_shapes(
     };
     // For a new array, TensorFlow first checks only that the rank is not 0. Its check that no dimension is 0 comes
     // later.
-    if !is_consistent(if fresh { shape.len() } else { elements }) {
+    if !is_consistent(if starts_from_zeros {
+        shape.len()
+    } else {
+        elements
+    }) {
         return Err(error::scatter::empty_output(indices, updates, shape));
     }
     let slice = updates.strip_prefix(tuples);

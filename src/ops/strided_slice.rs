@@ -115,8 +115,8 @@ impl Backend {
         if self.is_cpu()
             && let Some((values, shape)) = input.as_row_major("input")?
         {
-            // This path makes no view, because allocating a view's three lists takes a large part of the time of a
-            // small slice.
+            // This path makes no view, because allocating a view's lists of sizes and strides takes a large part of the
+            // time of a small slice.
             let mut dims = Dim::from_shape(shape);
             let first_position = spec.narrow(&mut dims, 0)?;
             let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();

@@ -297,8 +297,8 @@ impl DimensionNumbers<'_> {
         Ok(axes.collect())
     }
 
-    /// Returns a coordinate for each integer of a tuple. Its positions are the starts of all windows of these sizes
-    /// inside the operand.
+    /// Returns a coordinate for each integer of a tuple. Its positions are the starts of all windows inside an operand
+    /// with these `sizes` and `strides`. `windows` has the sizes of the windows.
     fn coordinates(
         &self,
         sizes: &[usize],
@@ -390,7 +390,7 @@ impl Plan {
         let operand = operand.into_view()?;
         let IndexShape {
             shape,
-            dtype: index,
+            dtype: index_dtype,
         } = start_indices.into();
         let start_indices = View::new(&shape)?;
         let (tuples, dims) = dims.with_tuples_last(&start_indices)?;
@@ -403,13 +403,13 @@ impl Plan {
             sizes[d] <= operand.shape[d].min(if has_one_position(&d) { 1 } else { usize::MAX })
         };
         let rank = operand.shape.len();
-        let count = |axis: &ResultDim| match *axis {
+        let axis_size = |axis: &ResultDim| match *axis {
             ResultDim::Window(d) => sizes[d],
             ResultDim::Tuples(size, _) => size,
         };
         let has_windows = sizes.len() == rank && (0..rank).all(is_size_valid);
         // Windows without elements cannot fill a result with elements.
-        if !has_windows || sizes.contains(&0) && !axes.iter().map(count).any(|size| size == 0) {
+        if !has_windows || sizes.contains(&0) && !axes.iter().map(axis_size).any(|size| size == 0) {
             let shape = &operand.shape;
             let rule = format!(
                 "it must have an entry for each dimension of the operand {shape:?}, none larger, and 1 in those of {} and {}",
@@ -429,7 +429,7 @@ impl Plan {
             out_of_range,
             ..Policy::default()
         };
-        let indices = numbers.indices(&tuples.shape, index, policy)?;
+        let indices = numbers.indices(&tuples.shape, index_dtype, policy)?;
         let gather = Move::of_gather(
             Operation::XlaGather,
             operand.clone(),
@@ -480,7 +480,7 @@ impl Plan {
     ) -> Result<Self, Error> {
         let IndexShape {
             shape,
-            dtype: index,
+            dtype: index_dtype,
         } = scatter_indices.into();
         let elements = shape::elements(operand)?;
         let scatter_indices = View::new(&shape)?;
@@ -500,15 +500,15 @@ impl Plan {
             .collect();
         let mut effect = Scatter {
             slices: elements,
-            fresh: false,
+            starts_from_zeros: false,
             dtype,
             options,
         };
         let walk = (!updates.contains(&0)).then(|| {
             let coordinates = numbers.coordinates(operand, &strides, &windows);
-            let (walk, slice) =
+            let (walk, row_elements) =
                 scatter_walk(&axes, &strides, updates, coordinates, &effect, &numbers);
-            effect.slices = elements / slice;
+            effect.slices = elements / row_elements;
             walk
         });
         let scatter = Move {
@@ -519,7 +519,7 @@ impl Plan {
             walk,
             effect: Effect::Scatter(effect),
             conversion: None,
-            indices: Some(numbers.indices(&tuples.shape, index, options.policy)?),
+            indices: Some(numbers.indices(&tuples.shape, index_dtype, options.policy)?),
         };
         Ok(Self::with_ordered_tuples(scatter, &source, &tuples))
     }
@@ -530,18 +530,18 @@ impl Plan {
         if tuples.is_all() {
             return Self::from_view(step_move, source);
         }
-        let index = step_move.index_dtype();
+        let index_dtype = step_move.index_dtype();
         let inputs = vec![
             ArraySpec::new("source", source, step_move.dtype),
-            ArraySpec::indices("indices", tuples, index),
+            ArraySpec::indices("indices", tuples, index_dtype),
         ];
         let output = ArraySpec::result(&step_move.shape, step_move.dtype);
         let mut plan = Steps::new(step_move.operation, inputs, output);
         if step_move.is_in_place() {
             plan = plan.in_place();
         }
-        let ordered_tuples = plan.temp(&tuples.shape, index);
-        let order = Move::from_view(tuples.clone(), index);
+        let ordered_tuples = plan.temp(&tuples.shape, index_dtype);
+        let order = Move::from_view(tuples.clone(), index_dtype);
         plan.push(order, Operand::Input(1), None, ordered_tuples.clone());
         plan.push_reporting(
             step_move,
@@ -594,7 +594,7 @@ fn scatter_walk(
     effect: &Scatter,
     numbers: &DimensionNumbers<'_>,
 ) -> (Walk, usize) {
-    let mut tuple = 1;
+    let mut inner_tuples = 1;
     let dims = axes
         .iter()
         .zip(updates)
@@ -608,8 +608,8 @@ fn scatter_walk(
                 ..dim
             },
             ResultDim::Tuples(_, batching) => {
-                let tuple_distance = tuple;
-                tuple *= size;
+                let tuple_distance = inner_tuples;
+                inner_tuples *= size;
                 Dim {
                     to: batching.map_or(0, |d| strides[d]),
                     tuple: tuple_distance,
@@ -640,14 +640,14 @@ fn scatter_walk(
     walk.columns = coordinates.len();
     walk.coordinates = coordinates;
     walk.points = Side::Dest;
-    walk.counts = true;
+    walk.counts_tuples = true;
     let run = walk.dims[walk.dims.len() - 1];
     let distances = walk.dims.iter().rev().skip(1).map(|dim| dim.to);
     let distances = distances.chain(walk.coordinates.iter().map(|c| c.stride));
     let fits_row = |distance: isize| distance.unsigned_abs().is_multiple_of(run.size);
     let is_row =
         run.to == 1 && effect.slices.is_multiple_of(run.size) && { distances }.all(fits_row);
-    let slice = if is_row { run.size } else { 1 };
+    let row_elements = if is_row { run.size } else { 1 };
     if !is_row {
         walk.dims.push(Dim::ONE_POSITION);
     } else if !effect.options.combine.is_computation() {
@@ -657,7 +657,7 @@ fn scatter_walk(
             walk.dims.push(Dim::ONE_POSITION);
         }
     }
-    (walk, slice)
+    (walk, row_elements)
 }
 
 host_methods! {

@@ -100,7 +100,7 @@ impl Move {
             target: None,
             ..index_tensor.clone()
         };
-        let plan = Self::of_gather(
+        let part_move = Self::of_gather(
             self.operation,
             view,
             dims.collect(),
@@ -110,7 +110,7 @@ impl Move {
         )?;
         Ok(Part {
             source: source_box.ranges,
-            plan: Plan::from_move(plan),
+            plan: Plan::from_move(part_move),
             indices: tuples.rebased_indices,
         })
     }
@@ -131,7 +131,7 @@ impl Move {
     fn check_tuples<I: Index>(
         &self,
         index_tensor: &IndexTensor,
-        needed: &[Range<usize>],
+        needed_indices: &[Range<usize>],
         indices: &[I],
         tuples: &PartTuples,
     ) -> Result<(), Error> {
@@ -140,7 +140,7 @@ impl Move {
         let Some(first_invalid) = tuples.first_invalid.filter(|_| self.walk.is_some()) else {
             return Ok(());
         };
-        let numbering_ranges = &needed[..index_tensor.tuple_dims];
+        let numbering_ranges = &needed_indices[..index_tensor.tuple_dims];
         let tuple_sizes: Vec<_> = numbering_ranges.iter().map(Range::len).collect();
         let at = shape::coordinates_of(first_invalid, &tuple_sizes);
         let strides = shape::row_major_strides(&index_tensor.shape[..index_tensor.tuple_dims]);
@@ -162,8 +162,8 @@ impl Move {
 
 /// The index tuples of a part of a gather.
 struct PartTuples {
-    /// For each indexed dimension, the smallest range that contains the positions in all valid tuples. Empty if no
-    /// tuple is valid.
+    /// For each indexed dimension, the smallest range that contains the positions in all valid tuples. Each range is
+    /// empty if no tuple is valid.
     ranges: Vec<Range<usize>>,
     /// The integers of the tuples, each counted from the beginning of its dimension's range. All integers of a tuple
     /// that is out of range are -1.

@@ -43,7 +43,7 @@ impl<'a> Values<'a> {
     /// Calls `run` with the values as index tuples. Misaligned values are copied first.
     pub(crate) fn with_indices<R>(
         &self,
-        index: IndexType,
+        index_type: IndexType,
         run: impl FnOnce(Indices<'_>) -> R,
     ) -> R {
         fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
@@ -52,7 +52,7 @@ impl<'a> Values<'a> {
                 Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
             }
         }
-        match index {
+        match index_type {
             IndexType::I32 => run(Indices::I32(&integers(self.bytes))),
             IndexType::U32 => run(Indices::U32(&integers(self.bytes))),
             IndexType::I64 => run(Indices::I64(&integers(self.bytes))),

@@ -424,9 +424,10 @@ impl Parser<'_> {
         }
         self.skip_spaces_and_peek();
         let start = self.at();
-        let sign = usize::from(self.rest.starts_with(['-', '+']));
-        let digits = self.rest[sign..].find(|c: char| !(c.is_ascii_digit() || c == '_'));
-        let length = digits.map_or(self.rest.len(), |digits| sign + digits);
+        let sign_length = usize::from(self.rest.starts_with(['-', '+']));
+        let digit_count =
+            self.rest[sign_length..].find(|c: char| !(c.is_ascii_digit() || c == '_'));
+        let length = digit_count.map_or(self.rest.len(), |count| sign_length + count);
         let (number, rest) = self.rest.split_at(length);
         // Python's rule: an underscore must be between two digits.
         let is_digit = |at: usize| number.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
@@ -442,7 +443,7 @@ impl Parser<'_> {
         if number.is_empty() {
             return Ok(RangeBound::Absent);
         }
-        if number.len() == sign {
+        if number.len() == sign_length {
             return Err((start, "a sign without a number".into()));
         }
         if rest.starts_with(['.', 'e', 'E']) {

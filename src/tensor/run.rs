@@ -46,7 +46,7 @@ impl Tensor {
         let inputs = first_input.ready_inputs(plan, inputs)?;
         let backend = &first_input.backend;
         if plan.single_move().is_some_and(Move::is_identity) {
-            let report = Pending::already_known(plan.nothing()?);
+            let report = Pending::already_known(plan.report_without_findings()?);
             let storage = inputs[0].storage.clone();
             let shared_tensor = Self::new(backend, plan.dtype(), plan.shape(), storage);
             return Ok((vec![shared_tensor], report));
@@ -214,7 +214,7 @@ impl Tensor {
     /// Prepares this tensor as an output of a plan: gives it contiguous memory that it does not share, with its values
     /// if the plan changes it in place. Returns the number of bytes that are copied. If memory on a GPU is contiguous
     /// but shared, [`Gpu::run`](crate::Gpu) copies it later.
-    fn own_memory(&mut self, needed: &ArraySpec, in_place: bool) -> Result<usize, Error> {
+    fn own_memory(&mut self, needed_output: &ArraySpec, in_place: bool) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
             TensorStorage::Device(bytes) => bytes.is_unshared(),
@@ -224,7 +224,7 @@ impl Tensor {
             return Ok(0);
         }
         if !in_place {
-            *self = Self::for_output(needed, &self.backend)?;
+            *self = Self::for_output(needed_output, &self.backend)?;
             return Ok(0);
         }
         if !self.is_contiguous() {
@@ -237,7 +237,7 @@ impl Tensor {
             };
             self.storage = self.backend.host_storage(bytes.len(), copy)?.0;
         }
-        Ok(needed.bytes())
+        Ok(needed_output.bytes())
     }
 
     fn run_on_host(
@@ -262,12 +262,12 @@ impl Tensor {
         plan: &Plan,
         inputs: &[Cow<'_, Self>],
         outputs: &[(DeviceBytes, bool)],
-        copied: usize,
+        copied_bytes: usize,
     ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
         let types: Vec<DType> = inputs.iter().map(|input| input.dtype).collect();
         let sources = inputs.iter().filter_map(|input| input.device_bytes());
         let sources: Vec<_> = sources.collect();
-        gpu.run(plan, &types, &sources, outputs, copied)
+        gpu.run(plan, &types, &sources, outputs, copied_bytes)
     }
 
     /// Makes a tensor for an output, with unspecified values.
@@ -279,11 +279,11 @@ impl Tensor {
                     .allocate_array(&output.shape, output.dtype.size())?,
             ),
             Device::Cpu => {
-                let zeros = |dest: Dest<'_>| {
+                let initialize = |dest: Dest<'_>| {
                     dest.all();
                     Ok(())
                 };
-                backend.host_storage(output.bytes(), zeros)?.0
+                backend.host_storage(output.bytes(), initialize)?.0
             }
         };
         Ok(Self::new(backend, output.dtype, &output.shape[..], storage))

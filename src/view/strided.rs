@@ -82,9 +82,9 @@ impl View {
             false => low >= 0 && high < elements as i128,
         };
         if !is_within {
-            let reached = (!is_empty).then_some([low, high]);
+            let bounds = (!is_empty).then_some([low, high]);
             return Err(error::view::outside(
-                shape, strides, offset, elements, reached,
+                shape, strides, offset, elements, bounds,
             ));
         }
         let significant_stride =
@@ -229,12 +229,12 @@ impl View {
             return Repeats::Somewhere;
         }
         dims.sort_by_key(|dim| Reverse(dim.1));
-        // For each dimension, the largest distance within this and all later dimensions together.
+        // For each dimension, the largest distance between two elements that differ only in this and later dimensions.
         let mut reaches = vec![0; dims.len() + 1];
         for d in (0..dims.len()).rev() {
             reaches[d] = reaches[d + 1] + dims[d].0 * dims[d].1;
         }
-        // If each step is larger than the reach of all inner dimensions together, no element repeats.
+        // If each stride is larger than the reach of all inner dimensions together, no element repeats.
         if (0..dims.len()).all(|d| dims[d].1 > reaches[d + 1]) {
             return Repeats::Never;
         }

@@ -82,13 +82,13 @@ pub(crate) fn check_case(case: &Case) {
             let case = random::answered(case.clone()).unwrap();
             let variant = random::variant(&case).unwrap();
             // A search writes an index tuple for each true element.
-            let tuples = match call {
+            let [depth, count] = match call {
                 Call::Nonzero(search) => [search.mask.shape.len(), search.mask.data.len()],
                 _ => [0, 0],
             };
             for device in devices() {
                 let outcome = check(&case, call, &device.backend, &variant);
-                let splits = device.splits_tuples(tuples[0], tuples[0] * tuples[1]);
+                let splits = device.splits_tuples(depth, depth * count);
                 let is_split_tuple = |problem: &String| problem.contains("an index tuple needs");
                 if splits && outcome.as_ref().is_err_and(is_split_tuple) {
                     continue;
@@ -114,13 +114,13 @@ fn options(
 }
 
 #[track_caller]
-fn gather(number: usize, from: &Gathering<'_>, how: GatherForm) {
+fn gather(number: usize, from: &Gathering<'_>, form: GatherForm) {
     let params = (&from.params.tensor.shape[..], &from.params.view[..]);
     check_gathering(
         number,
         params,
         (&from.indices.data, &from.indices.shape),
-        how,
+        form,
     );
 }
 

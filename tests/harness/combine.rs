@@ -4,8 +4,8 @@
 use std::ops::{Add, Mul, Sub};
 use wgslice::{DType, options::Combine};
 
-/// The bit layout of a floating-point number: the sign in the highest bit, then the exponent, and the fraction in the
-/// lowest bits.
+/// The layout of a floating-point number of `bits` bits: the sign in the highest bit, then the exponent, and the
+/// fraction in the lowest `fraction` bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Float {
     pub(crate) bits: u32,
@@ -36,7 +36,7 @@ impl Float {
         let width = self.bits - 1 - self.fraction;
         let exponent = i32::try_from(bits >> self.fraction & ((1 << width) - 1)).unwrap();
         let bias = (1 << (width - 1)) - 1;
-        // The power is computed as two factors, so that each result of `powi` is far from the ends of the range of
+        // The power is the product of two powers, so that each result of `powi` is far from the ends of the range of
         // `f64`.
         let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
         let scale = power(exponent.max(1) - bias);

@@ -1,4 +1,5 @@
-//! Compares crops on every device with the reference. The reference crops the array that the view selects.
+//! Compares crops on every device with the reference. If a crop reads a view, the reference crops a copy of the
+//! elements that the view selects.
 
 use super::{
     Device, SIZES, assert_same,
@@ -13,14 +14,14 @@ use wgslice::{
 };
 use wgslice_vectors::Crop;
 
-/// Checks a crop on every device against the reference. `number` chooses one element size, index type and policy,
-/// because every shader takes a while to compile.
+/// Checks a crop on every device against the reference, at only one element size, index type and policy, as `number`
+/// chooses, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let dtype = SIZES[number % SIZES.len()];
-    let mut typed = Typed::all(&crop.from.indices.data);
-    let typed = typed.swap_remove(number / SIZES.len() % typed.len());
-    let boxes = crop.boxes.of(crop.sizes.len(), typed.get().dtype());
+    let mut typed_indices = Typed::all(&crop.from.indices.data);
+    let typed_indices = typed_indices.swap_remove(number / SIZES.len() % typed_indices.len());
+    let boxes = crop.boxes.of(crop.sizes.len(), typed_indices.get().dtype());
     let options = crop.options(out_of_range(crop.from.indexing, number));
     let (shape, steps) = (&crop.from.params.tensor.shape, &crop.from.params.view);
     let source = elements(shape.iter().product());
@@ -48,11 +49,11 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     let is_wide = plan.shape().len() > 5 || furthest > Some(i32::MAX as u64);
     let takes = |device: &&Device| device.takes(source.len(), values.len());
     for device in devices().iter().filter(takes) {
-        let what = || format!("{}: {crop:?}: {typed:?}: {plan}", device.name);
+        let what = || format!("{}: {crop:?}: {typed_indices:?}: {plan}", device.name);
         let found = match device.by_tensors {
-            true => device.crop(dtype, &source, &typed, crop, options.out_of_range),
+            true => device.crop(dtype, &source, &typed_indices, crop, options.out_of_range),
             false => device
-                .run(&plan, &source, Some(typed.get()))
+                .run(&plan, &source, Some(typed_indices.get()))
                 .map(|(bytes, report)| (bytes, report.expect("a crop reports"))),
         };
         let (first, out_of_range_count) = match found {
@@ -60,8 +61,8 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
                 let is_error = options.out_of_range == OutOfRange::Error;
                 assert!(!is_error || expected.bad_rows.is_empty(), "{}", what());
                 assert_same(&values, &got, dtype.size(), &what);
-                let all = [0, crop.boxes.count];
-                assert!(all.contains(&report.tuples), "{}", what());
+                let valid_counts = [0, crop.boxes.count];
+                assert!(valid_counts.contains(&report.tuples), "{}", what());
                 (report.first, report.out_of_range)
             }
             Err(Error::InvalidIndices(report)) if options.out_of_range == OutOfRange::Error => {
@@ -102,7 +103,7 @@ impl Device {
         &self,
         dtype: DType,
         source: &[u8],
-        typed: &Typed,
+        typed_indices: &Typed,
         crop: &Crop<'_>,
         policy: OutOfRange,
     ) -> Result<(Vec<u8>, Report), Error> {
@@ -114,7 +115,7 @@ impl Device {
         let [items, begins, flips] = crop.parts();
         let upload = |part: &wgslice_vectors::Tensor| {
             let (data, shape) = (&part.data, &part.shape);
-            match typed {
+            match typed_indices {
                 Typed::I32(_) => self.backend.upload((&cast::<i32>(data), shape)),
                 Typed::U32(_) => self.backend.upload((&cast::<u32>(data), shape)),
                 Typed::I64(_) => self.backend.upload((data, shape)),

@@ -1,10 +1,10 @@
-//! Draws the devices and the element sizes of a case, and prints them if the case fails.
+//! Draws the devices and the element sizes of a case, and prints the devices if the case fails.
 //!
-//! Every case runs on the CPU and on one device of each adapter. A seed and the number of the draw choose the device.
-//! So a case compiles its pipelines on one device of an adapter, and many cases together use all devices.
-//! `WGSLICE_TEST_ALL=1` runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by default. If
-//! `WGSLICE_TEST_CASE` is the number of a draw, all other draws run only on the CPU. `WGSLICE_TEST_FIRST=1` ends the
-//! process at the first failure.
+//! Every case runs on the CPU and on one device of each adapter. Each call of `devices` draws this device, by a seed
+//! and the number of the draw. So a case compiles its pipelines on one device of an adapter, and many cases together
+//! use all devices. `WGSLICE_TEST_ALL=1` runs every case on every device. `WGSLICE_TEST_SEED` is the seed, 1 by
+//! default. If `WGSLICE_TEST_CASE` is the number of a draw, all other draws run only on the CPU.
+//! `WGSLICE_TEST_FIRST=1` ends the process at the first failure.
 
 use super::{DEVICES, Device, SIZES};
 use std::{
@@ -64,7 +64,7 @@ fn chosen(choice: u64) -> usize {
 /// Returns the CPU, followed by one device of each adapter, drawn anew in each call, or by all devices under
 /// `WGSLICE_TEST_ALL=1`.
 pub(crate) fn devices() -> &'static [Device] {
-    /// A list for each combination that was drawn.
+    /// A list of devices for each combination of their positions that was drawn.
     static DEVICE_LISTS: Mutex<Option<HashMap<Vec<usize>, &'static [Device]>>> = Mutex::new(None);
     LazyLock::force(&HOOK);
     DRAW_COUNT.set(DRAW_COUNT.get() + 1);
@@ -103,10 +103,11 @@ fn places() -> Vec<usize> {
         return chosen_places;
     }
     for (adapter, places) in (0..).zip(adapters) {
-        let strict = DEVICES[places[0]].name.starts_with("strict");
+        let is_strict = DEVICES[places[0]].name.starts_with("strict");
         match *ALL {
             true => chosen_places.extend(places),
-            false if strict && !(chosen(1 << 33) as u64).is_multiple_of(STRICT_ONE_IN.get()) => {}
+            false if is_strict && !(chosen(1 << 33) as u64).is_multiple_of(STRICT_ONE_IN.get()) => {
+            }
             false => chosen_places.push(places[chosen(adapter) % places.len()]),
         }
     }
@@ -161,7 +162,7 @@ impl Sizes {
         }
     }
 
-    /// Returns a function that lists the devices of a case for a size.
+    /// Returns a function that lists the devices on which a case runs at an element size.
     pub(crate) fn drawn(self) -> impl Fn(DType) -> Vec<&'static Device> {
         let sized_devices: Vec<(DType, &Device)> = match self {
             Self::All => Vec::new(),
@@ -198,10 +199,10 @@ static HOOK: LazyLock<()> = LazyLock::new(|| {
             .name()
             .filter(|name| *name != "main")
             .unwrap_or("TEST");
-        let devices = DRAWN.with_borrow(|names| names.join("; "));
+        let device_names = DRAWN.with_borrow(|names| names.join("; "));
         let all = if *ALL { "WGSLICE_TEST_ALL=1 " } else { "" };
         eprintln!(
-            "draw {draw} of seed {}: {devices}\nto run only this draw again:\n  {all}WGSLICE_TEST_SEED={} \
+            "draw {draw} of seed {}: {device_names}\nto run only this draw again:\n  {all}WGSLICE_TEST_SEED={} \
              WGSLICE_TEST_CASE={draw} cargo test -p wgslice --all-features --test root -- --exact {test}",
             *SEED, *SEED
         );

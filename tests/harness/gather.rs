@@ -1,5 +1,5 @@
-//! Compares gathers on every device with the reference. The reference gathers from the array that the view of the
-//! params selects.
+//! Compares gathers on every device with the reference. If the params are a view, the reference gathers from a copy of
+//! the elements that the view selects.
 
 use super::{DEVICES, Device, Indices, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
@@ -26,10 +26,10 @@ impl GatherForm {
     fn plan(
         &self,
         view: &View,
-        (indices, index): (&[usize], DType),
+        (indices, index_type): (&[usize], DType),
         dtype: DType,
     ) -> Result<Plan, Error> {
-        let indices = (indices, index);
+        let indices = (indices, index_type);
         match *self {
             Self::GatherElements(axis, options) => {
                 Plan::gather_elements(view, indices, axis, options, dtype)
@@ -52,7 +52,7 @@ impl GatherForm {
     }
 
     /// Returns the same gather with these policies.
-    fn under(mut self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
+    fn with_policies(mut self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
         let (range_policy, sign_policy) = match &mut self {
             Self::GatherNd(options) => (&mut options.out_of_range, &mut options.negative),
             Self::GatherElements(_, options) => (&mut options.out_of_range, &mut options.negative),
@@ -144,9 +144,9 @@ impl Typed {
 
     /// Returns the indices as i64 and, if all fit, as i32.
     fn signed(indices: &[i64]) -> Vec<Self> {
-        let mut typed = Self::all(indices);
-        typed.retain(|typed| !matches!(typed, Self::U32(_)));
-        typed
+        let mut typed_indices = Self::all(indices);
+        typed_indices.retain(|indices| !matches!(indices, Self::U32(_)));
+        typed_indices
     }
 
     pub(super) fn get(&self) -> Indices<'_> {
@@ -188,8 +188,8 @@ impl Device {
             };
             return Ok((gathered.0.bytes()?.into_owned(), gathered.1.wait()?));
         }
-        let index = indices.get().dtype();
-        let plan = form.plan(&view(shape, steps)?, (indices_shape, index), dtype)?;
+        let index_type = indices.get().dtype();
+        let plan = form.plan(&view(shape, steps)?, (indices_shape, index_type), dtype)?;
         let (bytes, report) = self.run(&plan, source, Some(indices.get()))?;
         Ok((bytes, report.expect("a gather reports")))
     }
@@ -202,8 +202,8 @@ pub(super) fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
         .try_fold(whole, |view, step| step.of_view(&view))
 }
 
-/// Checks `gather_nd` on every device at every element size against the reference. The index types i64 and i32
-/// alternate, because every shader takes a while to compile.
+/// Checks `gather_nd` on every device at every element size against the reference. The sizes alternate between the
+/// index types i64 and i32, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gather(
     params: &[usize],
@@ -212,11 +212,11 @@ pub(crate) fn check_gather(
     batch_dims: usize,
 ) {
     let case = Case::gather_nd(params, indices, indices_shape, batch_dims);
-    let typed = Typed::signed(indices);
+    let typed_indices = Typed::signed(indices);
     let turn = indices.len() + params.iter().sum::<usize>();
     for (place, dtype) in SIZES.into_iter().enumerate() {
-        let typed = &typed[(turn + place) % typed.len()];
-        case.check(devices(), &[dtype], slice::from_ref(typed));
+        let typed_indices = &typed_indices[(turn + place) % typed_indices.len()];
+        case.check(devices(), &[dtype], slice::from_ref(typed_indices));
     }
 }
 
@@ -232,8 +232,8 @@ pub(crate) fn check_gather_on_cpu(
     case.check(&DEVICES[..1], &SIZES, &Typed::signed(indices));
 }
 
-/// Checks a gather from a view of an array of this shape on every device against the reference. `number` chooses one
-/// element size and index type, because every shader takes a while to compile.
+/// Checks a gather from a view of an array of this shape on every device against the reference, at only one
+/// element size and index type, as `number` chooses, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gathering(
     number: usize,
@@ -241,8 +241,8 @@ pub(crate) fn check_gathering(
     (indices, indices_shape): (&[i64], &[usize]),
     form: GatherForm,
 ) {
-    let mut typed = Typed::all(indices);
-    let typed = [typed.swap_remove(number / SIZES.len() % typed.len())];
+    let mut typed_indices = Typed::all(indices);
+    let typed_indices = [typed_indices.swap_remove(number / SIZES.len() % typed_indices.len())];
     let case = Case {
         shape,
         steps,
@@ -250,7 +250,7 @@ pub(crate) fn check_gathering(
         indices_shape,
         form,
     };
-    case.check(devices(), &[SIZES[number % SIZES.len()]], &typed);
+    case.check(devices(), &[SIZES[number % SIZES.len()]], &typed_indices);
 }
 
 /// Checks the same as [`check_gathering`], with every combination of policies.
@@ -263,7 +263,12 @@ pub(crate) fn check_policies(
 ) {
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp] {
         for negative in [NegativeIndex::Invalid, NegativeIndex::Wrap] {
-            check_gathering(number, params, indices, form.under(out_of_range, negative));
+            check_gathering(
+                number,
+                params,
+                indices,
+                form.with_policies(out_of_range, negative),
+            );
         }
     }
 }
@@ -298,7 +303,7 @@ impl<'a> Case<'a> {
     }
 
     #[track_caller]
-    fn check(&self, devices: &[Device], dtypes: &[DType], typed: &[Typed]) {
+    fn check(&self, devices: &[Device], dtypes: &[DType], typed_indices: &[Typed]) {
         let source = elements(self.shape.iter().product());
         let whole = (self.shape.to_vec(), source.clone());
         let expected = self
@@ -322,7 +327,7 @@ impl<'a> Case<'a> {
             assert_eq!(plan.shape(), expected.shape, "{self:?}");
             let values = to_bytes(&expected.values, dtype.size());
             let source = to_bytes(&source, dtype.size());
-            for indices in typed {
+            for indices in typed_indices {
                 let takes = |device: &&Device| device.takes(source.len(), values.len());
                 for device in devices.iter().filter(takes) {
                     let name = &device.name;

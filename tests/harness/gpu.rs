@@ -35,8 +35,8 @@ impl DeviceKind {
         } else if candidate.adapter.get_info().backend == wgpu::Backend::Gl
             && candidate.is_software()
         {
-            // Mesa's OpenGL runs shaders with the same code as lavapipe, but compiles them from GLSL, and it compiles
-            // some loops wrongly.
+            // Mesa's OpenGL runs shaders with the same code as lavapipe. It is tested because it compiles them from
+            // GLSL, and compiles some loops wrongly.
             &[Self::Full, Self::Default, Self::Tiny]
         } else if candidate.is_software() && !*ALL {
             // Strict devices cover the other kinds, and they compile no pipelines.
@@ -91,7 +91,7 @@ impl DeviceKind {
 
 /// An open device. If `by_tensors` is true, plans run on tensors, because the device's buffers may be too small for a
 /// case.
-pub(super) struct Opened {
+pub(super) struct OpenDevice {
     pub(super) name: String,
     pub(super) gpu: Gpu,
     pub(super) by_tensors: bool,
@@ -131,7 +131,7 @@ fn fitting_adapters(options: &AdapterOptions) -> Vec<FoundAdapter> {
 
 /// Opens devices of several kinds on every adapter that the library accepts, and of all kinds on the adapter that
 /// interprets shaders.
-pub(super) fn gpus() -> Vec<Opened> {
+pub(super) fn gpus() -> Vec<OpenDevice> {
     let mut gpus = Vec::new();
     for candidate in &candidates() {
         let kinds = DeviceKind::of(candidate);
@@ -139,7 +139,7 @@ pub(super) fn gpus() -> Vec<Opened> {
             let name = format!("{candidate}, {kind:?}");
             let by_tensors = matches!(kind, DeviceKind::Parts);
             match kind.open(&candidate.adapter) {
-                Ok(gpu) => gpus.push(Opened {
+                Ok(gpu) => gpus.push(OpenDevice {
                     name,
                     gpu,
                     by_tensors,
@@ -162,7 +162,7 @@ pub(super) fn gpus() -> Vec<Opened> {
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
         let opened = kind.open(&adapter).expect("whatever is asked for");
-        gpus.push(Opened {
+        gpus.push(OpenDevice {
             name: format!("strict in order {}, {kind:?}", *SEED),
             gpu: opened,
             by_tensors: matches!(kind, DeviceKind::Parts),
@@ -323,8 +323,8 @@ impl GuardedArgument {
     /// and a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at
     /// the end of the first guard without containing any of its bytes.
     fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, min_length: usize) -> Self {
-        let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
-        let begin = aligned.max(GUARD_BYTES) + shift;
+        let alignment = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
+        let begin = alignment.max(GUARD_BYTES) + shift;
         let length = contents.len().max(min_length);
         let mut all = vec![pattern; begin];
         all.extend_from_slice(contents);
@@ -341,12 +341,12 @@ impl GuardedArgument {
 
     /// Moves arguments to a buffer that they share.
     fn join(gpu: &Gpu, arguments: [Option<&mut Self>; 3]) {
-        let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
+        let alignment = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let mut size = 0;
         let mut given_arguments = Vec::new();
         for argument in arguments.into_iter().flatten() {
             argument.first = size;
-            size = (size + argument.size).next_multiple_of(aligned);
+            size = (size + argument.size).next_multiple_of(alignment);
             given_arguments.push(argument);
         }
         let joined = make_buffer(gpu, vec![UNWRITTEN; size]);

@@ -1,4 +1,4 @@
-//! Runs one case on every device of the machine and compares the results with the naive reference.
+//! Runs one case on devices of the machine and compares the results with the naive reference.
 //!
 //! The devices are the CPU path and up to four for each adapter: one with the adapter's own limits, one with WebGPU's
 //! default limits, and two with limits so low that even small data needs many dispatches. `draw` chooses the devices
@@ -148,21 +148,22 @@ impl Device {
             .any(|kind| self.name.ends_with(kind))
     }
 
-    /// Returns whether a tuple of `depth` indices can be in two buffers, which the library rejects. On devices with
-    /// buffers of 1 KiB, the parts of a tensor have 256, 512, 768 or 1,024 bytes. A depth with an odd factor above 4
-    /// divides none of these.
-    fn splits_tuples(&self, depth: usize, integers: usize) -> bool {
+    /// Returns whether one tuple of `depth` indices can be cut between two buffers, which the library rejects. On
+    /// devices with buffers of 1 KiB, the parts of a tensor have 256, 512, 768 or 1,024 bytes. A depth with an odd
+    /// factor above 4 divides none of these.
+    fn splits_tuples(&self, depth: usize, index_count: usize) -> bool {
         let odd = depth.max(1) >> depth.max(1).trailing_zeros();
-        self.by_tensors && odd > 4 && integers * 8 > 1024
+        self.by_tensors && odd > 4 && index_count * 8 > 1024
     }
 
     /// Returns whether a case with this many bytes of source and of result runs on this device. Devices with low limits
     /// run only small data, because their number of dispatches grows with the product of both sizes. Devices that
     /// interpret shaders run only small data too.
-    pub(crate) fn takes(&self, source: usize, result: usize) -> bool {
+    pub(crate) fn takes(&self, source_bytes: usize, result_bytes: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
-        let fits = !is_strict || source + result <= STRICT_BYTES;
-        let takes = fits && (!self.is_tiny() || (source / 512 + 1) * (result / 512 + 1) <= 100);
+        let fits = !is_strict || source_bytes + result_bytes <= STRICT_BYTES;
+        let takes =
+            fits && (!self.is_tiny() || (source_bytes / 512 + 1) * (result_bytes / 512 + 1) <= 100);
         if !takes {
             draw::not_run();
         }

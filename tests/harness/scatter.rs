@@ -1,4 +1,4 @@
-//! Runs scatters on every device, into zeros and in place.
+//! Compares scatters on every device, into zeros and in place, with the reference.
 
 use super::{
     Device, Indices, SIZES, UNWRITTEN, assert_same,
@@ -35,8 +35,8 @@ impl ScatterCase<'_> {
     }
 }
 
-/// Checks a scatter against the reference. Updates are checked with elements of every size, and other combinations with
-/// integers of 1, 2, 4 and 8 bytes.
+/// Checks a scatter against the reference: with elements of every size if it replaces elements ([`Combine::Update`]),
+/// and otherwise with integers of 1, 2, 4 and 8 bytes.
 #[track_caller]
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     let dtypes = match case.combine() {
@@ -204,7 +204,7 @@ fn check_refusal(
     assert!(text.contains(&dtype.to_string()), "{text}");
 }
 
-fn plan_scatter(case: ScatterCase<'_>, index: DType, dtype: DType) -> Result<Plan, Error> {
+fn plan_scatter(case: ScatterCase<'_>, index_type: DType, dtype: DType) -> Result<Plan, Error> {
     let ScatterCase {
         shape,
         fresh,
@@ -213,7 +213,7 @@ fn plan_scatter(case: ScatterCase<'_>, index: DType, dtype: DType) -> Result<Pla
         options,
         ..
     } = case;
-    let indices = (indices_shape, index);
+    let indices = (indices_shape, index_type);
     match fresh {
         true => Plan::scatter_nd(shape, indices, updates_shape, options, dtype),
         false => Plan::tensor_scatter_nd(shape, indices, updates_shape, options, dtype),

@@ -9,7 +9,7 @@ use wgslice::{
     spec::SliceItem,
 };
 
-/// Returns every GPU of the harness except the strict ones, which have no textures. If an adapter has the 16-bit norm
+/// Returns the GPUs of a new draw except strict devices, which have no textures. If an adapter has the 16-bit norm
 /// formats, a device with these formats is added.
 pub(crate) fn gpus() -> Vec<Gpu> {
     let mut gpus: Vec<Gpu> = devices()
@@ -227,11 +227,11 @@ impl Case {
         sliced.transpose(&self.permutation).unwrap()
     }
 
-    /// Calls `visit` for every element of the tensor, in order, with the element's index in the tensor and its index in
-    /// the level.
+    /// Calls `visit` for every element of the tensor that the selection is read into, in order, with the element's
+    /// index in this tensor and its index in the level, which has this shape.
     pub(crate) fn each(&self, shape: [usize; 4], mut visit: impl FnMut(usize, usize)) {
         let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
-        let mut number = 0;
+        let mut index = 0;
         for a in 0..count(0) {
             for b in 0..count(1) {
                 for c in 0..count(2) {
@@ -243,8 +243,8 @@ impl Case {
                         }
                         let [layer, row, column, channel] = at;
                         let texel = (layer * shape[1] + row) * shape[2] + column;
-                        visit(number, texel * shape[3] + self.channels[channel]);
-                        number += 1;
+                        visit(index, texel * shape[3] + self.channels[channel]);
+                        index += 1;
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Values of any type for plans.
+//! Index tuples of any type, and functions that run a plan or count its steps.
 
 use wgslice::{DType, Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 

@@ -1,4 +1,4 @@
-//! Copies views on every device.
+//! Compares copies of views on every device with the reference.
 
 use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use wgslice::{Plan, SliceSpec, Tensor, View, spec::TfStridedSlice};
@@ -29,7 +29,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
         .iter()
         .try_fold(whole, |view, step| step.of_view(&view));
     let case = || format!("{shape:?} {steps:?}");
-    let (view, (result, values)) = match (view, expected) {
+    let (view, (result_shape, values)) = match (view, expected) {
         (Ok(view), Ok(expected)) => (view, expected),
         (Err(error), Err(expected)) => {
             assert_eq!(kind(&error), expected.kind, "{}", case());
@@ -37,7 +37,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
         }
         (view, expected) => panic!("{}: {view:?}, {expected:?}", case()),
     };
-    assert_eq!(view.shape(), result, "{}", case());
+    assert_eq!(view.shape(), result_shape, "{}", case());
     let devices = sizes.drawn();
     for dtype in SIZES {
         let plan = Plan::contiguous(&view, dtype).unwrap();
@@ -54,8 +54,8 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
                 .try_fold(tensor, |tensor, step| step.of_tensor(&tensor))
                 .unwrap();
             assert_eq!(*selected.layout(), view, "{}", what());
-            let moved = selected.contiguous().unwrap();
-            assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
+            let copied = selected.contiguous().unwrap();
+            assert_same(&expected, &copied.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
                 // Tensors begin at the start of bindings. In these runs, source and result begin 1 or 7 elements later.
                 for shift in [dtype.size(), 7 * dtype.size()] {

@@ -90,7 +90,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     for dtype in SIZES {
         let planned = SliceSpec::block(shape, begin, size)
             .and_then(|block| Ok((Plan::slice(shape, &block, dtype)?, block)));
-        let ((plan, block), (result, values)) = match (planned, &expected) {
+        let ((plan, block), (result_shape, values)) = match (planned, &expected) {
             (Ok(plan), Ok(expected)) => (plan, expected),
             (Err(error), Err(expected)) => {
                 assert_eq!(kind(&error), expected.kind, "{}", case());
@@ -98,7 +98,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
             }
             (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
         };
-        assert_eq!(plan.shape(), result, "{}", case());
+        assert_eq!(plan.shape(), result_shape, "{}", case());
         let (source, values) = (
             to_bytes(&input, dtype.size()),
             to_bytes(values, dtype.size()),
@@ -178,8 +178,8 @@ impl Device {
         )
     }
 
-    /// Runs a plan at an aligned position of its buffers. On a GPU, also runs the plan one element later, where larger
-    /// units are misaligned, and checks that the results are equal.
+    /// Runs a plan at an aligned position of its buffers. On a GPU, also runs the plan one element later, where units
+    /// larger than an element are misaligned, and checks that the results are equal.
     fn run_at_two_places(
         &self,
         plan: &Plan,

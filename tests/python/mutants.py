@@ -110,7 +110,7 @@ def mutated(text, mutant):
     return ("".join(lines) + " " * -excess).encode()
 
 
-def explained():
+def explained_mutants():
     """Returns the mutants in EXPLAINED as a set of (file, old line, new line)."""
     found = set()
     for block in EXPLAINED.read_text().split("\n\n"):
@@ -223,31 +223,31 @@ class Run:
             return judge(program, arguments, limit)
 
         try:
-            said = {}
+            verdicts = {}
             for name, arguments in self.judges.items():
                 # The tests take minutes if none fails, so they skip mutants in EXPLAINED that no other judge notices.
-                equivalent = "killed" not in said.values() and key(mutant) in explained()
-                unnoticed = name == TESTS and equivalent
-                said[name] = "passed" if unnoticed else run(name, arguments, self.limits[name])
-                if said[name] == "rejected":
+                is_equivalent = "killed" not in verdicts.values() and key(mutant) in explained_mutants()
+                is_skipped = name == TESTS and is_equivalent
+                verdicts[name] = "passed" if is_skipped else run(name, arguments, self.limits[name])
+                if verdicts[name] == "rejected":
                     return None
-            if "killed" not in said.values() and not self.options.quick and key(mutant) not in explained():
+            if "killed" not in verdicts.values() and not self.options.quick and key(mutant) not in explained_mutants():
                 arguments = [*self.judges["strict"]]
                 cases = arguments.index("--random") + 1
                 arguments[cases] = str(LONGER * int(arguments[cases]))
-                said["strict"] = run("strict", arguments, LONGER * self.limits["strict"])
-            return said
+                verdicts["strict"] = run("strict", arguments, LONGER * self.limits["strict"])
+            return verdicts
         finally:
             self.copies.put(program)
 
     def next_of(self, drawn):
         """Runs mutants of the iterator `drawn` until one is valid. Returns this mutant and its outcomes, or None."""
         for mutant, text in drawn:
-            said = self.outcomes(mutant, text)
-            if said is not None:
+            verdicts = self.outcomes(mutant, text)
+            if verdicts is not None:
                 if self.options.verbose:
-                    print(mutant.file, mutant.line + 1, mutant.kind, said, mutant.new.strip(), flush=True)
-                return mutant, said
+                    print(mutant.file, mutant.line + 1, mutant.kind, verdicts, mutant.new.strip(), flush=True)
+                return mutant, verdicts
 
     def all(self, files):
         """Returns the valid mutants of each file with their outcomes. The files alternate, so that all have about the
@@ -258,23 +258,23 @@ class Run:
             if any(text.encode() not in original for original in self.originals.values()):
                 sys.exit(f"{file} is not in the programs as it is in the folder")
             drawn[file] = iter([(mutant, text) for mutant in mutants_of(file, text, self.options.seed)])
-        made = {file: [] for file in files}
+        mutants_of_file = {file: [] for file in files}
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
             for _ in range(self.options.mutants):
                 for file, mutant in zip(files, pool.map(self.next_of, drawn.values())):
-                    made[file] += [mutant] if mutant else []
-        return made
+                    mutants_of_file[file] += [mutant] if mutant else []
+        return mutants_of_file
 
 
-def report(made, names, known):
-    width = max(len(file) for file in made)
+def report(mutants_of_file, names, known):
+    width = max(len(file) for file in mutants_of_file)
     print(f"\n{'':{width}}  made  killed  " + "  ".join(f"{name:>8}" for name in names))
     totals = collections.Counter()
     survivors = []
-    for file, mutants in sorted(made.items()):
+    for file, mutants in sorted(mutants_of_file.items()):
         counts = collections.Counter(made=len(mutants))
-        for mutant, said in mutants:
-            killers = [name for name in names if said[name] == "killed"]
+        for mutant, verdicts in mutants:
+            killers = [name for name in names if verdicts[name] == "killed"]
             counts.update(killers)
             counts["any"] += bool(killers)
             if not killers:
@@ -283,12 +283,12 @@ def report(made, names, known):
         row(file, width, counts, names)
     row("all", width, totals, names)
     print(f"\n{totals['any']} of {totals['made']} noticed, {totals[TESTS]} by the tests of `bash tests/run` alone")
-    new = [mutant for mutant in survivors if key(mutant) not in known]
-    print(f"\n{len(survivors)} survive, of which {len(survivors) - len(new)} are explained")
-    for mutant in new:
+    unexplained = [mutant for mutant in survivors if key(mutant) not in known]
+    print(f"\n{len(survivors)} survive, of which {len(survivors) - len(unexplained)} are explained")
+    for mutant in unexplained:
         file, old, changed = key(mutant)
         print(f"\n{file}\n- {old}\n+ {changed}\n  (line {mutant.line + 1}, {mutant.kind})")
-    return new, totals
+    return unexplained, totals
 
 
 def write(totals, seed):
@@ -323,18 +323,18 @@ def main():
     files = options.files or sorted(path.name for path in (ROOT / "shaders").glob("*.wgsl"))
     run = Run(options.program, options.tests, options)
     run.measure()
-    made = run.all(files)
-    known = explained()
-    new, totals = report(made, list(run.judges), known)
+    mutants_of_file = run.all(files)
+    known = explained_mutants()
+    unexplained, totals = report(mutants_of_file, list(run.judges), known)
     if not options.quick and not options.files:
         write(totals, options.seed)
     for file, old, _ in sorted(known):
         if pathlib.Path(file).name in files and old not in map(str.strip, (ROOT / file).read_text().splitlines()):
             print(f"\n{EXPLAINED.name} explains a line that {file} lacks: {old}")
-    few = [file for file, mutants in made.items() if len(mutants) < options.mutants]
+    few = [file for file, mutants in mutants_of_file.items() if len(mutants) < options.mutants]
     if few:
         print(f"\nfewer than {options.mutants} mutants of {', '.join(few)}: no time, or no more faults")
-    sys.exit(1 if new else 0)
+    sys.exit(1 if unexplained else 0)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 import time
 from multiprocessing import Pool
 
-from lemmas import bytes as of_bytes
+from lemmas import bytes as byte_lemmas
 from lemmas import integers, numbers, tuples
 from lemmas.core import Lemmas
 
@@ -26,7 +26,7 @@ WORKERS = os.cpu_count() or 1
 def prove(worker):
     """Proves one part of the lemmas. Each part has its own process, because z3 uses only one processor."""
     lemmas = Lemmas(sys.argv[1], worker, WORKERS)
-    for part in (integers, tuples, of_bytes, numbers):
+    for part in (integers, tuples, byte_lemmas, numbers):
         part.prove_all(lemmas)
     return lemmas
 

@@ -86,7 +86,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// With begin 1 and size `i64::MAX` the sum overflows in TensorFlow's check, so TensorFlow accepts the size and tries
+/// With begin 1 and size `i64::MAX` their sum overflows in TensorFlow's check, so TensorFlow accepts the size and tries
 /// to allocate the result. The reference reports an error.
 #[test]
 fn extreme_values() {

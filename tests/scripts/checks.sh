@@ -278,7 +278,7 @@ check_everywhere() {
             written_to:: mask:: onnx_nodes:: pad:: paste:: property:: roll:: scatter_elements:: scatter_nd:: slice:: \
             strided_slice:: strided_slice_grad:: strided_slice_update:: tile:: view:: xla:: || status=$?
     done
-    # OpenGL is tested as a software adapter opens it, with limited loops. Scatters have the longest loops.
+    # On OpenGL, the library limits loops as on every software adapter. Scatters have the longest loops.
     WGSLICE_TEST_ALL=1 WGSLICE_TEST_DEVICES='Gl), Full' timed_tests "${all_features[@]}" --test root -- \
         scatter_elements:: scatter_nd:: xla:: || status=$?
     return "$status"

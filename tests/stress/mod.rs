@@ -61,7 +61,7 @@ fn threads_share_devices() {
         .map(|(gpu, max_matrix_bytes)| (Shared::new(gpu), *max_matrix_bytes))
         .collect();
     let acts: usize = thread::scope(|scope| {
-        let started: Vec<_> = (0..4 * devices.len())
+        let workers: Vec<_> = (0..4 * devices.len())
             .map(|number| {
                 let (shared, max_matrix_bytes) = &devices[number % devices.len()];
                 scope.spawn(move || {
@@ -75,7 +75,7 @@ fn threads_share_devices() {
                 })
             })
             .collect();
-        started
+        workers
             .into_iter()
             .map(|worker| worker.join().unwrap())
             .sum()
@@ -83,7 +83,7 @@ fn threads_share_devices() {
     println!("{acts} acts on {} devices", devices.len());
 }
 
-/// Destroys a device while threads work on it, at any moment when no thread writes.
+/// Destroys a device while threads work on it, at a random moment at which no thread writes.
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
     const THREADS: usize = 6;
@@ -148,7 +148,7 @@ fn values_are_dropped_in_any_order() {
             let (rows, report) = tensor.gather(&ids, Default::default()).unwrap();
             let view = tensor.slice(&slice![..; -1]).unwrap();
             let flipped = rows.slice(&slice![..; -1]).unwrap();
-            let read = thread::spawn({
+            let reader = thread::spawn({
                 let (flipped, report) = (flipped.clone(), report.clone());
                 move || (flipped.to_vec::<u32>().unwrap(), report.wait().unwrap())
             });
@@ -167,7 +167,7 @@ fn values_are_dropped_in_any_order() {
                     thread::spawn(move || drop(value));
                 }
             }
-            let (read, report) = read.join().unwrap();
+            let (read, report) = reader.join().unwrap();
             assert_eq!((read, report.out_of_range), (vec![0, 4], 1));
             // The view still works, because it keeps its device alive.
             assert_eq!(view.to_vec::<u32>().unwrap(), [4, 3, 2, 1]);

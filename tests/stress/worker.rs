@@ -44,7 +44,8 @@ impl Shared {
     /// Destroys the device at a moment when no thread writes. Threads can read back, wait, poll, drop values and submit
     /// recorded work at this moment, and the device can run work. In wgpu 30, `Queue::write_buffer` locks the device's
     /// trackers while it holds the snatch lock, and the poll that frees a destroyed device's buffers takes the two
-    /// locks in the other order. If the device is lost in between, both threads hang.
+    /// locks in the other order. If the device is lost while a thread writes, this thread and the polling thread can
+    /// each hold one lock and wait for the other lock forever.
     pub(crate) fn destroy(&self) {
         let _no_writer = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         self.gpu.device().destroy();

@@ -65,9 +65,9 @@ impl PageArray {
             .try_fold(dtype.size(), |product, &size| product.checked_mul(size))
             .ok_or_else(|| JsError::new("the shape is too large"))?;
         if elements.len() < needed {
-            let has = elements.len();
+            let found = elements.len();
             return Err(JsError::new(&format!(
-                "the file ends too early: it has {has} bytes of elements, and its shape needs {needed}; save it again"
+                "the file ends too early: it has {found} bytes of elements, and its shape needs {needed}; save it again"
             )));
         }
         elements.truncate(needed);
@@ -80,7 +80,7 @@ impl PageArray {
                 .chunks_exact_mut(number_size)
                 .for_each(<[u8]>::reverse);
         }
-        let word = match (dtype, dtype.size()) {
+        let device_dtype = match (dtype, dtype.size()) {
             (DType::I32, _) => DType::I32,
             (_, 1) => DType::U8,
             (_, 2) => DType::U16,
@@ -91,7 +91,7 @@ impl PageArray {
         if column_major {
             shape.reverse();
         }
-        let mut tensor = Tensor::from_bytes(&device.backend, elements, word, &shape)?;
+        let mut tensor = Tensor::from_bytes(&device.backend, elements, device_dtype, &shape)?;
         if column_major {
             let reversed: Vec<usize> = (0..shape.len()).rev().collect();
             tensor = tensor.transpose(&reversed)?;
@@ -217,8 +217,8 @@ impl PageArray {
         let mask_shape: Vec<usize> = [height, width].into_iter().chain(ones).collect();
         let mask = backend.upload((mask, &mask_shape))?;
         let chosen = if how == "flip" {
-            let turned = x.slice(&slice![.., ..; -1])?;
-            Tensor::select(&mask, &turned, x)?
+            let mirrored = x.slice(&slice![.., ..; -1])?;
+            Tensor::select(&mask, &mirrored, x)?
         } else {
             let dtype = self.tensor.dtype();
             let zero = Tensor::from_bytes(backend, vec![0; dtype.size()], dtype, &[])?;

@@ -23,7 +23,7 @@ pub struct Verdict {
     pub line: Option<String>,
 }
 
-/// Runs case `number` of a seed in one variant.
+/// Runs case `number` of a seed in one variant, such as one choice of element and index type.
 #[wasm_bindgen]
 pub async fn random_case(device: &Device, seed: u64, number: usize) -> Result<Verdict, JsError> {
     let case = answered(case(seed, number))?;

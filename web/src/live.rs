@@ -80,14 +80,14 @@ impl Live {
         })
     }
 
-    /// Takes a frame, as a picture of height × width × 3.
+    /// Copies a camera frame to the GPU, and returns it as an array of height × width × 3.
     pub fn take(&mut self, frame: ImageBitmap) -> Result<PageArray, JsError> {
         let size = wgpu::Extent3d {
             width: frame.width(),
             height: frame.height(),
             depth_or_array_layers: 1,
         };
-        self.check()?;
+        self.check_not_lost()?;
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
         if self.frame.as_ref().is_none_or(|frame| frame.size() != size) {
             self.frame = Some(gpu.device().create_texture(&wgpu::TextureDescriptor {
@@ -144,14 +144,14 @@ impl Live {
     ) -> Result<Filmed, JsError> {
         let rows = boxes.count.div_ceil(boxes_per_row.max(1));
         // The last row is filled up with boxes outside of the picture, which are zeros.
-        let missing = (rows * boxes_per_row).saturating_sub(boxes.count);
-        let mut all = Boxes {
-            count: boxes.count + missing,
+        let missing_count = (rows * boxes_per_row).saturating_sub(boxes.count);
+        let mut all_boxes = Boxes {
+            count: boxes.count + missing_count,
             ..boxes.clone()
         };
-        all.begins.extend(vec![i32::MAX; 2 * missing]);
-        all.flips.extend(vec![0; 2 * missing]);
-        let (crops, _report) = cropped(x, &all, height, width)?;
+        all_boxes.begins.extend(vec![i32::MAX; 2 * missing_count]);
+        all_boxes.flips.extend(vec![0; 2 * missing_count]);
+        let (crops, _report) = cropped(x, &all_boxes, height, width)?;
         let shape = [&[boxes.count], &crops.shape()[1..]].concat();
         let channels = shape[3..].iter().product();
         let sheet = crops.reshape(&[rows, boxes_per_row, height, width, channels])?;
@@ -181,7 +181,7 @@ impl Live {
             Poll::Pending
         })
         .await;
-        self.check()
+        self.check_not_lost()
     }
 }
 
@@ -192,7 +192,7 @@ fn no_gpu() -> JsError {
 }
 
 impl Live {
-    fn check(&self) -> Result<(), JsError> {
+    fn check_not_lost(&self) -> Result<(), JsError> {
         match self.lost.load(Relaxed) {
             true => Err(no_gpu()),
             false => Ok(()),
@@ -242,11 +242,11 @@ impl Live {
             };
             let texels = Texels::new(&shown.texture)?;
             let picture = tensor.reshape(&[1, height, width, channels])?;
-            let colours = match channels {
+            let written_channels = match channels {
                 1 => 3,
                 channels => channels,
             };
-            let texels = texels.slice(&slice![.., .., .., ..colours])?;
+            let texels = texels.slice(&slice![.., .., .., ..written_channels])?;
             let picture = picture.broadcast_to(texels.shape())?;
             picture.write_texture(&texels)?;
             gpu.queue().present(shown);

@@ -54,10 +54,10 @@ pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
 /// Parses integers that are separated by commas or spaces, with or without brackets around them.
 pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
     let text = text.trim();
-    let inside = [('[', ']'), ('(', ')')]
+    let bracketed_text = [('[', ']'), ('(', ')')]
         .into_iter()
         .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
-    let parts = inside
+    let parts = bracketed_text
         .unwrap_or(text)
         .split(|c: char| c == ',' || c.is_whitespace());
     parts

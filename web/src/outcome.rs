@@ -18,26 +18,26 @@ impl Outcome {
         std::mem::take(&mut self.shown)
     }
 
-    /// Returns the number of tuples.
+    /// Returns the number of tuples. `undefined` without a report.
     #[wasm_bindgen(getter)]
     pub fn tuples(&self) -> Option<usize> {
         self.report.as_ref().map(|report| report.tuples)
     }
 
-    /// Returns the number of tuples out of range.
+    /// Returns the number of tuples out of range. `undefined` without a report.
     #[wasm_bindgen(getter)]
     pub fn out_of_range(&self) -> Option<usize> {
         self.report.as_ref().map(|report| report.out_of_range)
     }
 
-    /// Returns the number of the first tuple out of range, from 0. `undefined` if all are in range.
+    /// Returns the number of the first tuple out of range, from 0. `undefined` without such a tuple or a report.
     #[wasm_bindgen(getter)]
     pub fn first(&self) -> Option<usize> {
         let first = self.report.as_ref()?.first.as_ref();
         first.map(|first| first.tuple)
     }
 
-    /// Returns the indices of the first tuple out of range, as text. `undefined` if all are in range.
+    /// Returns the indices of the first tuple out of range, as text. `undefined` without such a tuple or a report.
     #[wasm_bindgen(getter)]
     pub fn first_indices(&self) -> Option<String> {
         let first = self.report.as_ref()?.first.as_ref();

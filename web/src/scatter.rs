@@ -7,10 +7,11 @@ use wgslice::{
     options::{Combine, ScatterOptions},
 };
 
-/// Index tuples and an update for each, on a device, and the array of `int32` into which the updates are scattered.
+/// Index tuples and an update for each, on a device, and the board: the array of `int32` into which the updates are
+/// scattered.
 #[wasm_bindgen]
 pub struct PageScatter {
-    into: Tensor,
+    board: Tensor,
     indices: Tensor,
     updates: Tensor,
 }
@@ -33,7 +34,7 @@ impl PageScatter {
         let backend = &device.backend;
         let count = updates.values.len();
         Ok(Self {
-            into: backend.upload((&board, &[rows, columns]))?,
+            board: backend.upload((&board, &[rows, columns]))?,
             indices: backend.upload((&updates.indices, &[count, 2]))?,
             updates: backend.upload((&updates.values, &[count]))?,
         })
@@ -54,7 +55,7 @@ impl PageScatter {
         let count = indices.len() / 2;
         let backend = &device.backend;
         Ok(Self {
-            into: backend.upload((&vec![0i32; 1 << 16], &[256, 256]))?,
+            board: backend.upload((&vec![0i32; 1 << 16], &[256, 256]))?,
             indices: backend.upload((&indices, &[count, 2]))?,
             updates: backend.upload((&vec![1i32; count], &[count]))?,
         })
@@ -62,7 +63,7 @@ impl PageScatter {
 
     /// Reads back the array as it is before the scatter.
     pub async fn before(&self) -> Result<Shown, JsError> {
-        shown(&self.into).await
+        shown(&self.board).await
     }
 
     /// Scatters. `combine` is `add`, `sub`, `min`, `max` or `update`. Tuples out of range are dropped.
@@ -78,7 +79,7 @@ impl PageScatter {
             combine: Some(combine),
             ..ScatterOptions::default()
         };
-        let mut board = self.into.clone();
+        let mut board = self.board.clone();
         let report = board.tensor_scatter_nd(&self.indices, &self.updates, options)?;
         let report = report.await?;
         Ok(Outcome::reported(shown(&board).await?, report))

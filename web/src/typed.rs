@@ -3,7 +3,7 @@
 use crate::numbers::{BadNumbers, integers, lines};
 use wasm_bindgen::prelude::*;
 
-/// The start indices and flips of boxes. Each box has two numbers: one for rows, then one for columns.
+/// The start indices and flips of boxes. Each box has two of each: one for the rows, then one for the columns.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Boxes {
@@ -24,14 +24,14 @@ impl Boxes {
         };
         for (line, number) in lines(text).zip(1..) {
             let wrong = |why: String| BadNumbers(format!("box {number}: {why}"));
-            let end = line.trim_end_matches(['v', 'h']);
-            let begin = integers(end).map_err(|BadNumbers(why)| wrong(why))?;
+            let begin_text = line.trim_end_matches(['v', 'h']);
+            let begin = integers(begin_text).map_err(|BadNumbers(why)| wrong(why))?;
             let begin: Vec<i32> = begin.into_iter().flat_map(i32::try_from).collect();
             if begin.len() != 2 {
                 let why = "it needs two integers of 32 bits, its top and its left";
                 return Err(wrong(why.into()).into());
             }
-            let flips = &line[end.len()..];
+            let flips = &line[begin_text.len()..];
             boxes.count = number;
             boxes.begins.extend(begin);
             boxes

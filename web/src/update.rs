@@ -21,8 +21,8 @@ impl UpdateValue {
     /// Parses a value.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsError> {
-        let read: Option<IndexSpec> = text.parse().ok();
-        let (values, shape) = match read.as_ref().map(IndexSpec::items) {
+        let parsed: Option<IndexSpec> = text.parse().ok();
+        let (values, shape) = match parsed.as_ref().map(IndexSpec::items) {
             Some([IndexItem::Slice(SliceItem::Index { index, .. })]) => (vec![*index], Vec::new()),
             Some([IndexItem::Positions { values, shape }]) => (values.clone(), shape.clone()),
             _ => {
@@ -55,7 +55,7 @@ impl UpdateValue {
 
 impl UpdateValue {
     /// Uploads the value in the type of an array.
-    fn like(&self, x: &PageArray) -> Result<Tensor, JsError> {
+    fn upload_for(&self, x: &PageArray) -> Result<Tensor, JsError> {
         let backend = x.tensor().backend();
         let uploaded = match (x.dtype().as_str(), x.tensor().dtype()) {
             ("uint8", DType::U8) => backend.upload((&self.numbers_of::<u8>(x)?, &self.shape)),
@@ -101,7 +101,7 @@ impl PageArray {
             _ => Combine::Update,
         };
         let spec: IndexSpec = spec.parse()?;
-        let value = value.like(self)?;
+        let value = value.upload_for(self)?;
         let mut x = self.tensor().clone();
         x.index_update(&spec, &value, combine)?;
         self.shown(&x).await.map(Outcome::from)

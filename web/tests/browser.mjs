@@ -1,4 +1,5 @@
-// Runs headless Chromium on the page, and a server for the page. Keeps the errors that occur in the background.
+// Runs headless Chromium on the page, and a server for the page. Collects the page's errors, warnings and failed
+// requests.
 
 import fs from 'node:fs';
 import http from 'node:http';
@@ -15,7 +16,7 @@ const TYPES = {
   '.wasm': 'application/wasm', '.jsonl': 'application/jsonl', '.webp': 'image/webp',
 };
 
-// Chromium's switches for WebGPU on SwiftShader, which is part of Chromium, and for a camera that shows a test picture.
+// Chromium's switches for WebGPU on SwiftShader, its software renderer, and for a camera that shows a test picture.
 const SWITCHES = [
   '--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader',
   '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
@@ -30,18 +31,18 @@ const PACKED = ['.html', '.css', '.js', '.svg', '.wasm'];
 function serve() {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://page');
-    const vectors = pathname.startsWith('/vectors/');
-    const file = path.join(root, vectors ? 'tests' : 'web/dist', pathname.replace(/\/$/, '/index.html'));
+    const isVectors = pathname.startsWith('/vectors/');
+    const file = path.join(root, isVectors ? 'tests' : 'web/dist', pathname.replace(/\/$/, '/index.html'));
     if (!fs.existsSync(file)) {
       response.writeHead(404).end();
       return;
     }
     const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
-    const packed = PACKED.includes(path.extname(file));
-    if (packed && !server.packed.has(file)) server.packed.set(file, zlib.gzipSync(fs.readFileSync(file), { level: 9 }));
-    const body = packed ? server.packed.get(file) : fs.readFileSync(file);
+    const isPacked = PACKED.includes(path.extname(file));
+    if (isPacked && !server.packed.has(file)) server.packed.set(file, zlib.gzipSync(fs.readFileSync(file), { level: 9 }));
+    const body = isPacked ? server.packed.get(file) : fs.readFileSync(file);
     server.sent += body.length;
-    response.writeHead(200, { 'content-type': type, ...(packed && { 'content-encoding': 'gzip' }) });
+    response.writeHead(200, { 'content-type': type, ...(isPacked && { 'content-encoding': 'gzip' }) });
     response.end(body);
   });
   Object.assign(server, { sent: 0, packed: new Map() });
@@ -50,25 +51,25 @@ function serve() {
 
 export class Browser {
   static async launch(more = []) {
-    const made = new Browser();
-    made.server = await serve();
-    made.origin = `http://localhost:${made.server.address().port}`;
-    made.profile = fs.mkdtempSync(path.join(os.tmpdir(), 'wgslice-chromium-'));
-    made.chromium = await puppeteer.launch({
+    const browser = new Browser();
+    browser.server = await serve();
+    browser.origin = `http://localhost:${browser.server.address().port}`;
+    browser.profile = fs.mkdtempSync(path.join(os.tmpdir(), 'wgslice-chromium-'));
+    browser.chromium = await puppeteer.launch({
       executablePath: process.env.CHROMIUM,
-      userDataDir: made.profile,
+      userDataDir: browser.profile,
       args: [...SWITCHES, ...more],
       timeout: PATIENCE,
       // A browser that no longer answers fails a check instead of hanging.
       protocolTimeout: PATIENCE,
     });
-    made.version = await made.chromium.version();
-    const context = made.chromium.defaultBrowserContext();
-    await context.overridePermissions(made.origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write', 'camera']);
-    const session = await made.chromium.target().createCDPSession();
-    made.downloads = path.join(made.profile, 'saved');
-    await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: made.downloads });
-    return made;
+    browser.version = await browser.chromium.version();
+    const context = browser.chromium.defaultBrowserContext();
+    await context.overridePermissions(browser.origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write', 'camera']);
+    const session = await browser.chromium.target().createCDPSession();
+    browser.downloads = path.join(browser.profile, 'saved');
+    await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: browser.downloads });
+    return browser;
   }
 
   // Opens the page and waits until the open tab shows something. `before` runs in the page before the page's own
@@ -87,8 +88,8 @@ export class Browser {
     page.on('response', (response) => {
       if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);
       const from = new URL(response.url());
-      const own = ['blob:', 'data:'].includes(from.protocol) || from.origin === this.origin;
-      if (!own) problems.push(`request to ${from.origin}`);
+      const isOwn = ['blob:', 'data:'].includes(from.protocol) || from.origin === this.origin;
+      if (!isOwn) problems.push(`request to ${from.origin}`);
     });
     if (before) await page.evaluateOnNewDocument(before);
     await page.goto(`${this.origin}/${query}`, { waitUntil: 'load' });
@@ -113,13 +114,13 @@ export class Page {
     this.downloads = downloads;
   }
 
-  // Waits until a tab is done with this state, or the page has stopped.
+  // Waits until a tab shows the result for this state. Fails if the page has stopped.
   async until(tab, state) {
     const done = (tab, state) => {
       const { dataset } = document.getElementById(tab);
       const shows = JSON.parse(dataset.shows ?? 'null');
-      const is = shows && Object.entries(state).every(([name, value]) => shows[name] === value);
-      return (dataset.state === 'done' && is) || !document.getElementById('stopped').hidden;
+      const matches = shows && Object.entries(state).every(([name, value]) => shows[name] === value);
+      return (dataset.state === 'done' && matches) || !document.getElementById('stopped').hidden;
     };
     try {
       await this.page.waitForFunction(done, { polling: 30 }, tab, state);
@@ -163,7 +164,7 @@ export class Page {
     }, given);
   }
 
-  // Sets inputs of a tab by the names of its state.
+  // Sets inputs of a tab, named by their keys in the tab's state.
   fill(tab, state) {
     return this.page.evaluate((tab, state) => {
       for (const [key, value] of Object.entries(state)) {
@@ -216,14 +217,14 @@ export class Page {
   // Returns the opacity of the marks over the middle of each pixel, from 0 to 255.
   covers(id) {
     return this.page.evaluate((id) => {
-      const [canvas, over] = [document.getElementById(id), document.getElementById(`${id}-marks`)];
-      const copy = new OffscreenCanvas(over.width, over.height).getContext('2d', { willReadFrequently: true });
-      copy.drawImage(over, 0, 0);
-      const { data } = copy.getImageData(0, 0, over.width, over.height);
+      const [canvas, marks] = [document.getElementById(id), document.getElementById(`${id}-marks`)];
+      const copy = new OffscreenCanvas(marks.width, marks.height).getContext('2d', { willReadFrequently: true });
+      copy.drawImage(marks, 0, 0);
+      const { data } = copy.getImageData(0, 0, marks.width, marks.height);
       return Array.from({ length: canvas.width * canvas.height }, (_, at) => {
         const [column, row] = [at % canvas.width, Math.floor(at / canvas.width)];
-        const [x, y] = [Math.floor((column + 0.5) * over.width / canvas.width), Math.floor((row + 0.5) * over.height / canvas.height)];
-        return data[4 * (y * over.width + x) + 3];
+        const [x, y] = [Math.floor((column + 0.5) * marks.width / canvas.width), Math.floor((row + 0.5) * marks.height / canvas.height)];
+        return data[4 * (y * marks.width + x) + 3];
       });
     }, id);
   }

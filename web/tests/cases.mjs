@@ -1,4 +1,4 @@
-// Checks the last tab: random cases, and golden vectors by file and by address.
+// Checks the tab `verify`: random cases, and golden vectors from a file and from an address.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -13,17 +13,17 @@ const vectors = () => fs.readFileSync(path.join(root, 'tests', VECTORS), 'utf8')
 
 // Waits for the end of a run, and returns its counts.
 export async function ended(page) {
-  const begun = () => document.getElementById('verify').dataset.state || !document.getElementById('verify-error').hidden;
-  await page.page.waitForFunction(begun);
+  const hasBegun = () => document.getElementById('verify').dataset.state || !document.getElementById('verify-error').hidden;
+  await page.page.waitForFunction(hasBegun);
   const error = await page.text('verify-error');
   if (error) throw new Error(error);
   // A run can take longer than the time limit for an answer of the browser, so the page is asked repeatedly.
-  const over = () => document.getElementById('verify').dataset.state === 'done' || !document.getElementById('stopped').hidden;
-  let done = -1;
-  for (let still = Date.now(); !await page.page.evaluate(over); await new Promise((resolve) => setTimeout(resolve, 50))) {
+  const isOver = () => document.getElementById('verify').dataset.state === 'done' || !document.getElementById('stopped').hidden;
+  let doneCases = -1;
+  for (let lastProgress = Date.now(); !await page.page.evaluate(isOver); await new Promise((resolve) => setTimeout(resolve, 50))) {
     const now = await page.page.$eval('#progress', ({ value }) => value);
-    if (now !== done) [done, still] = [now, Date.now()];
-    else if (Date.now() - still > 120_000) throw new Error(`no case ended in two minutes, after ${done}`);
+    if (now !== doneCases) [doneCases, lastProgress] = [now, Date.now()];
+    else if (Date.now() - lastProgress > 120_000) throw new Error(`no case ended in two minutes, after ${doneCases}`);
   }
   await page.running();
   const [passed, failed] = [await page.text('passed'), await page.text('failed')];

@@ -6,15 +6,15 @@ import { isDeepStrictEqual } from 'node:util';
 export class Checks {
   #passed = 0;
   #failed = 0;
-  #part;
+  #namePart;
 
-  constructor(part) {
-    this.#part = part;
+  constructor(namePart) {
+    this.#namePart = namePart;
   }
 
   // A check passes if it ends without an exception. It can return a text to print, such as its counts.
   async that(name, check) {
-    if (!name.includes(this.#part)) return;
+    if (!name.includes(this.#namePart)) return;
     const start = Date.now();
     try {
       const words = await check();

@@ -1,4 +1,5 @@
-// Checks the marks on x that explain a slice, slices that are made by pointing, and the times.
+// Checks the marks on x, the page's array, that explain a slice; slices that are made by pointing; and the times of the
+// devices.
 
 import path from 'node:path';
 import { same, wgslice } from './checks.mjs';
@@ -19,7 +20,7 @@ function selected(spec) {
 }
 
 // Opens the page with a picture so small that every pixel is large on the screen.
-async function small(browser, query = '') {
+async function openSmallPicture(browser, query = '') {
   const page = await browser.open(query);
   const data = Uint8Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => (at * 37) % 256);
   const file = path.join(npy.folder, 'small.png');
@@ -35,7 +36,7 @@ const slice = async (page, spec) => {
 };
 
 export async function explains(checks, browser) {
-  const page = await small(browser);
+  const page = await openSmallPicture(browser);
   for (const spec of SPECS) {
     await checks.that(`explains: what x[${spec}] leaves out is dimmed`, async () => {
       await slice(page, spec);
@@ -55,7 +56,7 @@ export async function explains(checks, browser) {
     });
   }
   await checks.that('explains: arrows only where an axis is reversed', async () => {
-    const warm = () => page.page.$eval('#source-marks', (over) => {
+    const countArrowPixels = () => page.page.$eval('#source-marks', (over) => {
       const copy = new OffscreenCanvas(over.width, over.height).getContext('2d', { willReadFrequently: true });
       copy.drawImage(over, 0, 0);
       const { data } = copy.getImageData(0, 0, over.width, over.height);
@@ -66,7 +67,7 @@ export async function explains(checks, browser) {
     const counts = [];
     for (const spec of ['2:14, 3:17', '14:2:-1, 3:17', '14:2:-1, 17:3:-1']) {
       await slice(page, spec);
-      counts.push(await warm());
+      counts.push(await countArrowPixels());
     }
     const [none, one, two] = counts;
     same([none, one > 50, two > 1.5 * one], [0, true, true], `pixels of arrows ${counts}`);

@@ -1,11 +1,11 @@
-// Compares the second tab with the command: values and reports.
+// Compares the tab for gathers with the command: values and reports.
 
 import path from 'node:path';
 import { same, sameBytes, wgslice } from './checks.mjs';
 import * as npy from './npy.mjs';
 
-const OF_PICTURE = ['100\n120\n140\n600\n160\n-1\n180\n200', '0; 511; 5', '100, 200\n511 511\n-1 0\n(3, 512)', '[4294967436]\n140\n-4294967156'];
-const OF_TABLE = ['5\n0\n6\n-1\n2', '0, 0\n5, 3\n5, 4\n2, 1', '-6\n-7\n9223372036854775807\n-9223372036854775808\n3'];
+const PICTURE_TUPLES = ['100\n120\n140\n600\n160\n-1\n180\n200', '0; 511; 5', '100, 200\n511 511\n-1 0\n(3, 512)', '[4294967436]\n140\n-4294967156'];
+const TABLE_TUPLES = ['5\n0\n6\n-1\n2', '0, 0\n5, 3\n5, 4\n2, 1', '-6\n-7\n9223372036854775807\n-9223372036854775808\n3'];
 
 const POLICIES = [['ignore', false], ['ignore', true], ['clamp', false], ['clamp', true], ['error', false], ['error', true]];
 
@@ -28,14 +28,14 @@ async function compare(page, from, params, tuples, [policy, wrap]) {
   await page.type(inputs);
   await page.until('gather', inputs);
   const { error, result, report } = gathered(params, tuples, policy, wrap);
-  const told = await page.text('report');
+  const reportText = await page.text('report');
   if (error) {
     // The page and the command have different words for the arrays and for the policies for tuples out of range.
-    const ways = [
+    const replacements = [
       [/“gives zeros”|--out-of-range ignore/g, 'ZERO'], [/“is clamped”|--out-of-range clamp/g, 'CLAMP'],
       [/\bastronaut\.npy \(512 × 512 × 3\)/g, 'x [512,512,3]'], [/\btable\.npy \(6 × 4\)/g, 'the table [6,4]'], [/indices\.npy\[/g, 'indices['],
     ];
-    const words = (text) => ways.reduce((text, [way, name]) => text.replace(way, name), text.split(/\s+/).join(' ').trim());
+    const words = (text) => replacements.reduce((text, [pattern, name]) => text.replace(pattern, name), text.split(/\s+/).join(' ').trim());
     const shown = words(await page.text('error'));
     if (!shown || !words(error).includes(shown)) throw new Error(`${shown}, but the command says ${error}`);
     return true;
@@ -46,9 +46,9 @@ async function compare(page, from, params, tuples, [policy, wrap]) {
     const { row, index } = report.first;
     const start = `${report.bad} of ${report.rows} tuples`;
     const end = `number ${row}, counted from 0: [${index.join(', ')}].`;
-    if (!told.startsWith(start) || !told.endsWith(end)) throw new Error(`${told}, expected ${start} … ${end}`);
+    if (!reportText.startsWith(start) || !reportText.endsWith(end)) throw new Error(`${reportText}, expected ${start} … ${end}`);
   } else {
-    same(told.startsWith(`All ${report.rows} tuples are in range`), true, told);
+    same(reportText.startsWith(`All ${report.rows} tuples are in range`), true, reportText);
   }
   if (from === 'table') {
     const saved = npy.read(await page.save('npy'));
@@ -64,7 +64,7 @@ export async function gathers(checks, browser) {
   const page = await browser.open('?tab=gather');
   const photograph = await npy.photograph(page);
   const table = npy.write('table.npy', [6, 4], Int32Array.from({ length: 24 }, (_, at) => 10 * Math.floor(at / 4) + (at % 4)));
-  for (const [from, params, texts] of [['x', photograph, OF_PICTURE], ['table', table, OF_TABLE]]) {
+  for (const [from, params, texts] of [['x', photograph, PICTURE_TUPLES], ['table', table, TABLE_TUPLES]]) {
     for (const tuples of texts) {
       await checks.that(`gather: from the ${from} at ${tuples.replaceAll('\n', '; ')}`, async () => {
         let refused = 0;

@@ -21,7 +21,7 @@ async function snippet(page, language) {
 const python = process.env.PYTHON ?? 'python3';
 const has = (module) => spawnSync(python, ['-c', `import ${module}`]).status === 0;
 
-// Runs Python on x, and returns y.
+// Runs a Python program on the array in the file `x`, and returns its array `y`.
 function run(program, x, imports) {
   const output = path.join(npy.folder, 'y.npy');
   const whole = `${imports}\nx = np.load(${JSON.stringify(x)})\n${program}\nnp.save(${JSON.stringify(output)}, np.ascontiguousarray(y))`;
@@ -41,11 +41,11 @@ export async function leads(checks, browser) {
   await checks.that('leads: the result is saved, as the command makes it', async () => {
     await page.type({ spec: '10:90:3, ::-7', order: '' });
     await page.until('slice', { spec: '10:90:3, ::-7' });
-    const made = path.join(npy.folder, 'made.npy');
-    wgslice('slice', x, '10:90:3, ::-7', '-o', made);
-    sameBytes(fs.readFileSync(await page.save('npy')), fs.readFileSync(made), 'the .npy file');
+    const expectedFile = path.join(npy.folder, 'made.npy');
+    wgslice('slice', x, '10:90:3, ::-7', '-o', expectedFile);
+    sameBytes(fs.readFileSync(await page.save('npy')), fs.readFileSync(expectedFile), 'the .npy file');
     wgslice('slice', await page.save('png'), '..., :3', '-o', path.join(npy.folder, 'png.npy'));
-    same(npy.read(path.join(npy.folder, 'png.npy')), npy.read(made), 'the .png file');
+    same(npy.read(path.join(npy.folder, 'png.npy')), npy.read(expectedFile), 'the .png file');
   });
   for (const [spec, order] of SLICES) {
     await checks.that(`leads: snippets of x[${spec}] ${order}`, async () => {
@@ -53,8 +53,8 @@ export async function leads(checks, browser) {
       await page.until('slice', { spec, order });
       const expected = await result();
       const command = await snippet(page, 'command');
-      const place = { cwd: npy.folder, env: { ...process.env, PATH: `${path.dirname(process.env.WGSLICE)}:${process.env.PATH}` } };
-      execFileSync('bash', ['-c', `set -o pipefail; ${command}`], { ...place, stdio: ['ignore', 'ignore', 'pipe'] });
+      const shellOptions = { cwd: npy.folder, env: { ...process.env, PATH: `${path.dirname(process.env.WGSLICE)}:${process.env.PATH}` } };
+      execFileSync('bash', ['-c', `set -o pipefail; ${command}`], { ...shellOptions, stdio: ['ignore', 'ignore', 'pipe'] });
       const file = path.join(npy.folder, command.split(' ').at(-1));
       const converted = path.join(npy.folder, 'converted.npy');
       wgslice('slice', file, ':', '-o', converted);
@@ -138,17 +138,17 @@ export async function leads(checks, browser) {
 
   await checks.that('leads: pictures that are chosen, dropped anywhere, and pasted', async () => {
     const page = await browser.open('?spec=:');
-    const own = path.join(npy.folder, 'own.png');
-    wgslice('slice', x, '3:120, 200:33:-2', '-o', own);
-    await page.choose(own);
+    const chosenFile = path.join(npy.folder, 'own.png');
+    wgslice('slice', x, '3:120, 200:33:-2', '-o', chosenFile);
+    await page.choose(chosenFile);
     await page.waitForText('result-shape', '117 × 84 × 3');
-    const made = path.join(npy.folder, 'made.npy');
-    wgslice('slice', own, ':', '-o', made);
-    same(await npy.read(await page.save('npy')), npy.read(made), 'the chosen picture');
-    const dropped = path.join(npy.folder, 'dropped.png');
-    wgslice('slice', x, '3:50, 20:33', '-o', dropped);
+    const expectedFile = path.join(npy.folder, 'made.npy');
+    wgslice('slice', chosenFile, ':', '-o', expectedFile);
+    same(await npy.read(await page.save('npy')), npy.read(expectedFile), 'the chosen picture');
+    const droppedFile = path.join(npy.folder, 'dropped.png');
+    wgslice('slice', x, '3:50, 20:33', '-o', droppedFile);
     // A file can be dropped anywhere on the page, even outside of x.
-    await page.drop(dropped, 600, 20);
+    await page.drop(droppedFile, 600, 20);
     await page.waitForText('result-shape', '47 × 13 × 3');
     same(await page.page.$eval('#dropping', ({ hidden }) => hidden), true, 'nothing is dropped any more');
     await page.page.evaluate(async () => {
@@ -180,21 +180,21 @@ export async function leads(checks, browser) {
   });
   await checks.that('leads: what cannot be read is told', async () => {
     const page = await browser.open();
-    const text = path.join(npy.folder, 'text.png');
-    fs.writeFileSync(text, 'no picture');
-    await page.choose(text);
+    const textFile = path.join(npy.folder, 'text.png');
+    fs.writeFileSync(textFile, 'no picture');
+    await page.choose(textFile);
     await page.waitForText('source-note', 'text.png is not a readable picture');
-    const cut = path.join(npy.folder, 'cut.npy');
-    fs.writeFileSync(cut, fs.readFileSync(x).subarray(0, 5000));
-    await page.choose(cut);
+    const cutFile = path.join(npy.folder, 'cut.npy');
+    fs.writeFileSync(cutFile, fs.readFileSync(x).subarray(0, 5000));
+    await page.choose(cutFile);
     await page.waitForText('source-note', 'ends too early');
     same(await page.text('source-shape'), '512 × 512 × 3, uint8', 'x');
     await page.close();
   });
   await checks.that('leads: a picture of too many pixels is made smaller', async () => {
     const page = await browser.open();
-    const long = npy.write('long.npy', [6, 8192, 3], new Uint8Array(6 * 8192 * 3));
-    wgslice('slice', long, ':', '-o', path.join(npy.folder, 'long.png'));
+    const longFile = npy.write('long.npy', [6, 8192, 3], new Uint8Array(6 * 8192 * 3));
+    wgslice('slice', longFile, ':', '-o', path.join(npy.folder, 'long.png'));
     await page.choose(path.join(npy.folder, 'long.png'));
     await page.waitForText('source-shape', '3 × 4096 × 3');
     await page.waitForText('source-note', 'made smaller, from 8192 × 6');
@@ -242,13 +242,13 @@ export async function leads(checks, browser) {
   await checks.that('leads: while it loads, its tabs open and its inputs wait', async () => {
     const page = await browser.chromium.newPage();
     await page.setRequestInterception(true);
-    const program = new Promise((resolve) => page.on('request', (request) => (request.url().endsWith('.wasm') ? resolve(request) : request.continue())));
+    const wasmRequest = new Promise((resolve) => page.on('request', (request) => (request.url().endsWith('.wasm') ? resolve(request) : request.continue())));
     await page.goto(browser.origin, { waitUntil: 'domcontentloaded' });
     await page.waitForFunction(() => document.getElementById('slice').inert);
     await page.click('#tab-update');
     const update = () => page.$eval('#update', ({ hidden, inert }) => ({ hidden, inert }));
     same(await update(), { hidden: false, inert: true }, 'before');
-    await (await program).continue();
+    await (await wasmRequest).continue();
     await page.waitForFunction(() => document.getElementById('update').dataset.state === 'done');
     same(await update(), { hidden: false, inert: false }, 'after');
     await page.close();

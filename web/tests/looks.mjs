@@ -16,13 +16,13 @@ export async function looks(checks, browser, screenshot) {
     let [sent, quickest] = [0, Infinity];
     // Other work can slow down the machine, so the load is repeated and the fastest one counts.
     for (let time = 0; time < 15 && quickest > TIME / 2; time++) {
-      const before = browser.server.sent;
+      const sentBefore = browser.server.sent;
       const page = await browser.chromium.newPage();
       await page.setCacheEnabled(false);
       await page.goto(browser.origin);
       const shown = await page.waitForFunction(() => document.getElementById('slice')?.dataset.shows && performance.now(), { polling: 'raf' });
       quickest = Math.min(quickest, await shown.jsonValue());
-      sent = browser.server.sent - before;
+      sent = browser.server.sent - sentBefore;
       await page.close();
     }
     if (sent > BYTES) throw new Error(`${sent} bytes`);
@@ -87,9 +87,9 @@ export async function looks(checks, browser, screenshot) {
   await checks.that('looks: the screenshot', async () => {
     const page = await browser.open('?spec=32:288,%20400:100:-1', { width: 1200, height: 1000 });
     await page.times();
-    const stages = await page.page.$$eval('#timing', ([timing]) => timing.getBoundingClientRect().bottom);
+    const bottom = await page.page.$$eval('#timing', ([timing]) => timing.getBoundingClientRect().bottom);
     const quality = screenshot.endsWith('.png') ? {} : { quality: 85 };
-    await page.page.screenshot({ path: screenshot, clip: { x: 0, y: 0, width: 1200, height: stages + 30 }, ...quality });
+    await page.page.screenshot({ path: screenshot, clip: { x: 0, y: 0, width: 1200, height: bottom + 30 }, ...quality });
     await page.close();
   });
 }

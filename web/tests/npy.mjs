@@ -41,15 +41,15 @@ export function write(name, shape, data, { columnMajor = false } = {}) {
 
 // Returns the array with its dimensions in another order. Copies element by element.
 export function transposed({ shape, data }, order) {
-  const to = order.map((dimension) => shape[dimension]);
-  const steps = shape.map((_, dimension) => shape.slice(dimension + 1).reduce((product, size) => product * size, 1));
+  const newShape = order.map((dimension) => shape[dimension]);
+  const strides = shape.map((_, dimension) => shape.slice(dimension + 1).reduce((product, size) => product * size, 1));
   const moved = new data.constructor(data.length);
-  const at = to.map(() => 0);
+  const at = newShape.map(() => 0);
   for (let element = 0; element < data.length; element++) {
-    moved[element] = data[order.reduce((sum, dimension, axis) => sum + steps[dimension] * at[axis], 0)];
-    for (let axis = to.length - 1; axis >= 0 && ++at[axis] === to[axis]; axis--) at[axis] = 0;
+    moved[element] = data[order.reduce((sum, dimension, axis) => sum + strides[dimension] * at[axis], 0)];
+    for (let axis = newShape.length - 1; axis >= 0 && ++at[axis] === newShape[axis]; axis--) at[axis] = 0;
   }
-  return { shape: to, data: moved };
+  return { shape: newShape, data: moved };
 }
 
 // Returns the pixels that the page's canvas should have for a picture with this number of channels (1: grey).
@@ -57,8 +57,8 @@ export function rgba({ data }, channels) {
   const pixels = new Uint8Array(data.length / channels * 4);
   for (let pixel = 0; pixel < data.length / channels; pixel++) {
     for (let colour = 0; colour < 4; colour++) {
-      const grey = channels === 1 && colour < 3 ? 0 : colour;
-      pixels[4 * pixel + colour] = grey < channels ? data[pixel * channels + grey] : 255;
+      const channel = channels === 1 && colour < 3 ? 0 : colour;
+      pixels[4 * pixel + colour] = channel < channels ? data[pixel * channels + channel] : 255;
     }
   }
   return pixels;

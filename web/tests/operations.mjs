@@ -109,12 +109,12 @@ async function scatters(checks, browser) {
     const counts = new Int32Array(65536);
     for (let at = 0; at < data.length; at += 4) counts[256 * data[at] + data[at + 1]]++;
     same(await saved(page), { shape: [256, 256], data: counts }, 'counts');
-    const most = counts.indexOf(Math.max(...counts));
-    await page.hover('result', Math.floor(most / 256), most % 256);
-    const told = await page.text('pointed');
+    const fullest = counts.indexOf(Math.max(...counts));
+    await page.hover('result', Math.floor(fullest / 256), fullest % 256);
+    const pointedText = await page.text('pointed');
     // The screen can have fewer pixels than the board, so the row and the column come from the page.
-    const [, row, column, count] = told.match(/\[(\d+), (\d+)\] = (\d+)/).map(Number);
-    same(count, counts[256 * row + column], told);
+    const [, row, column, count] = pointedText.match(/\[(\d+), (\d+)\] = (\d+)/).map(Number);
+    same(count, counts[256 * row + column], pointedText);
     return `${width * height} pixels`;
   });
   await checks.that('scatter: no complaint of the page', () => page.close());
@@ -194,8 +194,8 @@ async function masks(checks, browser) {
     const list = await saved(page);
     same(list.shape, [count, 3], 'shape');
     // The list has the values that the mask keeps. Values of 0 are not counted, because dropped values are also 0.
-    const bright = (data) => [...data].filter(Boolean).length;
-    same(bright(list.data), bright(kept.data), 'values that are not 0');
+    const countNonzero = (data) => [...data].filter(Boolean).length;
+    same(countNonzero(list.data), countNonzero(kept.data), 'values that are not 0');
     await page.type({ how: 'flip' });
     await page.until('mask', { how: 'flip' });
     const [turned, whole] = [(await saved(page)).data, npy.read(x).data];
@@ -228,7 +228,8 @@ function live(page) {
   }));
 }
 
-// Checks frames that stay on the GPU. The page does this only on hardware, so SwiftShader claims to be hardware.
+// Checks camera frames that stay on the GPU. The page keeps frames only on a hardware GPU, so SwiftShader claims to be
+// one.
 async function filming(checks) {
   const browser = await Browser.launch(SHOWING);
   const hardware = 'Object.defineProperty(GPUAdapterInfo.prototype, "isFallbackAdapter", { get: () => false });';
@@ -237,16 +238,16 @@ async function filming(checks) {
     // Records all calls that could read pixels back from the GPU or from a canvas.
     await page.page.evaluate(() => {
       window.reads = [];
-      const count = (prototype, name) => {
+      const record = (prototype, name) => {
         const original = prototype[name];
         prototype[name] = function (...given) {
           window.reads.push(name);
           return original.apply(this, given);
         };
       };
-      count(GPUBuffer.prototype, 'mapAsync');
-      count(CanvasRenderingContext2D.prototype, 'getImageData');
-      count(OffscreenCanvasRenderingContext2D.prototype, 'getImageData');
+      record(GPUBuffer.prototype, 'mapAsync');
+      record(CanvasRenderingContext2D.prototype, 'getImageData');
+      record(OffscreenCanvasRenderingContext2D.prototype, 'getImageData');
     });
     await page.page.click('#camera');
     await page.waitForText('rate', 'from texture to texture');

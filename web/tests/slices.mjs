@@ -1,4 +1,4 @@
-// Compares the first tab with the command: pixels, shapes, masks and errors.
+// Compares the tab for slices with the command: pixels, shapes, masks and errors.
 
 import path from 'node:path';
 import { same, sameBytes, wgslice } from './checks.mjs';
@@ -39,8 +39,8 @@ const show = async (page, spec, order = '') => {
   await page.until('slice', { spec, order });
 };
 
-// Returns the command's slice of a file. `slice` has the command's arguments.
-function made(input, ...slice) {
+// Returns the command's slice of a file. `slice` has the arguments that define the slice.
+function sliceByCommand(input, ...slice) {
   const output = path.join(npy.folder, 'made.npy');
   const run = wgslice('slice', input, ...slice, '-o', output);
   if (run.code) throw new Error(run.stderr);
@@ -50,7 +50,7 @@ function made(input, ...slice) {
 async function compare(page, input, spec, order, channels) {
   await show(page, spec, order);
   const axes = order.match(/\d/g)?.map(Number);
-  const sliced = made(input, spec);
+  const sliced = sliceByCommand(input, spec);
   const expected = axes ? npy.transposed(sliced, axes) : sliced;
   same(await page.text('error'), '', 'error');
   same(await page.text('result-shape'), `${expected.shape.join(' × ') || 'a single value'}, uint8`, 'shape');
@@ -86,7 +86,7 @@ export async function slices(checks, browser) {
   for (const spec of NUMBERS) {
     await checks.that(`slice: values of x[${spec}]`, async () => {
       await show(page, spec);
-      const { shape, data } = made(photograph, spec);
+      const { shape, data } = sliceByCommand(photograph, spec);
       same(await page.text('error'), '', 'error');
       same(await page.text('result-shape'), `${shape.join(' × ')}, uint8`, 'shape');
       same(await page.page.$eval('#result-frame', ({ hidden }) => hidden), true, 'the canvas is hidden');
@@ -99,7 +99,7 @@ export async function slices(checks, browser) {
     for (const spec of [...specs, ...NUMBERS]) {
       await show(page, spec);
       const masks = await masksOf(page);
-      const [byMasks, bySpec] = [made(photograph, ...masks), made(photograph, spec)];
+      const [byMasks, bySpec] = [sliceByCommand(photograph, ...masks), sliceByCommand(photograph, spec)];
       same(byMasks.shape, bySpec.shape, `${spec}: ${masks.join(' ')}`);
       sameBytes(byMasks.data, bySpec.data, `${spec}: ${masks.join(' ')}`);
     }

@@ -8,21 +8,21 @@ import { source } from './source.js';
 import { Operation, reported } from './tab.js';
 
 const $ = (id) => document.getElementById(id);
-const MANY = 400;
+const MAX_RANDOM_BOXES = 400;
 
-// Returns the height and width of the boxes, or null if one is not a number.
+// Returns the height and the width of the boxes, or null if one is not an integer of 1 to 4 digits.
 function sizes({ height, width }) {
   const read = [height, width].map((text) => (/^\s*\d{1,4}\s*$/.test(text) ? Number(text) : null));
   return read.includes(null) ? null : read;
 }
 
-function given(state) {
+function checkedSizes(state) {
   const size = sizes(state);
   if (!size) throw new Error('the height and the width of the boxes must be integers from 0 to 9999');
   return size;
 }
 
-// Returns boxes at random positions within x. Each box is flipped in each direction with a probability of 1/2.
+// Returns the text of boxes at random positions within x. Each box is flipped in each direction with probability 1/2.
 function random(count, [height, width]) {
   const [rows, columns] = source.shown.shape;
   const below = (end) => Math.floor(Math.random() * (Math.max(0, end) + 1));
@@ -77,9 +77,9 @@ y = tf.stack([
 export const crop = new Operation({
   name: 'crop',
   defaults: { boxes: '50, 160\n50, 160 h\n300, 60 v\n330, 330\n20, 20 vh\n440, 440', height: '128', width: '128' },
-  run: (x, state) => x.crop(new Boxes(state.boxes), ...given(state)),
+  run: (x, state) => x.crop(new Boxes(state.boxes), ...checkedSizes(state)),
   film(canvas, x, state) {
-    const [boxes, size] = [new Boxes(state.boxes), given(state)];
+    const [boxes, size] = [new Boxes(state.boxes), checkedSizes(state)];
     return canvas.crop(x, boxes, ...size, beside(boxes.count, size));
   },
   look({ state, left, outcome, shown }) {
@@ -89,7 +89,7 @@ export const crop = new Operation({
       top, left: edge, height, width, flips: { v, h }, colour: COLOURS[at % COLOURS.length], label: at,
     }));
     const image = left.shape.length < 4 && shown.image;
-    // A frame that stays on the GPU is already on its canvas.
+    // Without an outcome, the boxes are cut out of a camera frame, and are already on the canvas of the result.
     const placed = outcome ? image && sideBySide(image, boxes.length) : sheet(boxes.length, [height, width]);
     const onSheet = ({ colour, label }) => ({ ...placed.box(label), colour, label });
     const onResult = placed ? { boxes: marked.map(onSheet) } : {};
@@ -127,7 +127,7 @@ export const crop = new Operation({
   connect(operation) {
     const shuffle = () => {
       const size = sizes(operation.state);
-      const count = Math.min(MANY, Math.max(1, Number($('crop-count').value) || 1));
+      const count = Math.min(MAX_RANDOM_BOXES, Math.max(1, Number($('crop-count').value) || 1));
       return size ? operation.set({ boxes: random(count, size) }) : operation.update();
     };
     $('shuffle').addEventListener('click', shuffle);

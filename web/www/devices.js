@@ -51,7 +51,7 @@ export async function openGpu() {
   }
 }
 
-// The canvas for frames that stay on the selected device, or null if that device cannot show them.
+// The canvas for camera frames that stay on the selected device, or null if that device cannot show them.
 let live;
 export function liveCanvas() {
   if (!devices.chosen.shows) return null;

@@ -39,7 +39,7 @@ export function fit(canvas) {
   canvas.style.imageRendering = scale > 1.2 || tall > scale ? 'pixelated' : 'auto';
 }
 
-// Returns a canvas of the same size that is opaque where pixels are selected.
+// Returns a canvas of the size of a picture, which is opaque where pixels of the picture are selected.
 function shape({ width, height }, { rows, columns, mask }) {
   const layer = new OffscreenCanvas(width, height);
   const context = layer.getContext('2d');
@@ -88,8 +88,8 @@ function dim(context, canvas, lit, wide, high) {
   context.globalCompositeOperation = 'destination-out';
   context.drawImage(layer, 0, 0, wide, high);
   context.globalCompositeOperation = 'source-over';
-  const some = lit.channels?.length >= 3 && lit.channels.slice(0, 3).includes(false) && lit.channels.slice(0, 3).includes(true);
-  if (!some) return;
+  const isTinted = lit.channels?.length >= 3 && lit.channels.slice(0, 3).includes(false) && lit.channels.slice(0, 3).includes(true);
+  if (!isTinted) return;
   const tinted = new OffscreenCanvas(canvas.width, canvas.height);
   const tint = tinted.getContext('2d');
   tint.drawImage(canvas, 0, 0);
@@ -200,8 +200,8 @@ function cross(context, { row, column }, x, y, wide, high) {
   }
 }
 
-// Rearranges an image of `count` stacked pictures side by side. `place` returns the pixel of the image for a pixel of
-// the sheet, or null if there is none, and `box` returns the position of a picture.
+// Rearranges an image of `count` stacked pictures side by side on a sheet, the new image. `place` returns the pixel of
+// the old image for a pixel of the sheet, or null if there is none. `box` returns a picture's position on the sheet.
 export function sideBySide({ data, width, height }, count) {
   const high = height / count;
   const columns = beside(count, [high, width]);

@@ -24,7 +24,7 @@ function table(device) {
   return tables.get(device);
 }
 
-// Returns the index tuples. Text that is not a number has already been rejected.
+// Returns the typed index tuples. The gather has already rejected text that is not an integer.
 function typed(text) {
   const tuples = text.split(/[\n;]/).map((line) => line.match(/-?\d+/g));
   return tuples.filter(Boolean).map((tuple) => tuple.map(BigInt));
@@ -42,7 +42,7 @@ function position(tuple, shape, { policy, wrap }) {
   return at.includes(null) ? null : at;
 }
 
-// Returns the box on the canvas of x with all elements at a position.
+// Returns the box on the canvas of x that contains the slice of x at a position.
 function boxOf(at, x) {
   const rest = x.shape.slice(at.length);
   const [first, last] = [rest.map(() => 0), rest.map((size) => size - 1)].map((end) => pixelOf([...at, ...end], x));

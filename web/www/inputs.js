@@ -5,7 +5,7 @@ import { source } from './source.js';
 
 const $ = (id) => document.getElementById(id);
 
-// The length in pixels of the longest side of a camera frame.
+// The maximum length in pixels of the longer side of a camera frame.
 const FRAME = 640;
 
 async function open(file, large = false) {
@@ -22,7 +22,7 @@ async function open(file, large = false) {
 }
 
 export function connectInputs() {
-  // Times of small arrays are mostly call overhead. This array is large enough for a GPU.
+  // The times of small arrays are mostly the overhead of calls. The enlarged photograph is large enough for a GPU.
   $('large').addEventListener('click', () => open('astronaut.webp', true));
   $('file').addEventListener('change', async () => {
     const [file] = $('file').files;
@@ -30,19 +30,19 @@ export function connectInputs() {
     await open(file);
     $('file').value = '';
   });
-  let inside = 0;
+  let dragDepth = 0;
   const dropping = (is) => { $('dropping').hidden = !is; };
   const files = (event) => event.dataTransfer?.types.includes('Files');
   addEventListener('dragenter', (event) => {
-    if (files(event)) dropping(++inside > 0);
+    if (files(event)) dropping(++dragDepth > 0);
   });
   addEventListener('dragleave', (event) => {
-    if (files(event)) dropping(--inside > 0);
+    if (files(event)) dropping(--dragDepth > 0);
   });
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => {
     event.preventDefault();
-    inside = 0;
+    dragDepth = 0;
     dropping(false);
     open(event.dataTransfer.files[0]);
   });
@@ -69,7 +69,8 @@ export function stopCamera() {
   $('camera').setAttribute('aria-pressed', 'false');
 }
 
-// Connects the camera's button. `operation` returns the open tab's operation, if it has one; `update` runs it.
+// Connects the camera's button. `operation` returns the open tab's operation, if it has one; `update` runs it. `label`
+// returns the label of the selected device.
 export function connectCamera(operation, update, label) {
   $('camera').hidden = !navigator.mediaDevices?.getUserMedia;
   $('camera').addEventListener('click', async () => {
@@ -96,27 +97,27 @@ export function connectCamera(operation, update, label) {
   });
 }
 
-// Returns the current frame as an array, for operations that do not run from texture to texture.
+// Changes x to the current camera frame, for operations that do not run from texture to texture.
 export const still = () => source.frame(video, FRAME);
 
 // Shows a new camera frame at each repaint of the screen, unless the previous frame is still in progress. If the device
 // and the tab support it, a frame stays on the GPU.
-async function film(mine, operation, label) {
+async function film(cameraVideo, operation, label) {
   let [frames, since] = [0, performance.now()];
-  const stream = mine.srcObject;
-  while (mine.srcObject === stream) {
+  const stream = cameraVideo.srcObject;
+  while (cameraVideo.srcObject === stream) {
     await new Promise((resolve) => requestAnimationFrame(resolve));
-    if (mine.srcObject !== stream) return;
-    const open = operation();
-    const stays = open?.films();
-    if (stays) await open.film(mine);
+    if (cameraVideo.srcObject !== stream) return;
+    const openOperation = operation();
+    const stays = openOperation?.films();
+    if (stays) await openOperation.film(cameraVideo);
     else {
       still();
-      await open?.update();
+      await openOperation?.update();
     }
     frames++;
     const time = performance.now() - since;
-    if (time < 500 || mine.srcObject !== stream) continue;
+    if (time < 500 || cameraVideo.srcObject !== stream) continue;
     const how = stays ? 'from texture to texture' : 'with upload and readback';
     pair.rate(`${Math.round(frames / time * 1000)} frames a second on ${label()}, ${how}`);
     [frames, since] = [0, performance.now()];

@@ -1,6 +1,7 @@
 // Handles requests that arrive faster than they can be processed, such as at every key press.
 
-// Runs one call of `task` at a time. If several calls arrive in the meantime, only the last one runs.
+// Returns a function that runs one call of `task` at a time. If several calls arrive in the meantime, only the last one
+// runs.
 export function latest(task) {
   let running = false;
   let next = null;

@@ -29,23 +29,23 @@ function painted(strokes, { width, height }) {
 }
 
 // The mask for the current strokes, which all devices and marks share.
-let kept = { strokes: null };
+let lastMask = { strokes: null };
 function maskOf({ strokes }) {
   const x = source.shown;
   const [height, width = 1] = x.shape;
-  if (kept.strokes !== strokes || kept.x !== x) kept = { strokes, x, mask: painted(strokes, { height, width }) };
-  return kept.mask;
+  if (lastMask.strokes !== strokes || lastMask.x !== x) lastMask = { strokes, x, mask: painted(strokes, { height, width }) };
+  return lastMask.mask;
 }
 
 const programs = ({ state: { how }, left }) => {
   const [height, width] = left.shape;
   const deep = left.shape.length > 2;
-  const ones = left.shape.map((size, axis) => (axis < 2 ? size : 1));
+  const maskShape = left.shape.map((size, axis) => (axis < 2 ? size : 1));
   const x = `(&x, ${rustShape(left.shape)})`;
   const m = deep ? 'mask[..., None]' : 'mask';
   const rust = {
-    keep: `let y = backend.select((&mask, ${rustShape(ones)}), ${x}, (&[0], &[]))?;`,
-    flip: `let flipped = backend.slice(${x}, &slice![.., ..; -1])?;\nlet y = backend.select((&mask, ${rustShape(ones)}), &flipped, ${x})?;`,
+    keep: `let y = backend.select((&mask, ${rustShape(maskShape)}), ${x}, (&[0], &[]))?;`,
+    flip: `let flipped = backend.slice(${x}, &slice![.., ..; -1])?;\nlet y = backend.select((&mask, ${rustShape(maskShape)}), &flipped, ${x})?;`,
     list: `let y = backend.boolean_mask(${x}, (&mask, &[${height}, ${width}]), 0)?;`,
   };
   return {

@@ -62,7 +62,7 @@ export function show(next) {
   remark();
 }
 
-// Shows an error in the input. The previous result stays, but is faded.
+// Shows an error in the input, or none if `message` is null. With an error, the previous result stays, but is faded.
 export function error(message) {
   if (message !== null) $('error').textContent = message;
   $('error').hidden = message === null;
@@ -72,7 +72,7 @@ export function error(message) {
 
 const took = (time) => `${time < 0.095 ? time.toFixed(2) : time.toFixed(time < 9.95 ? 1 : 0)} ms`;
 
-// Shows the times of the devices: `{ name, label, time, same }`, or null while they are measured.
+// Shows the times of the devices: `{ name, label, time, calls, same }`, or null while they are measured.
 export function times(rows) {
   $('times').dataset.state = rows ? 'measured' : 'measuring';
   if (!rows) return;
@@ -101,7 +101,7 @@ export function rate(text) {
   $('timing').hidden = Boolean(text);
 }
 
-// Calls `drag(from, to, ended)` with pixels of x.
+// Makes both figures react to pointing. Calls `drag(from, to, ended)` with pixels of x.
 export function connectPair(drag) {
   pointing($('source-marks'), $('source'), {
     over: (at, byKeys) => {
@@ -123,7 +123,7 @@ export function connectPair(drag) {
     for (const canvas of [$('source'), $('result')]) fit(canvas);
     remark();
   });
-  // Marks are drawn at the resolution of the screen.
+  // Marks have the resolution of the screen, so they are drawn again when it changes.
   matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener('change', remark);
 }
 

@@ -17,21 +17,21 @@ const EXAMPLES = [
   ['red and blue', 'red ↓ blue →', { of: 'rb' }],
 ];
 
-const pair = (of) => [...of].map((letter) => CHANNELS.findIndex((name) => name.startsWith(letter)));
+const channelPair = (of) => [...of].map((letter) => CHANNELS.findIndex((name) => name.startsWith(letter)));
 
-// The prepared work is kept until the state or x changes, so that only the scatter itself is timed.
-let kept = { key: null, works: new Map() };
+// The uploaded arrays of each device are kept until the state or x changes, so that only the scatter itself is timed.
+let uploaded = { key: null, works: new Map() };
 
 function input(device, state) {
   const { of, onto, updates } = state;
   const key = of === 'board' ? JSON.stringify([onto, updates]) : of;
-  if (kept.key !== key || kept.x !== source.shown) kept = { key, x: source.shown, works: new Map() };
-  if (!kept.works.has(device)) {
-    kept.works.set(device, of === 'board'
+  if (uploaded.key !== key || uploaded.x !== source.shown) uploaded = { key, x: source.shown, works: new Map() };
+  if (!uploaded.works.has(device)) {
+    uploaded.works.set(device, of === 'board'
       ? PageScatter.board(device, new Updates(updates), ROWS, COLUMNS, onto === 'numbers')
-      : PageScatter.colours(device, new Uint8Array(source.shown.image.data.buffer), ...pair(of)));
+      : PageScatter.colours(device, new Uint8Array(source.shown.image.data.buffer), ...channelPair(of)));
   }
-  return kept.works.get(device);
+  return uploaded.works.get(device);
 }
 
 const updatesOf = (text) => {
@@ -45,12 +45,12 @@ function board({ state, left, outcome, shown }) {
   return {
     label: `${updates.length} updates, combined by ${state.combine}`,
     report: reported(outcome, 'updates'),
-    marks: { boxes: updates.filter(inside).map(at), texts: left.texts },
-    onResult: { boxes: updates.filter(inside).map(at), texts: shown.texts },
+    marks: { boxes: updates.filter(isInside).map(at), texts: left.texts },
+    onResult: { boxes: updates.filter(isInside).map(at), texts: shown.texts },
     origin([row, column]) {
-      const here = updates.filter((update) => update.row === row && update.column === column);
-      const values = here.map(({ value }) => value).join(', ');
-      const came = here.length ? `Updates: ${values}` : 'No update';
+      const cellUpdates = updates.filter((update) => update.row === row && update.column === column);
+      const values = cellUpdates.map(({ value }) => value).join(', ');
+      const came = cellUpdates.length ? `Updates: ${values}` : 'No update';
       const text = `result[${row}, ${column}] = ${shown.texts[row * COLUMNS + column]}. ${came}.`;
       return { marks: { at: { row, column } }, text };
     },
@@ -58,7 +58,7 @@ function board({ state, left, outcome, shown }) {
 }
 
 function colours({ state, left, outcome, read }) {
-  const [down, right] = pair(state.of);
+  const [down, right] = channelPair(state.of);
   const { data } = left.image;
   return {
     label: `how many pixels have each ${CHANNELS[down]} (down) and ${CHANNELS[right]} (right)`,
@@ -83,10 +83,10 @@ function colours({ state, left, outcome, read }) {
   };
 }
 
-const inside = ({ row, column }) => row >= 0 && row < ROWS && column >= 0 && column < COLUMNS;
+const isInside = ({ row, column }) => row >= 0 && row < ROWS && column >= 0 && column < COLUMNS;
 
-function ofColours(of) {
-  const [down, right] = pair(of);
+function colourPrograms(of) {
+  const [down, right] = channelPair(of);
   return {
     rust: `use wgslice::{Backend, options::ScatterOptions};\n\n// Each pixel's ${CHANNELS[down]} and ${CHANNELS[right]}, as i32, and a 1 for each
 let (y, _) = Backend::auto().scatter_nd(
@@ -110,14 +110,14 @@ const STARTS = {
 };
 
 function programs({ state: { of, combine, onto, updates: text } }) {
-  if (of !== 'board') return ofColours(of);
+  if (of !== 'board') return colourPrograms(of);
   const updates = updatesOf(text);
   const tuples = `[${updates.map(({ row, column }) => `[${row}, ${column}]`).join(', ')}]`;
   const flat = updates.map(({ row, column }) => `${row}, ${column}`).join(', ');
   const values = `[${updates.map(({ value }) => value).join(', ')}]`;
   const count = updates.length;
   const written = UFUNCS[combine] ? `np.${UFUNCS[combine]}.at(y, tuple(i[ok].T), v[ok])` : 'y[tuple(i[ok].T)] = v[ok]';
-  const policy = updates.every(inside) ? '' : ', bad_indices_policy="IGNORE"';
+  const policy = updates.every(isInside) ? '' : ', bad_indices_policy="IGNORE"';
   return {
     rust: `use wgslice::{Backend, options::{Combine, ScatterOptions}};
 
@@ -152,7 +152,7 @@ export const scatter = new Operation({
     return shownAs(read, read.range());
   },
   run: (work, { combine, of }) => work.run(of === 'board' ? combine : 'add'),
-  // Counts of colours differ by orders of magnitude, and most are small.
+  // Most counts of colours are far below the maximum, so a fortieth of the maximum already has the brightest shade.
   range: (read, { of }) => (of === 'board' ? read.range() : [0, Math.max(1, read.range()[1] / 40)]),
   look(seen) {
     const isBoard = seen.state.of === 'board';

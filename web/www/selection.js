@@ -3,8 +3,8 @@
 // Returns the axis that the columns of a canvas show, for an array with `channels` values in each pixel.
 export function columnAxis({ shape, channels }) {
   const last = shape.length - 1;
-  const deep = channels > 1 || (shape[last] === 1 && shape.length > 2);
-  return deep ? last - 1 : last;
+  const hasChannels = channels > 1 || (shape[last] === 1 && shape.length > 2);
+  return hasChannels ? last - 1 : last;
 }
 
 // `unravel` returns the position of an element in an array, given its index in row-major order; `ravel` is the inverse.
@@ -38,7 +38,7 @@ export function perAxis({ offset, shape, strides }, x) {
   const distances = x.shape.map((_, axis) => x.shape.slice(axis + 1).reduce((product, size) => product * size, 1));
   for (const [dimension, stride] of strides.entries()) {
     if (!stride) continue;
-    // The distance between neighbours along an axis is the number of elements in all later axes.
+    // The distance between neighbours along an axis is the product of the sizes of all later axes.
     const axis = distances.findIndex((distance, at) => x.shape[at] > 1 && Math.abs(stride) >= distance);
     axes[axis] = { first: axes[axis].first, step: stride / distances[axis], count: shape[dimension] };
   }
@@ -50,8 +50,8 @@ const has = ({ first, step, count }, at) => {
   return Number.isInteger(steps) && steps >= 0 && steps < count;
 };
 
-// Returns the rows, columns and channels of x that a slice selects on its canvas, the box around them, and the
-// directions of the slice.
+// Returns the rows, columns and channels that a slice selects on the canvas of x, and the box around them. The box also
+// has the flips: whether the slice reverses the rows and the columns.
 export function selected(selection, x) {
   const axes = perAxis(selection, x);
   if (!axes) return { rows: new Uint8Array(x.height), columns: new Uint8Array(x.width), channels: [], box: null };
@@ -59,8 +59,8 @@ export function selected(selection, x) {
   const columns = Uint8Array.from({ length: x.width }, (_, at) => has(axes[column], at));
   const outer = x.shape.slice(0, column);
   const rows = Uint8Array.from({ length: x.height }, (_, row) => unravel(row, outer).every((at, axis) => has(axes[axis], at)));
-  const deep = axes[column + 1];
-  const channels = Array.from({ length: x.channels }, (_, at) => !deep || has(deep, at));
+  const channelAxis = axes[column + 1];
+  const channels = Array.from({ length: x.channels }, (_, at) => !channelAxis || has(channelAxis, at));
   const span = (lit) => [lit.indexOf(1), lit.lastIndexOf(1)];
   const [[top, bottom], [left, right]] = [span(rows), span(columns)];
   const flips = { v: axes[column - 1]?.step < 0, h: axes[column].step < 0 };
@@ -80,7 +80,7 @@ export function spanned(from, to, x) {
   const column = columnAxis(x);
   const [start, end] = [elementOf(from, x), elementOf(to, x)];
   const items = start.slice(0, column).map((at, axis) => {
-    // Both pixels are in the same picture of the stack.
+    // If x has stacked pictures, the slice selects the one that contains `from`.
     if (axis < column - 1) return String(at);
     return range(at, start.slice(0, axis).every((other, axis) => other === end[axis]) ? end[axis] : x.shape[axis] - 1, x.shape[axis]);
   });

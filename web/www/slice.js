@@ -42,7 +42,7 @@ function showMasks(encoded) {
   );
 }
 
-// Returns the order of dimensions as numbers, or null.
+// Returns the order of dimensions as numbers, or null for an empty text.
 const axes = (order) => order.match(/\d+/g)?.map(Number) ?? null;
 
 function programs({ state, left, shown }) {
@@ -67,11 +67,12 @@ function programs({ state, left, shown }) {
   };
 }
 
-// The fields to copy from an object of the library. They are getters on its prototype.
+// The fields to copy from an object of the library. They are getters on its prototype, which `...` does not copy.
 const FIELDS = ['python', 'rust', 'entries', 'begin', 'end', 'strides', ...MASKS];
 const fields = (object) => Object.fromEntries(FIELDS.map((name) => [name, object[name]]));
 
-// Returns the handles for the selection in `box`.
+// Returns the handles that change the steps along the rows and along the columns. `box` is the box around the selected
+// pixels of x; without a box there are no handles.
 function handles(spec, x, box) {
   if (!box) return [];
   const rank = x.shape.length;

@@ -54,9 +54,9 @@ export function connectTabs(tabs, open) {
 
 // The parts that all snippets share: the file of x for a shell, and a shape in Rust.
 export const file = (name) => {
-  const short = name.split('/').pop().replace(/\.(webp|gif|avif|bmp|svg)$/i, '.png');
-  return /[^\w.-]/.test(short) ? `'${short.replaceAll("'", "'\\''")}'` : short;
+  const fileName = name.split('/').pop().replace(/\.(webp|gif|avif|bmp|svg)$/i, '.png');
+  return /[^\w.-]/.test(fileName) ? `'${fileName.replaceAll("'", "'\\''")}'` : fileName;
 };
 export const rustShape = (shape) => `&[${shape.join(', ')}]`;
-// Returns a file that can hold the result. It is a picture only if it has colours.
+// Returns the name of a file that can hold the result: a picture only if the result has colours.
 export const output = ({ image, shape, channels }) => (image && channels >= 3 && shape.length === 3 ? 'result.png' : 'result.npy');

@@ -55,7 +55,7 @@ class Source extends EventTarget {
     this.#become(this.#pixels(video, width, height, ''));
   }
 
-  // Describes a frame of the camera that stays on the GPU.
+  // Changes `shown` to describe a camera frame of this shape that stays on the GPU.
   filmed([height, width, channels]) {
     this.#asked++;
     this.name = 'camera.png';
@@ -103,7 +103,7 @@ class Source extends EventTarget {
     const context = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
     context.drawImage(drawn, 0, 0, width, height);
     const image = context.getImageData(0, 0, width, height);
-    // Rust takes a Uint8Array, which shares this memory.
+    // Rust takes a Uint8Array. This one shares the memory of the image.
     const bytes = new Uint8Array(image.data.buffer);
     const make = (device) => PageArray.picture(device, bytes, width, height);
     const channels = opaque(bytes) ? 3 : 4;

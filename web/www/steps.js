@@ -4,7 +4,8 @@
 const $ = (id) => document.getElementById(id);
 const NAMES = ['rows', 'columns'];
 
-// Distances in screen pixels: from one step to the next, from the corner to the first step, and to the edge of x.
+// Distances of a handle in screen pixels: between two steps, from the start of the selection to step 1, and at least
+// from the edge of x.
 const [APART, FIRST, EDGE] = [14, 26, 13];
 
 // The handles that are shown, by name.
@@ -27,8 +28,8 @@ export function placeSteps(steps) {
     const along = () => {
       const [first, size, flipped] = spans[name];
       const [scale] = sides[name];
-      const way = FIRST + APART * (Math.abs(step.step) - 1);
-      return flipped ? (first + size) * scale - way : first * scale + way;
+      const distance = FIRST + APART * (Math.abs(step.step) - 1);
+      return flipped ? (first + size) * scale - distance : first * scale + distance;
     };
     const across = (name) => (spans[name][0] + spans[name][1]) * sides[name][0];
     handle.style.top = `${within('rows', name === 'rows' ? along() : across('rows'))}px`;

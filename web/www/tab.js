@@ -13,14 +13,14 @@ const $ = (id) => document.getElementById(id);
 
 // The maximum number of values that are shown as text.
 const MANY = 600;
-// For a picture, the maximum number of values that are shown as text next to it.
+// If a picture in colours has at most this many values, they are also shown as text.
 const FEW = 48;
 // Calls are timed until they took this many milliseconds in total, or until this many calls were made.
 const [ENOUGH, CALLS] = [40, 100];
 // The pause in milliseconds before the first timed call, and the minimum number of timed calls.
 const [PAUSE, FEWEST] = [180, 3];
 
-// Returns the shape of an array, and its layout alone on a canvas.
+// Returns the shape of an array, and its layout on a canvas that shows only this array.
 const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
 
 // Returns whether an error is a panic of the library. Typed input never causes a panic.
@@ -73,7 +73,7 @@ export class Operation {
     this.about.connect?.(this);
   }
 
-  // Changes the state.
+  // Changes the state, and updates what is shown.
   set(changes) {
     Object.assign(this.state, changes);
     this.#fill();
@@ -144,8 +144,8 @@ export class Operation {
     const left = source.shown;
     const film = about.film(canvas, x, state);
     // If the state and the shape are the same as for the previous frame, the marks and texts stay.
-    const is = JSON.stringify([state, left.shape]);
-    if (this.filmed !== is) {
+    const marksKey = JSON.stringify([state, left.shape]);
+    if (this.filmed !== marksKey) {
       const shown = { image: null, dtype: 'uint8', ...alone(film) };
       const look = about.look({ state, left, input: x, outcome: null, read: null, shown });
       // Single channels of the video are not drawn over it.
@@ -155,7 +155,7 @@ export class Operation {
       snippets(about.programs({ state, left, shown }));
       pair.error(null);
       this.link();
-      this.filmed = is;
+      this.filmed = marksKey;
     }
     film.free();
   }
@@ -267,7 +267,7 @@ export function chips(operation, examples) {
 
 const ONE = { tuples: 'tuple', boxes: 'box', updates: 'update' };
 
-// Describes a report on tuples. `things` is the word for the tuples in the text.
+// Describes a report on tuples, or returns null if it has none. `things` is the word for the tuples in the text.
 export function reported({ tuples, out_of_range: bad, first, first_indices: indices }, things, clamped = false) {
   if (!tuples) return null;
   if (bad) {

@@ -10,7 +10,7 @@ const $ = (id) => document.getElementById(id);
 const IN_FLIGHT = 8;
 // The number of failures that are listed, and the number after which the run stops.
 const [LISTED, ENOUGH] = [20, 200];
-const MOST = 10_000_000;
+const MAX_CASES = 10_000_000;
 
 const DEFAULTS = { seed: '1', count: '500' };
 
@@ -28,9 +28,9 @@ function list(at, verdict) {
   $('failures').append(item);
 }
 
-// Runs cases 0 to `total`, exclusive, with `one`, and shows the counts. Ends after the last case, when stopped, or
-// after ENOUGH failures.
-async function run(what, total, one) {
+// Calls `runCase` with the numbers from 0 to `total`, exclusive, and shows the counts. Ends after the last case, when
+// stopped, or after ENOUGH failures.
+async function run(what, total, runCase) {
   if (running) return;
   say(null);
   const run = { stopped: false, passed: 0, failed: 0, next: 0, start: performance.now() };
@@ -58,7 +58,7 @@ async function run(what, total, one) {
   const worker = async () => {
     while (!run.stopped && run.next < total && run.failed < ENOUGH) {
       const at = run.next++;
-      const verdict = await one(at);
+      const verdict = await runCase(at);
       if (verdict.problem === undefined) run.passed++;
       else if (++run.failed <= LISTED) list(at, verdict);
       if (performance.now() - drawn > 60) {
@@ -87,7 +87,7 @@ async function run(what, total, one) {
   $('verify').dataset.state = done === total ? 'done' : 'stopped';
 }
 
-function whole(name, text, most) {
+function parseInteger(name, text, most) {
   const number = /^\s*\d[\d_]*\s*$/.test(text) ? BigInt(text.replaceAll('_', '')) : -1n;
   if (number < 0n || number > most) throw new Error(`${name} must be an integer from 0 to ${most}`);
   return number;
@@ -96,8 +96,8 @@ function whole(name, text, most) {
 function runRandom() {
   const { device } = devices.chosen;
   try {
-    const seed = whole('the seed', $('seed').value, 2n ** 64n - 1n);
-    const count = Number(whole('the number of cases', $('count').value, BigInt(MOST)));
+    const seed = parseInteger('the seed', $('seed').value, 2n ** 64n - 1n);
+    const count = Number(parseInteger('the number of cases', $('count').value, BigInt(MAX_CASES)));
     run(`${count} random cases of seed ${seed}`, count, (at) => random_case(device, seed, at));
   } catch (error) {
     say(error.message);

@@ -32,7 +32,7 @@ pub(crate) fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
     best
 }
 
-/// Returns the time of a short call in nanoseconds: the smallest mean over 200 calls.
+/// Returns the time of a short call in nanoseconds: the smallest of 300 means over 200 calls each.
 pub(crate) fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..300 {
@@ -83,13 +83,13 @@ pub(crate) fn report(cases: &[Case<'_>]) -> Result<(), Box<dyn Error>> {
     for (name, run) in cases {
         let result = run()?.bytes()?.into_owned();
         let mut out = vec![0u8; result.len()];
-        let (mut copies, mut times) = (Vec::new(), Vec::new());
+        let (mut copy_times, mut times) = (Vec::new(), Vec::new());
         for _ in 0..9 {
-            copies.push(best(1, || out.copy_from_slice(&result)));
+            copy_times.push(best(1, || out.copy_from_slice(&result)));
             times.push(best(1, || run().expect("arrays that fit")));
         }
-        let ((copy, _), (time, noise)) = (least(copies), least(times));
-        let copy_percent = 100.0 * copy.as_secs_f64() / time.as_secs_f64();
+        let ((copy_time, _), (time, noise)) = (least(copy_times), least(times));
+        let copy_percent = 100.0 * copy_time.as_secs_f64() / time.as_secs_f64();
         let copy_text = match result.len() {
             // A call that changes a tensor in place returns a scalar.
             ..=4 => String::new(),

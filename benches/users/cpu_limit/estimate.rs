@@ -89,7 +89,7 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         ("repeat, last axis", Plan::repeat(&square, 2, 1, f32)?),
     ];
     let (backend, count) = (Backend::cpu(), plans.len());
-    let (mut worst, mut outliers) = (1f64, 0);
+    let (mut max_factor, mut outliers) = (1f64, 0);
     for (name, plan) in plans {
         let (inputs, mut random) = (plan.inputs().into_owned(), Mixed(7));
         // The exclusive upper bound of the random indices: row numbers, or start indices that keep boxes inside the
@@ -148,18 +148,19 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
             .map(|_| best(1, &run).as_secs_f64() / f64::from(repeats))
             .collect();
         times.sort_by(f64::total_cmp);
-        let (time, estimated) = (times[4], costs.estimate(&plan).cpu);
-        let ratio = time / estimated;
-        worst = worst.max(ratio.max(1.0 / ratio));
+        let (time, estimated_time) = (times[4], costs.estimate(&plan).cpu);
+        let ratio = time / estimated_time;
+        max_factor = max_factor.max(ratio.max(1.0 / ratio));
         outliers += u32::from(!(1.0 / 1.5..=1.5).contains(&ratio));
         println!(
             "{name:24} {:10.5} ms, estimated {:10.5} ms, {ratio:4.2} times the estimate",
             time * 1e3,
-            estimated * 1e3
+            estimated_time * 1e3
         );
     }
     println!(
-        "{outliers} of {count} differ from the estimate by more than a factor of 1.5; the largest factor is {worst:.2}"
+        "{outliers} of {count} differ from the estimate by more than a factor of 1.5; the largest \
+         factor is {max_factor:.2}"
     );
     Ok(())
 }

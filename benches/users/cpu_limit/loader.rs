@@ -81,10 +81,10 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
     // Reads from the batch, so that the compiler cannot remove the work.
     let sum = |batch: &[f32]| f64::from(batch[0]) + f64::from(batch[batch.len() - 1]);
     let one_thread = backend.clone().with_threads(1);
-    for batch in [256usize, 4096] {
-        println!("-- batches of {batch} rows of {COLS} f32, one epoch");
+    for batch_size in [256usize, 4096] {
+        println!("-- batches of {batch_size} rows of {COLS} f32, one epoch");
         let array = ArrayView2::from_shape((ROWS, COLS), values)?;
-        for ids in order.chunks(batch) {
+        for ids in order.chunks(batch_size) {
             let (rows, _) =
                 backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict_options)?;
             assert_eq!(rows.data.len(), ids.len() * COLS);
@@ -92,12 +92,12 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
                 assert_eq!(found, row(id));
             }
         }
-        let plan = Plan::gather(&[ROWS, COLS], &[batch], strict_options, DType::F32)?;
-        for parallel in [false, true] {
+        let plan = Plan::gather(&[ROWS, COLS], &[batch_size], strict_options, DType::F32)?;
+        for is_parallel in [false, true] {
             let run = |f: &(dyn Fn(&[u32]) -> f64 + Sync)| {
-                best(7, || match parallel {
-                    true => order.par_chunks(batch).map(f).sum::<f64>(),
-                    false => order.chunks(batch).map(f).sum(),
+                best(7, || match is_parallel {
+                    true => order.par_chunks(batch_size).map(f).sum::<f64>(),
+                    false => order.chunks(batch_size).map(f).sum(),
                 })
             };
             let gather_sum = |backend: &Backend, ids: &[u32]| {
@@ -115,7 +115,7 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
             let plan_time = run(&|ids| {
                 with_reused(ids.len(), |out| {
                     let last_plan;
-                    let plan = if ids.len() == batch {
+                    let plan = if ids.len() == batch_size {
                         &plan
                     } else {
                         last_plan =
@@ -152,7 +152,7 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
                 })
             });
             println!(
-                "rayon par_chunks {parallel}: Backend::gather {gather_time:.2?}, \
+                "rayon par_chunks {is_parallel}: Backend::gather {gather_time:.2?}, \
                  with_threads(1) {one_thread_time:.2?}, Tensor(mmap)::gather {tensor_time:.2?}, \
                  Plan::run_cpu reused out {plan_time:.2?}, ndarray select {ndarray_time:.2?}, \
                  loop {loop_time:.2?}, loop reused out {reused_loop_time:.2?}"

@@ -48,37 +48,37 @@ fn main() -> Result<(), Box<dyn Error>> {
     if which == "estimate" && cfg!(not(feature = "gpu")) {
         return Err("'estimate' needs cargo's option --features gpu".into());
     }
-    let wanted = |name: &str| which == "all" || which == name;
-    if wanted("loader") {
+    let is_wanted = |name: &str| which == "all" || which == name;
+    if is_wanted("loader") {
         loader::loader()?;
     }
-    if wanted("small") {
+    if is_wanted("small") {
         small::small()?;
     }
-    if wanted("large") {
+    if is_wanted("large") {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()?;
         pool.install(|| large::large(threads))
             .expect("large results");
     }
-    if wanted("sum") {
+    if is_wanted("sum") {
         sum::sum()?;
     }
-    if wanted("crop") {
+    if is_wanted("crop") {
         crop::crop()?;
     }
-    if wanted("paste") {
+    if is_wanted("paste") {
         paste::paste()?;
     }
-    if wanted("assemble") {
+    if is_wanted("assemble") {
         assemble::assemble()?;
     }
     #[cfg(feature = "gpu")]
-    if wanted("estimate") {
+    if is_wanted("estimate") {
         estimate::estimate()?;
     }
-    if wanted("select") {
+    if is_wanted("select") {
         select::select(threads)?;
     }
     Ok(())

@@ -47,7 +47,7 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     let tokens = caches.slice(&slice![.., ..16])?.contiguous()?;
     let begins: Vec<i32> = (0..64).map(|n| n * 613 % 1008).collect();
     let begins = backend.upload((&begins, &[64, 1]))?;
-    let pasted = RefCell::new(caches.clone());
+    let paste_target = RefCell::new(caches.clone());
     let paste_options = PasteOptions::default();
     // There are 4,096 windows of 64 × 64.
     let starts: Vec<i32> = (0..8192).map(|n| n * 1871 % 4033).collect();
@@ -71,11 +71,11 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         combine: Some(Combine::Add),
         ..XlaScatterOptions::default()
     };
-    let updated = RefCell::new(x.clone());
+    let mask_target = RefCell::new(x.clone());
     let ids: Vec<i64> = (0..1 << 16).map(|n| n * 2087 % (1 << 18)).collect();
     let rows = IndexSpec::new([IndexItem::from(ids)]);
     let row_updates = table.slice(&slice![..1 << 16])?.contiguous()?;
-    let (updated_by_index, added_by_index) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
+    let (index_target, add_target) = (RefCell::new(x.clone()), RefCell::new(table.clone()));
     let cases: [Case<'_>; 12] = [
         (
             "nonzero",
@@ -93,7 +93,7 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         (
             "masked_update",
             Box::new(|| {
-                updated.borrow_mut().masked_update(&mask, &zero)?;
+                mask_target.borrow_mut().masked_update(&mask, &zero)?;
                 Ok(zero.clone())
             }),
         ),
@@ -102,7 +102,7 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         (
             "index_update, outer",
             Box::new(|| {
-                let mut x = updated_by_index.borrow_mut();
+                let mut x = index_target.borrow_mut();
                 x.index_update(&outer_spec, &zero, Combine::Update)?;
                 Ok(zero.clone())
             }),
@@ -110,7 +110,7 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         (
             "index_update, add",
             Box::new(|| {
-                let mut table = added_by_index.borrow_mut();
+                let mut table = add_target.borrow_mut();
                 table.index_update(&rows, &row_updates, Combine::Add)?;
                 Ok(zero.clone())
             }),
@@ -118,7 +118,7 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
         (
             "paste",
             Box::new(|| {
-                pasted
+                paste_target
                     .borrow_mut()
                     .paste(&tokens, Boxes::new(&begins), &paste_options)?;
                 Ok(zero.clone())

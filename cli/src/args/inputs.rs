@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Expands patterns. Then, if an operation on one input is given `--to` and several inputs, splits the command line
-/// into a line for each input. The inputs are the first words that are not part of an option.
+/// into a line for each input. The inputs are the first words after the subcommand that are not part of an option.
 pub(super) fn split_by_input(definition: &Command, line: Vec<OsString>) -> Vec<Vec<OsString>> {
     let line = expand_patterns(definition, line);
     match input_positions(definition, &line) {
@@ -34,7 +34,7 @@ fn expand_patterns(definition: &Command, line: Vec<OsString>) -> Vec<OsString> {
     let (free_words, _) = word_positions(definition, &line, 1);
     let Some(command) = free_words
         .first()
-        .and_then(|&name| definition.find_subcommand(&line[name]))
+        .and_then(|&name_at| definition.find_subcommand(&line[name_at]))
     else {
         return line;
     };
@@ -67,8 +67,8 @@ pub(super) fn first_free_word(definition: &Command, line: &[OsString]) -> Option
 /// single run takes all inputs.
 fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>> {
     let (free_words, _) = word_positions(definition, line, 1);
-    let &name = free_words.first()?;
-    let command = definition.find_subcommand(&line[name])?;
+    let &name_at = free_words.first()?;
+    let command = definition.find_subcommand(&line[name_at])?;
     if command.get_positionals().any(takes_many) {
         return None;
     }
@@ -79,7 +79,7 @@ fn input_positions(definition: &Command, line: &[OsString]) -> Option<Vec<usize>
             .filter(|arg| !arg.is_positional())
             .cloned(),
     );
-    let (mut words, options) = word_positions(&command, line, name + 1);
+    let (mut words, options) = word_positions(&command, line, name_at + 1);
     let has = |option: &str| options.contains(&option);
     if !has("to") {
         return None;

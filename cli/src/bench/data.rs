@@ -75,7 +75,7 @@ fn weighted_sum<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> f64) ->
     elements.map(|(&bytes, weight)| value(bytes) * weight).sum()
 }
 
-/// Hashes a number.
+/// Returns the 32-bit hash `lowbias32` of the number's low 32 bits.
 fn lowbias32(number: usize) -> usize {
     let mut hash = u32::try_from(number & u32::MAX as usize).unwrap_or(u32::MAX);
     hash ^= hash >> 16;
@@ -123,7 +123,7 @@ fn allocate<T>(vector: &mut Vec<T>, count: usize) -> Result<(), Problem> {
     })
 }
 
-/// Returns bytes of 0xa5, so that the check notices bytes that a run did not write.
+/// Returns bytes of 0xa5, so that a check of the result notices bytes that a run did not write.
 pub(crate) fn garbage_bytes(bytes: usize) -> Result<Vec<u8>, Problem> {
     let mut garbage = Vec::new();
     allocate(&mut garbage, bytes)?;

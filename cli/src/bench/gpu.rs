@@ -45,8 +45,8 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
         DType::U8,
         &[half_bytes],
     )?;
-    let [source, to, spare_tensor] = [&arrays.source, &dest, &spare_tensor].map(only_buffer);
-    let (source, to, spare_tensor) = (source?, to?, spare_tensor?);
+    let [source, to, spare_buffer] = [&arrays.source, &dest, &spare_tensor].map(only_buffer);
+    let (source, to, spare_buffer) = (source?, to?, spare_buffer?);
     let indices = arrays.indices.as_ref().map(only_buffer).transpose()?;
     let record_plan = |encoder: &mut CommandEncoder| {
         let inputs = [Some(source), indices].into_iter().flatten();
@@ -57,8 +57,8 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
     let record_copy = |encoder: &mut CommandEncoder| {
         // As on the CPU, garbage is copied to the output, but an update's value is copied to other memory.
         let (from, to) = match plan.is_in_place() {
-            true => (source, spare_tensor),
-            false => (spare_tensor, to),
+            true => (source, spare_buffer),
+            false => (spare_buffer, to),
         };
         encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size().min(from.size()));
         Ok(())
@@ -73,9 +73,9 @@ pub(crate) fn measure_on_gpu(gpu: &Gpu, data: &WorkloadData<'_>, reps: usize) ->
     };
     let read_back = || Ok(Box::new(dest.bytes()?.into_owned()) as Output);
     let upload = || {
-        let uploaded = upload_arrays(data, backend)?;
+        let new_arrays = upload_arrays(data, backend)?;
         backend.wait()?;
-        drop(uploaded);
+        drop(new_arrays);
         Ok(no_output())
     };
     let runs: Vec<(Quantity, TimedRun<'_>)> = vec![
@@ -143,8 +143,8 @@ fn record_failures(device: &wgpu::Device) -> LastFailure {
 
 /// Waits until all submitted work is done.
 fn wait_for_work(gpu: &Gpu, last_failure: &LastFailure) -> Result<(), Problem> {
-    let polled = gpu.device().poll(wgpu::PollType::wait_indefinitely());
-    polled.map_err(Problem::other_problem)?;
+    let poll_outcome = gpu.device().poll(wgpu::PollType::wait_indefinitely());
+    poll_outcome.map_err(Problem::other_problem)?;
     let mut failure = last_failure.lock().unwrap_or_else(PoisonError::into_inner);
     failure
         .take()

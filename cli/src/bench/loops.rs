@@ -20,7 +20,7 @@ pub(crate) fn run_workload(data: &WorkloadData<'_>, dest: &mut [u8]) {
     }
 }
 
-/// Runs [`run_workload`] for elements of `N` bytes.
+/// Does the work of [`run_workload`] for elements of `N` bytes.
 fn run_sized<const N: usize>(data: &WorkloadData<'_>, dest: &mut [u8]) {
     let from = data.input.as_ref().as_chunks::<N>().0;
     let to = dest.as_chunks_mut::<N>().0;
@@ -172,20 +172,20 @@ fn copy_along_dims<const N: usize>(
     at: [usize; 2],
     dims: &[Dim],
 ) {
-    let [mut at, mut dest] = at;
+    let [mut from_at, mut to_at] = at;
     match dims {
-        [] => to[dest] = from[at],
-        &[[size, 1, 1]] => to[dest..][..size].copy_from_slice(&from[at..][..size]),
+        [] => to[to_at] = from[from_at],
+        &[[size, 1, 1]] => to[to_at..][..size].copy_from_slice(&from[from_at..][..size]),
         &[[size, step, step_to]] => {
             for i in 0..size {
-                to[dest.wrapping_add(i.wrapping_mul(step_to))] =
-                    from[at.wrapping_add(i.wrapping_mul(step))];
+                to[to_at.wrapping_add(i.wrapping_mul(step_to))] =
+                    from[from_at.wrapping_add(i.wrapping_mul(step))];
             }
         }
         [[size, step, step_to], inner @ ..] => {
             for _ in 0..*size {
-                copy_along_dims(from, to, [at, dest], inner);
-                (at, dest) = (at.wrapping_add(*step), dest.wrapping_add(*step_to));
+                copy_along_dims(from, to, [from_at, to_at], inner);
+                (from_at, to_at) = (from_at.wrapping_add(*step), to_at.wrapping_add(*step_to));
             }
         }
     }

@@ -139,7 +139,7 @@ fn describe_device(backend: &Backend) -> Result<Device, Failure> {
         Some(gpu) if gpu.is_software() => (backend.to_string(), Kind::Software, None),
         #[cfg(feature = "gpu")]
         Some(gpu) => {
-            let costs = gpu::measure_costs(gpu).map_err(Failure::refused(backend))?;
+            let costs = gpu::measure_costs(gpu).map_err(Failure::with_context(backend))?;
             (backend.to_string(), Kind::Gpu, Some(costs))
         }
     };

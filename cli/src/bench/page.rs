@@ -29,7 +29,7 @@ impl BarScale {
         }
     }
 
-    /// Returns a logarithmic scale of seconds, from one power of ten to another.
+    /// Returns a logarithmic scale of seconds. It begins and ends at powers of ten, and begins at 1 s or less.
     fn for_times(times: &[f64]) -> Self {
         let decimal_logs = times.iter().filter(|&&time| time > 0.0);
         let decimal_logs = decimal_logs.map(|time| time.log10());
@@ -119,8 +119,8 @@ fn render_bars(
     let steps = scale.labels.len() - 1;
     let mut html =
         format!("<p class=\"legend\">\n{legend}</p>\n<div style=\"--steps: {steps}\">\n");
-    let rows = report.devices.first().map_or(0, |device| device.rows.len());
-    for at in 0..rows {
+    let row_count = report.devices.first().map_or(0, |device| device.rows.len());
+    for at in 0..row_count {
         let label = escape_html(&report.devices[0].rows[at].label);
         html += &format!("<div class=\"row\"><div>{label}</div><div>\n");
         for (number, device) in report.devices.iter().enumerate() {

@@ -65,7 +65,7 @@ pub(crate) struct Row {
     #[serde(skip)]
     pub(crate) label: String,
     pub(crate) error: Option<String>,
-    /// True if the result was wrong. If not, `error` ended the measurement.
+    /// True if the result was wrong. Any other `error` ended the measurement.
     pub(crate) wrong: bool,
     /// The bytes read plus the bytes written, in GB per second, with data in the device's memory.
     pub(crate) gb_per_second: Option<f64>,
@@ -80,8 +80,9 @@ pub(crate) struct Row {
 struct Auto {
     /// The number of workloads for which the faster device would have been chosen.
     right: usize,
+    /// The number of workloads with times on both devices.
     of: usize,
-    /// The largest quotient of a workload: the time on the chosen device ÷ the time on the faster device.
+    /// The maximum over all workloads of the time on the chosen device ÷ the time on the faster device.
     worst: f64,
 }
 
@@ -159,7 +160,8 @@ impl Report {
         }
     }
 
-    /// Returns the summary in three lines: the speed compared with a copy, the faster device, and the choice of `auto`.
+    /// Returns the summary in three lines: the speed of the first device compared with a copy, on how many workloads
+    /// the second device is faster than the CPU, and the choices of `auto`.
     pub(crate) fn verdict(&self) -> [String; 3] {
         let first_device = &self.devices[0];
         let count = self.workloads.len();
@@ -172,7 +174,7 @@ impl Report {
                 [Quantity::Resident, Quantity::Loop].map(|quantity| row.median(quantity));
             Some(loops? / resident?)
         };
-        let loops = match first_device.median_of_workloads(loop_ratio) {
+        let loop_comparison = match first_device.median_of_workloads(loop_ratio) {
             Some(times) => format!(", {times:.1} times that of plain loops"),
             None => String::new(),
         };
@@ -180,9 +182,12 @@ impl Report {
             [cpu, other, ..] if cpu.kind == Kind::Cpu => {
                 let win_count = |quantity| {
                     let rows = cpu.rows.iter().zip(&other.rows);
-                    let times = rows
-                        .filter_map(|(cpu, own)| cpu.median(quantity).zip(own.median(quantity)));
-                    times.filter(|(cpu, own)| own < cpu).count()
+                    let times = rows.filter_map(|(cpu, other)| {
+                        cpu.median(quantity).zip(other.median(quantity))
+                    });
+                    times
+                        .filter(|(cpu_time, other_time)| other_time < cpu_time)
+                        .count()
                 };
                 let (resident_wins, host_wins) = (
                     win_count(Quantity::Resident),
@@ -206,7 +211,7 @@ impl Report {
             None => "--device auto takes the CPU: no hardware GPU was measured".into(),
         };
         let first_line = format!(
-            "{}: {share}{loops} (medians of {count})",
+            "{}: {share}{loop_comparison} (medians of {count})",
             first_device.short()
         );
         [
@@ -272,8 +277,8 @@ mod tests {
     use super::*;
     use crate::bench::{times::Times, workload::built_in};
 
-    /// Returns a device that runs the first two workloads in these seconds from host to host, and in a tenth of these
-    /// times with resident data.
+    /// Returns a device that takes these numbers of seconds for the first two workloads from host to host, and a tenth
+    /// of them with resident data.
     fn test_device(name: &str, kind: Kind, seconds: [f64; 2]) -> Device {
         let row = |(work, seconds): (&Workload, f64)| {
             let times = [

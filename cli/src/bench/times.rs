@@ -7,7 +7,7 @@ use std::{
 };
 use wgslice::Error;
 
-/// The kind of a time.
+/// A kind of time that is measured for a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Quantity {
@@ -105,12 +105,12 @@ impl Times {
     }
 }
 
-/// Returns the median: the mean of the two middle numbers if their count is even. Returns `None` if there are no
-/// numbers.
+/// Returns the median, which is the mean of the two middle numbers if the number of numbers is even. Returns `None` if
+/// there are no numbers.
 pub(crate) fn median_of(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
-    let upper = *numbers.get(numbers.len() / 2)?;
-    Some((numbers[(numbers.len() - 1) / 2] + upper) / 2.0)
+    let upper_middle = *numbers.get(numbers.len() / 2)?;
+    Some((numbers[(numbers.len() - 1) / 2] + upper_middle) / 2.0)
 }
 
 /// A call that is timed.

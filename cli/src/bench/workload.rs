@@ -35,7 +35,7 @@ pub(crate) enum Operation {
     Slice {
         slices: Vec<Bounds>,
     },
-    /// Gathers by index tuples. The field has their number and their length.
+    /// Gathers by index tuples. `indices` has the number of tuples and the length of a tuple.
     GatherNd {
         indices: [usize; 2],
     },
@@ -53,7 +53,7 @@ pub(crate) enum Operation {
     },
 }
 
-/// The arguments of the library's function.
+/// The arguments of the library's function that does the workload.
 #[derive(Debug)]
 pub(crate) enum Call {
     View(View),
@@ -63,8 +63,8 @@ pub(crate) enum Call {
 }
 
 impl Workload {
-    /// Returns the bytes read plus the bytes written: twice the size of the result, or of an update's value. Indices do
-    /// not count.
+    /// Returns the number of bytes read plus bytes written: twice the size of the result, or of an update's value.
+    /// Indices do not count.
     pub(crate) fn bytes(&self) -> usize {
         match self.plan.is_in_place() {
             true => 2 * self.plan.inputs()[0].bytes(),

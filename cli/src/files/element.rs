@@ -15,7 +15,7 @@ pub(crate) struct Element {
     /// The type that the library uses to move an element, or its handle.
     pub(crate) dtype: DType,
     /// The type in the file, if the library has no equivalent.
-    pub(crate) bits_of: Option<ForeignType>,
+    pub(crate) foreign_type: Option<ForeignType>,
 }
 
 /// A type that the library does not have. The library can move its elements, but not compute with them.
@@ -36,8 +36,11 @@ pub(crate) struct Numpy {
 
 impl From<DType> for Element {
     fn from(dtype: DType) -> Self {
-        let bits_of = None;
-        Self { dtype, bits_of }
+        let foreign_type = None;
+        Self {
+            dtype,
+            foreign_type,
+        }
     }
 }
 
@@ -46,7 +49,7 @@ impl Element {
     pub(super) fn safetensors(name: &'static str) -> Self {
         Self {
             dtype: DType::I8,
-            bits_of: Some(ForeignType::Safetensors(name)),
+            foreign_type: Some(ForeignType::Safetensors(name)),
         }
     }
 
@@ -57,12 +60,12 @@ impl Element {
         }
         Self {
             dtype: moving_type(element.size).unwrap_or(HANDLE_TYPE),
-            bits_of: Some(ForeignType::Numpy(intern_type(element))),
+            foreign_type: Some(ForeignType::Numpy(intern_type(element))),
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
-        match self.bits_of {
+        match self.foreign_type {
             Some(ForeignType::Safetensors(name)) => name,
             Some(ForeignType::Numpy(numpy)) => &numpy.name,
             None => self.dtype.name(),
@@ -71,7 +74,7 @@ impl Element {
 
     /// Returns the size in bytes of an element in a file.
     pub(crate) fn size(self) -> usize {
-        match self.bits_of {
+        match self.foreign_type {
             Some(ForeignType::Numpy(numpy)) => numpy.element.size,
             _ => self.dtype.size(),
         }

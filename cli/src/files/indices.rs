@@ -37,7 +37,7 @@ pub(crate) fn unsigned_numbers(array: &Array, begin: usize, count: usize) -> Opt
 /// integers.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
     let (bytes, element) = (array.bytes(), array.element());
-    if element.bits_of.is_some() {
+    if element.foreign_type.is_some() {
         return Err(IndexError::NotIntegers(element));
     }
     Ok(match element.dtype {

@@ -325,11 +325,11 @@ impl Document {
     /// Writes the text and renames the file to its final name.
     pub(crate) fn finish(self, text: &str) -> Result<(), FileError> {
         let Self { path, mut output } = self;
-        let written = output.write_all(text.as_bytes());
-        let finished = written
+        let write_outcome = output.write_all(text.as_bytes());
+        let outcome = write_outcome
             .map_err(Problem::from)
             .and_then(|()| output.finish());
-        finished.map_err(|problem| FileError::when_writing(&path, problem))
+        outcome.map_err(|problem| FileError::when_writing(&path, problem))
     }
 }
 

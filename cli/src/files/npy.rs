@@ -1,4 +1,5 @@
-//! Reads and writes NumPy's `.npy`: versions 1.0 to 3.0, elements of any fixed size, both byte orders, both layouts.
+//! Reads and writes NumPy's `.npy`: versions 1.0 to 3.0, elements of any fixed size, both byte orders, row-major and
+//! Fortran order.
 //!
 //! Ignores bytes after the data, as NumPy does.
 
@@ -155,12 +156,12 @@ pub(super) fn header_bytes(
     shape: &[usize],
     column_major: bool,
 ) -> Result<Vec<u8>, Problem> {
-    let element = match element.bits_of {
+    let element = match element.foreign_type {
         Some(ForeignType::Numpy(numpy)) => numpy.element.clone(),
         None if element.dtype != DType::BF16 => Type::number_in(element.dtype, ByteOrder::NATIVE),
         _ => {
             let name = element.name();
-            let conversion_hint = match element.bits_of {
+            let conversion_hint = match element.foreign_type {
                 None => ", or make it float32 by `wgslice convert --as float32`",
                 Some(_) => "",
             };

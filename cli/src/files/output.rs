@@ -65,10 +65,10 @@ const TEMPORARY_PREFIX: &str = ".wgslice-";
 impl IncompleteFile {
     /// Creates a file in the folder. If it is going to replace another file, only this user can access it until it is
     /// complete.
-    fn create(folder: &Path, replaced: Option<&Metadata>) -> io::Result<Self> {
+    fn create(folder: &Path, old_metadata: Option<&Metadata>) -> io::Result<Self> {
         // A new file has mode 0666 minus the umask. The file that it replaces can be private, so a replacement stays
         // private until it is complete.
-        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+        let mode = if old_metadata.is_some() { 0o600 } else { 0o666 };
         match create_nameless(folder, mode)? {
             Some(file) => Ok(Self::Nameless(file)),
             None => Self::create_named(folder, mode),
@@ -113,7 +113,7 @@ impl IncompleteFile {
                         builder.make_in(folder, |temporary_path| link(&file, temporary_path))?;
                     linked_file.into_temp_path().persist(path)?;
                 }
-                linked => linked?,
+                outcome => outcome?,
             },
         }
         Ok(())
@@ -170,8 +170,10 @@ impl Drop for ListedPath {
 /// folder or a device.
 fn path_to_replace(path: &Path) -> Result<PathBuf, Problem> {
     match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
-        Ok(found) if !found.is_file() => Err(Problem::invalid(
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Problem::invalid("it is a folder; name a file in it"))
+        }
+        Ok(metadata) if !metadata.is_file() => Err(Problem::invalid(
             "it is a device, a pipe or a socket, which a file would replace; name a file",
         )),
         // The path, or the target of the link, might not exist yet.
@@ -200,12 +202,12 @@ fn change_marker(file: &Metadata) -> (u64, Option<SystemTime>, u64) {
 
 /// Gives a new file the mode of the file that it replaces and, where the system permits, its owner and group.
 #[cfg(unix)]
-fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
+fn keep_access(file: &File, old_metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let mut mode = replaced.mode() & 0o7777;
+    let mut mode = old_metadata.mode() & 0o7777;
     // Only a privileged user can change the owner, but every user can choose one of their groups.
-    let is_owner_set = fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_ok();
-    if !is_owner_set && fchown(file, None, Some(replaced.gid())).is_err() {
+    let is_owner_set = fchown(file, Some(old_metadata.uid()), Some(old_metadata.gid())).is_ok();
+    if !is_owner_set && fchown(file, None, Some(old_metadata.gid())).is_err() {
         // The group could not be kept, so members of the new file's group get no more rights than everyone else.
         mode = (mode & 0o707) | ((mode >> 3) & mode & 0o007) << 3;
     }
@@ -218,8 +220,8 @@ fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn keep_access(file: &File, replaced: &Metadata) -> io::Result<()> {
-    file.set_permissions(replaced.permissions())
+fn keep_access(file: &File, old_metadata: &Metadata) -> io::Result<()> {
+    file.set_permissions(old_metadata.permissions())
 }
 
 /// Follows symbolic links from `path` to a path that is not a link.
@@ -300,7 +302,7 @@ pub(super) struct Unfinished {
     incomplete_file: IncompleteFile,
     path: PathBuf,
     /// The metadata of the file that is replaced, if there is one.
-    replaced: Option<Metadata>,
+    old_metadata: Option<Metadata>,
     /// True if `finish` fails instead of replacing a file.
     keep: bool,
     /// The metadata of the file that the output adds to, or `Some(None)` if no file existed. `finish` fails if another
@@ -345,7 +347,7 @@ impl Unfinished {
         Ok(Self {
             incomplete_file,
             path,
-            replaced: old_metadata,
+            old_metadata,
             keep,
             adds_to: None,
         })
@@ -361,8 +363,8 @@ impl Unfinished {
                 "another program changed the file during the run; run the command again",
             ));
         }
-        if let Some(replaced) = &self.replaced {
-            keep_access(self.incomplete_file.file(), replaced)?;
+        if let Some(old_metadata) = &self.old_metadata {
+            keep_access(self.incomplete_file.file(), old_metadata)?;
         }
         let named_file = self
             .incomplete_file
@@ -380,10 +382,10 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     /// Returns two incomplete files: an unnamed one, if the file system has unnamed files, and a named one.
-    fn both_kinds(folder: &Path, replaced: Option<&Metadata>) -> Vec<IncompleteFile> {
-        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+    fn both_kinds(folder: &Path, old_metadata: Option<&Metadata>) -> Vec<IncompleteFile> {
+        let mode = if old_metadata.is_some() { 0o600 } else { 0o666 };
         vec![
-            IncompleteFile::create(folder, replaced).unwrap(),
+            IncompleteFile::create(folder, old_metadata).unwrap(),
             IncompleteFile::create_named(folder, mode).unwrap(),
         ]
     }

@@ -120,7 +120,7 @@ pub(crate) struct KeptMetadata {
     info: Info<'static>,
     grey: bool,
     /// The names of metadata that is not kept.
-    dropped: Vec<&'static str>,
+    dropped_names: Vec<&'static str>,
 }
 
 impl KeptMetadata {
@@ -150,7 +150,7 @@ impl KeptMetadata {
         Self {
             info,
             grey: is_grey(color),
-            dropped: dropped_chunks.map(|(_, name)| name).collect(),
+            dropped_names: dropped_chunks.map(|(_, name)| name).collect(),
         }
     }
 
@@ -159,25 +159,27 @@ impl KeptMetadata {
         let mut info = Info::default();
         info.icc_profile = profile.map(Cow::Owned);
         info.exif_metadata = exif.map(Cow::Owned);
-        let dropped = Vec::new();
+        let dropped_names = Vec::new();
         Self {
             info,
             grey,
-            dropped,
+            dropped_names,
         }
     }
 
     /// Returns the metadata that also fits a picture with these colours, and prints a note about the rest.
     fn for_colors(&self, color: ColorType) -> Info<'static> {
         let mut info = self.info.clone();
-        let mut dropped = self.dropped.clone();
+        let mut dropped_names = self.dropped_names.clone();
         // A colour profile fits either grey or coloured pictures.
         if self.grey != is_grey(color) && info.icc_profile.take().is_some() {
-            dropped.push("the colour profile");
+            dropped_names.push("the colour profile");
         }
-        if !dropped.is_empty() {
-            let dropped = dropped.join(", ");
-            print::print_note(format_args!("note: not kept from the picture: {dropped}"));
+        if !dropped_names.is_empty() {
+            let dropped_names = dropped_names.join(", ");
+            print::print_note(format_args!(
+                "note: not kept from the picture: {dropped_names}"
+            ));
         }
         info
     }
@@ -281,16 +283,16 @@ pub(super) fn picture_format(
     element: Element,
     shape: &[usize],
 ) -> Result<(BitDepth, (u32, u32), ColorType), Problem> {
-    let depth = match (element.dtype, element.bits_of) {
+    let depth = match (element.dtype, element.foreign_type) {
         (DType::U8, None) => BitDepth::Eight,
         (DType::U16, None) => BitDepth::Sixteen,
         _ => {
             let name = element.name();
-            let conversion_hint = match (element.dtype, element.bits_of) {
+            let conversion_hint = match (element.dtype, element.foreign_type) {
                 (DType::Complex64 | DType::Complex128, _) | (_, Some(_)) => "",
                 _ => ", or make it uint8 by `wgslice convert --as uint8`",
             };
-            let alternative = match element.bits_of {
+            let alternative = match element.foreign_type {
                 Some(ForeignType::Numpy(_)) => ".npy",
                 _ => ".npy or .safetensors",
             };

@@ -63,10 +63,10 @@ struct Tensor {
 impl Tensor {
     fn element(&self) -> Option<Element> {
         let known_type = TYPE_NAMES.iter().find(|(name, _)| *name == self.dtype);
-        let bits = || FOREIGN_TYPE_NAMES.iter().find(|name| **name == self.dtype);
+        let foreign_name = || FOREIGN_TYPE_NAMES.iter().find(|name| **name == self.dtype);
         match known_type {
             Some(&(_, dtype)) => Some(dtype.into()),
-            None => bits().map(|&name| Element::safetensors(name)),
+            None => foreign_name().map(|&name| Element::safetensors(name)),
         }
     }
 }
@@ -87,7 +87,7 @@ impl<'a> NewTensor<'a> {
         shape: &'a [usize],
         len: usize,
     ) -> Result<Self, Problem> {
-        let dtype = match element.bits_of {
+        let dtype = match element.foreign_type {
             None => TYPE_NAMES
                 .iter()
                 .find(|(_, dtype)| *dtype == element.dtype)
@@ -207,7 +207,7 @@ pub(super) fn read_safetensors(file: &mut File, name: Option<&str>) -> Result<Ar
     // `damaged_tensors` has checked that the data is in the file and that its length matches the shape.
     let len = byte_len(element.size(), &tensor.shape).ok_or_else(damaged_safetensors)?;
     let mut bytes = Bytes::from_file(file, data_start + tensor.data_offsets.0, len)?;
-    if element.bits_of.is_none() {
+    if element.foreign_type.is_none() {
         bytes = to_native(bytes, &Type::number_in(element.dtype, ByteOrder::Little))?;
     }
     let mut array = Array::from_elements(element, tensor.shape.clone(), bytes);
@@ -323,13 +323,13 @@ fn damaged_tensors(
 
 impl<'de> Deserialize<'de> for Header {
     fn deserialize<D: Deserializer<'de>>(header: D) -> Result<Self, D::Error> {
-        header.deserialize_map(Tensors)
+        header.deserialize_map(HeaderVisitor)
     }
 }
 
-struct Tensors;
+struct HeaderVisitor;
 
-impl<'de> Visitor<'de> for Tensors {
+impl<'de> Visitor<'de> for HeaderVisitor {
     type Value = Header;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

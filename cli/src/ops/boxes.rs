@@ -2,7 +2,7 @@
 
 use super::{
     conversion::{WantedConversion, convert_job, convert_plan},
-    upload_beside,
+    upload_to_backend_of,
 };
 use crate::{
     args::{Integers, Policy},
@@ -39,7 +39,7 @@ impl BoxArguments {
         })
     }
 
-    /// Reads the items and the flips.
+    /// Reads the arrays of `--box-indices` and `--flips`.
     fn read(&self) -> Result<[Option<Array>; 2], Failure> {
         let read = |source: &Option<Source>| source.as_ref().map(job::read_typed_array).transpose();
         Ok([read(&self.box_indices)?, read(&self.flips)?])
@@ -51,7 +51,7 @@ fn batch_shape(item: &[usize]) -> Vec<usize> {
     [&[1], item].concat()
 }
 
-/// Returns the start indices of boxes and their items, converted to one integer type.
+/// Returns the start indices of boxes and the item index of each box, converted to one integer type.
 fn unify_index_types(
     begins: &Tensor,
     items: Option<&Array>,
@@ -74,7 +74,7 @@ fn unify_index_types(
         (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
         // The library rejects types other than integers.
-        (_, Err(_)) => (begins.clone(), Some(upload_beside(items, begins)?)),
+        (_, Err(_)) => (begins.clone(), Some(upload_to_backend_of(items, begins)?)),
     })
 }
 
@@ -109,15 +109,15 @@ pub(super) fn crop_job<'a>(
         let x = as_batch(&t[0], is_single_item)?;
         let flags = flips
             .as_ref()
-            .map(|flips| as_batch(&upload_beside(flips, begins)?, is_single_item));
+            .map(|flips| as_batch(&upload_to_backend_of(flips, begins)?, is_single_item));
         let flags = flags.transpose()?;
         let (crops, report) =
             match have_right_shapes(begins, items.as_ref(), flags.as_ref(), &crop_options) {
                 true => {
                     let flips = flips.as_ref().map(|flips| flips_as_numbers(flips, begins));
                     let tuples = box_tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
-                    let (mut made, report) = Tensor::run(plan, &[&x, &tuples])?;
-                    (made.swap_remove(0), report)
+                    let (mut results, report) = Tensor::run(plan, &[&x, &tuples])?;
+                    (results.swap_remove(0), report)
                 }
                 // The library rejects arrays that do not fit.
                 false => x.crop(
@@ -207,7 +207,7 @@ fn tuple_length(dims: usize, has_items: bool, has_flips: bool) -> usize {
     usize::from(has_items) + dims * (1 + usize::from(has_flips))
 }
 
-/// Returns the boxes for these start indices and, if there are any, box indices and flips.
+/// Returns the boxes with these start indices and, if given, item indices and flips.
 fn boxes_of<'t>(
     begins: &'t Tensor,
     items: Option<&'t Tensor>,
@@ -245,7 +245,7 @@ fn flips_as_numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
     }
 }
 
-/// Returns the tuples of boxes: the item, the start indices and the flips.
+/// Returns an index tuple for each box: its item index, its start indices and its flips.
 fn box_tuples(
     begins: &Tensor,
     items: Option<&Tensor>,
@@ -292,7 +292,7 @@ pub(super) fn paste_job<'a>(
             unify_index_types(&begins_of(t.indices(), is_single_item)?, items.as_ref())?;
         let flips = flips
             .as_ref()
-            .map(|flips| as_batch(&upload_beside(flips, &begins)?, is_single_item));
+            .map(|flips| as_batch(&upload_to_backend_of(flips, &begins)?, is_single_item));
         let flips = flips.transpose()?;
         let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
         let mut x = as_batch(&t[0], is_single_item)?;
@@ -319,7 +319,7 @@ pub(super) fn paste_job<'a>(
             None => job,
         });
     Ok(match is_single_item {
-        true => with_only_box(job.with_one_input(), arrays[0]),
+        true => with_only_box(job.without_first_dim(), arrays[0]),
         false => job,
     })
 }

@@ -10,7 +10,7 @@ use wgslice::{Conversion, DType, Error, Plan};
 /// The options for the element type of the result.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Conversion")]
-pub(crate) struct As {
+pub(crate) struct ConversionOptions {
     /// Convert numbers to bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 or float64
     #[arg(id = "as", long, value_name = "DTYPE", value_parser = dtype_with_name)]
     result: Option<DType>,
@@ -54,7 +54,7 @@ struct Scaling {
     scale_axis: Option<isize>,
 }
 
-/// A set of pictures for training networks.
+/// A training set of pictures, with the mean and the standard deviation of its channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Normalization {
     Imagenet,
@@ -131,7 +131,7 @@ impl WantedConversion<'_> {
     }
 }
 
-impl As {
+impl ConversionOptions {
     /// Returns the conversion, if the user asks for one.
     pub(crate) fn wanted_conversion(&self) -> Option<WantedConversion<'_>> {
         self.wanted_after_hidden_dims(0)
@@ -165,7 +165,8 @@ pub(super) fn convert_plan(
     }
 }
 
-/// Returns the job. If the user asks for a conversion, the job expects that its values are converted.
+/// Returns the job. If the user asks for a conversion, the job gets the type of the result and the options' names for
+/// errors.
 pub(super) fn convert_job<'a>(job: Job<'a>, wanted: Option<WantedConversion<'_>>) -> Job<'a> {
     let Some(wanted) = wanted else {
         return job;

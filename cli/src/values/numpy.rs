@@ -24,8 +24,8 @@ impl PrintedElements {
         Self::format_elements(element, bytes, false)
     }
 
-    /// Formats elements. `alone` is true if they are the fields of a single element.
-    fn format_elements(element: &Type, bytes: &[u8], alone: bool) -> Self {
+    /// Formats elements. `is_alone` is true if they are the fields of a single element.
+    fn format_elements(element: &Type, bytes: &[u8], is_alone: bool) -> Self {
         let native = files::in_native_order(bytes, element);
         let element_bytes = || native.chunks_exact(element.size.max(1));
         let numbers = || native.as_chunks().0.iter().map(|&b| i64::from_ne_bytes(b));
@@ -40,7 +40,7 @@ impl PrintedElements {
                 let is_float = matches!(dtype, DType::F16 | DType::F32 | DType::F64);
                 let scalar = |bytes| Elements::new((*dtype).into(), bytes).format_scalar();
                 Self {
-                    words: match alone && is_float {
+                    words: match is_alone && is_float {
                         true => element_bytes().map(scalar).collect(),
                         false => elements.format_words(),
                     },
@@ -109,7 +109,7 @@ impl PrintedElements {
                 }
             }
             Kind::Fields(fields) if element.size > 0 => {
-                format_structures(fields, &native, element.size, alone)
+                format_structures(fields, &native, element.size, is_alone)
             }
             // For elements of zero bytes, the number of bytes does not give the number of elements.
             _ if element.size == 0 => same_text(vec![match element.kind {
@@ -124,7 +124,12 @@ impl PrintedElements {
 }
 
 /// Formats each structured element as a tuple. Each field is aligned over all elements.
-fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -> PrintedElements {
+fn format_structures(
+    fields: &[Field],
+    bytes: &[u8],
+    size: usize,
+    is_alone: bool,
+) -> PrintedElements {
     let count = bytes.len() / size;
     let columns: Vec<_> = fields
         .iter()
@@ -139,12 +144,12 @@ fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -
                 words,
                 json,
                 scalars,
-            } = PrintedElements::format_elements(&field.element, &values, alone);
+            } = PrintedElements::format_elements(&field.element, &values, is_alone);
             let is_number = matches!(
                 field.element.number(),
                 Some(dtype) if !matches!(dtype, DType::Complex64 | DType::Complex128)
             );
-            let words = match alone && is_number && field.shape.is_empty() {
+            let words = match is_alone && is_number && field.shape.is_empty() {
                 true => scalars,
                 false => words,
             };
@@ -172,7 +177,7 @@ fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -
             |(name, _, json): &(&String, _, Vec<Value>)| ((*name).clone(), json[at].clone());
         Value::Object(columns.iter().map(entry).collect())
     };
-    let scalars = match alone || count != 1 {
+    let scalars = match is_alone || count != 1 {
         true => words.clone(),
         false => format_structures(fields, bytes, size, true).words,
     };
@@ -183,7 +188,7 @@ fn format_structures(fields: &[Field], bytes: &[u8], size: usize, alone: bool) -
     }
 }
 
-/// Returns the values of a field as nested lists.
+/// Returns the text of a field's values, as nested lists. `words` are the printed elements.
 fn format_list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> String {
     match shape {
         [] => words.next().unwrap_or_default(),
@@ -194,7 +199,7 @@ fn format_list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> Str
     }
 }
 
-/// Splits a unit into its count and its name. Returns `None` if the count is too large.
+/// Splits a unit, such as `25s`, into its count and its name. Returns `None` if the count is too large.
 fn count_and_unit(Unit(unit): &Unit) -> Option<(i128, &str)> {
     let digits = unit
         .find(|c: char| !c.is_ascii_digit())
@@ -206,7 +211,7 @@ fn count_and_unit(Unit(unit): &Unit) -> Option<(i128, &str)> {
     }
 }
 
-/// The units below a second, and how many of each make a second, as a power of ten.
+/// Each unit below a second with an exponent: 10^exponent of these units make a second.
 const SECOND_FRACTIONS: [(&str, u32); 6] = [
     ("ms", 3),
     ("us", 6),
@@ -325,7 +330,7 @@ fn trim_zeros(bytes: &[u8]) -> &[u8] {
     &bytes[..len.map_or(0, |last| last + 1)]
 }
 
-/// Returns the quote character that Python would choose.
+/// Returns the quote character that Python would choose for a text. `has` returns whether the text has a character.
 fn quote_character(has: impl Fn(char) -> bool) -> char {
     if has('\'') && !has('"') { '"' } else { '\'' }
 }

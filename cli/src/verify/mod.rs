@@ -115,7 +115,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Runs a line of the file on every device, in every variant.
+/// Runs a case of the file on every device in every variant, such as each element size.
 fn check_case(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     // `read_cases` rejects invalid cases, so every case has a call.
     let Ok(call) = Call::of(case) else {

@@ -28,7 +28,7 @@ pub(super) fn run_random_cases(
     summary: &mut Summary,
     progress: &ProgressCounter,
 ) {
-    let mut reduced_count = 0;
+    let mut failure_count = 0;
     for number in 0..count {
         // A test ensures that every generated case has an answer and a variant.
         let Ok(case) = answered(case(seed, number)) else {
@@ -46,8 +46,8 @@ pub(super) fn run_random_cases(
                 summary.passed += 1;
                 continue;
             };
-            reduced_count += 1;
-            let (problem, smallest_line) = match reduced_count {
+            failure_count += 1;
+            let (problem, smallest_line) = match failure_count {
                 ..=MAX_REDUCED_CASES if !first => {
                     let (smallest_case, problem) = reduce_case(&case, device, &variant, problem);
                     (problem, Some(smallest_case.to_line()))

@@ -5,7 +5,8 @@ use std::fs;
 
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-/// Checks that a command fails with a message that contains all of `named`, and that the folder does not change.
+/// Checks that a command fails with a message that contains all of `message_parts`, and that it leaves the folder
+/// unchanged.
 fn check_refused(folder: &Folder, args: &[&str], message_parts: &[&str]) {
     let before = folder.names();
     let output = folder.path("out.npy");
@@ -535,8 +536,8 @@ fn messages_name_the_way_out() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[3, 4]);
     let odd = folder.write_arange("odd.npy", &[3, 5]);
-    let dir = folder.path("half");
-    fs::create_dir(&dir).expect("a folder");
+    let half_folder = folder.path("half");
+    fs::create_dir(&half_folder).expect("a folder");
     let header = serde_json::json!({
         "layer.10": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
         "layer.2": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]},
@@ -550,7 +551,7 @@ fn messages_name_the_way_out() {
     );
     let png = folder.path("o.png");
     let bmp = folder.path("o.bmp");
-    let wt = format!("{model}#wt");
+    let misspelled_source = format!("{model}#wt");
     let begins_as_png = folder.write("x.safetensors", b"\x89PNG\r\n\x1a\n");
     for (args, message) in [
         (
@@ -558,10 +559,10 @@ fn messages_name_the_way_out() {
             "odd.npy is 3 × 5, but a.npy is 3 × 4",
         ),
         (
-            &["slice", &wt, ":"],
+            &["slice", &misspelled_source, ":"],
             "did you mean \"wte\"? it holds \"layer.2\", \"layer.10\", \"wte\"",
         ),
-        (&["info", &wt], "did you mean \"wte\"?"),
+        (&["info", &misspelled_source], "did you mean \"wte\"?"),
         (
             &["pad", &a, "-1,0"],
             "-1 would remove positions: use `wgslice slice`",
@@ -575,7 +576,7 @@ fn messages_name_the_way_out() {
             "pictures are written as .png",
         ),
         (
-            &["slice", &a, "0", "-o", &dir],
+            &["slice", &a, "0", "-o", &half_folder],
             "it is a folder; give it by --to",
         ),
         (&["slice", &a, "0", "-o", &png], "(--format npy)"),

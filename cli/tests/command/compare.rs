@@ -20,8 +20,8 @@ fn differences_are_counted_and_shown() {
         &[3, 4],
         &bytes(&[0, 1, 2, 3, 4, 5, 7, 7, 8, 9, 10, -11]),
     );
-    let same = wgslice(&["compare", &a, &a]).ok();
-    assert_eq!(same.stdout, "equal: 3 × 4 int32\n");
+    let equal_outcome = wgslice(&["compare", &a, &a]).ok();
+    assert_eq!(equal_outcome.stdout, "equal: 3 × 4 int32\n");
     let outcome = wgslice(&["compare", &a, &b]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert_eq!(
@@ -148,11 +148,16 @@ fn bits_are_compared_or_values() {
     let json = wgslice(&["compare", &a, &c, "--json"]).json();
     assert_eq!(json["largest"]["difference"], "inf");
     // The order of elements and bytes in the file does not matter.
-    let big: Vec<u8> = float_bytes(&[nan, 0.0, 1.0, f32::INFINITY])
+    let big_endian_bytes: Vec<u8> = float_bytes(&[nan, 0.0, 1.0, f32::INFINITY])
         .chunks(4)
         .flat_map(|x| x.iter().rev().copied())
         .collect();
-    wgslice(&["compare", &a, &folder.npy("big.npy", ">f4", &[4], &big)]).ok();
+    wgslice(&[
+        "compare",
+        &a,
+        &folder.npy("big.npy", ">f4", &[4], &big_endian_bytes),
+    ])
+    .ok();
     // Compares types that are not numbers, and 8-bit numbers.
     let write_text = |name, text: &[u8]| folder.npy(name, "|S3", &[2], text);
     let (x, y) = (
@@ -182,19 +187,19 @@ fn positions_in_later_pieces() {
     let folder = Folder::new();
     let zeros = vec![0u8; 3_000_000];
     let a = folder.npy("a.npy", "|u1", &[3, 1000, 1000], &zeros);
-    let mut ones = zeros.clone();
-    ones[2_345_678] = 1;
-    ones[2_999_999] = 3;
-    let b = folder.npy("b.npy", "|u1", &[3, 1000, 1000], &ones);
+    let mut changed_bytes = zeros.clone();
+    changed_bytes[2_345_678] = 1;
+    changed_bytes[2_999_999] = 3;
+    let b = folder.npy("b.npy", "|u1", &[3, 1000, 1000], &changed_bytes);
     let outcome = wgslice(&["compare", &a, &b]);
     assert_eq!(
         outcome.stdout,
         "2 of 3000000 elements differ\nthe first at [2, 345, 678]: 0 and 1\n\
          the largest difference, 3, at [2, 999, 999]: 0 and 3\n"
     );
-    let wide: Vec<u8> = ones
+    let wide: Vec<u8> = changed_bytes
         .iter()
-        .flat_map(|&one| f64::from(one).to_le_bytes())
+        .flat_map(|&byte| f64::from(byte).to_le_bytes())
         .collect();
     let wide = folder.npy("wide.npy", "<f8", &[3, 1000, 1000], &wide);
     wgslice(&["compare", &b, &wide, "--tolerance", "0"]).ok();

@@ -114,18 +114,24 @@ fn info_lists_what_files_hold() {
         words[6].join(" "),
         "not sliceable: this type is not known here"
     );
-    let one = wgslice(&["info", "--json", &input, &format!("{model}#b")])
+    let listing = wgslice(&["info", "--json", &input, &format!("{model}#b")])
         .ok()
         .json();
-    let order = |name| json!({"name": name, "dtype": "int32", "shape": [3, 4], "bytes": 48, "order": "C", "byte_order": "little"});
-    assert_eq!(one["files"][0]["arrays"], json!([order(json!(null))]));
-    assert_eq!(one["files"][0]["format"], "npy");
-    assert_eq!(one["files"][1]["arrays"][0]["name"], "b");
-    assert_eq!(one["files"][1]["arrays"].as_array().map(Vec::len), Some(1));
-    let none = wgslice(&["info", &format!("{model}#c")]);
+    let array_json = |name| json!({"name": name, "dtype": "int32", "shape": [3, 4], "bytes": 48, "order": "C", "byte_order": "little"});
+    assert_eq!(
+        listing["files"][0]["arrays"],
+        json!([array_json(json!(null))])
+    );
+    assert_eq!(listing["files"][0]["format"], "npy");
+    assert_eq!(listing["files"][1]["arrays"][0]["name"], "b");
+    assert_eq!(
+        listing["files"][1]["arrays"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let missing_outcome = wgslice(&["info", &format!("{model}#c")]);
     assert!(
-        none.code == Some(2) && none.stderr.contains("no tensor named \"c\""),
-        "{none:?}"
+        missing_outcome.code == Some(2) && missing_outcome.stderr.contains("no tensor named \"c\""),
+        "{missing_outcome:?}"
     );
 }
 
@@ -136,11 +142,11 @@ fn an_unknown_type_does_not_hide_other_tensors() {
     let model = write_tensors(&folder);
     let b = wgslice(&["slice", &format!("{model}#b"), "1", "-q"]).ok();
     assert_eq!(b.stdout, "[3 4]\n");
-    let new = wgslice(&["slice", &format!("{model}#new"), "0"]);
-    assert_eq!(new.code, Some(2), "{new:?}");
+    let outcome = wgslice(&["slice", &format!("{model}#new"), "0"]);
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(
-        new.stderr.contains("dtype \"I4\" is not supported"),
-        "{new:?}"
+        outcome.stderr.contains("dtype \"I4\" is not supported"),
+        "{outcome:?}"
     );
     let damaged = folder.write("x.safetensors", safetensors("x", "F32", &[2], &[0; 7]));
     let listing = wgslice(&["info", &damaged]).ok();
@@ -171,17 +177,17 @@ fn info_knows_the_types_of_numpy() {
     let arrays = json["files"][0]["arrays"].as_array().expect("arrays");
     assert_eq!(arrays.len(), descriptions.as_object().expect("types").len());
     let table = wgslice(&["info", &archive]).ok().stdout;
-    // The first line has the path.
+    // The first line has the path, so it can be longer.
     assert!(
         table.lines().skip(1).all(|line| line.chars().count() < 80),
         "{table}"
     );
-    let mut packed =
+    let mut zip_archive =
         zip::ZipArchive::new(fs::File::open(&archive).expect("the archive")).expect("an archive");
     for array in arrays {
         let name = array["name"].as_str().expect("a name");
         let mut expected = descriptions[name].clone();
-        // NumPy prints the offsets of aligned fields, and does not count pickled bytes.
+        // For aligned fields, NumPy also prints offsets. For objects, it counts pointers, not the pickled bytes.
         if name == "aligned" {
             expected["dtype"] = json!("[('a', 'u1'), ('', 'V7'), ('b', '<f8')]");
         }
@@ -193,7 +199,9 @@ fn info_knows_the_types_of_numpy() {
             assert_eq!(array[key], expected[key], "{key} of {name}");
         }
         // Lists the same array in its own file.
-        let mut member = packed.by_name(&format!("{name}.npy")).expect("the member");
+        let mut member = zip_archive
+            .by_name(&format!("{name}.npy"))
+            .expect("the member");
         let mut bytes = Vec::new();
         member.read_to_end(&mut bytes).expect("its bytes");
         let alone = wgslice(&["info", &folder.write("x.npy", &bytes), "--json"]);
@@ -212,11 +220,11 @@ fn info_knows_the_types_of_numpy() {
     );
     assert_eq!(array["bytes"], 6);
     let mut damaged = fs::read(&archive).expect("the archive");
-    let header = damaged
+    let name_start = damaged
         .windows(8)
         .position(|bytes| bytes == b"date.npy")
         .expect("a name");
-    damaged[header + 40..header + 60].fill(0xff);
+    damaged[name_start + 40..name_start + 60].fill(0xff);
     let json = wgslice(&["info", &folder.write("x.npz", &damaged), "--json"])
         .ok()
         .json();

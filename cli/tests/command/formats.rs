@@ -267,13 +267,13 @@ fn photographs_are_read() {
             "{outcome:?}"
         );
         // The height and the width follow the frame's marker.
-        let mut claims = content.clone();
-        let frame = claims
+        let mut altered_content = content.clone();
+        let frame = content
             .windows(2)
             .position(|part| part == [0xff, 0xc0])
             .expect("a frame");
-        claims[frame + 5..frame + 9].fill(0xff);
-        let outcome = wgslice(&["info", &folder.write("claims.jpg", claims)]);
+        altered_content[frame + 5..frame + 9].fill(0xff);
+        let outcome = wgslice(&["info", &folder.write("claims.jpg", altered_content)]);
         assert!(
             outcome.stderr.contains("claims 65535 × 65535 pixels"),
             "{outcome:?}"
@@ -305,18 +305,18 @@ fn errors_for_other_formats_name_a_way_out() {
     }
 }
 
-/// Returns the stored bytes of each member of an archive, compressed or not.
+/// Returns the name and the stored bytes of each member of an archive. The bytes can be compressed.
 fn archive_members(path: &str) -> Vec<(String, Vec<u8>)> {
     let file = fs::File::open(path).expect("the archive");
     let mut archive = zip::ZipArchive::new(file).expect("an archive");
     let count = archive.len();
-    let member = |at| {
+    let read_member = |at| {
         let mut member = archive.by_index_raw(at).expect("a member");
         let mut bytes = Vec::new();
         member.read_to_end(&mut bytes).expect("its bytes");
         (member.name().expect("a name").into_owned(), bytes)
     };
-    (0..count).map(member).collect()
+    (0..count).map(read_member).collect()
 }
 
 #[test]
@@ -356,24 +356,33 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
     let x = folder.write_arange("x.npy", &[2, 3]);
     let path = folder.path("many.safetensors");
     fs::copy(format!("{DATA}/many.safetensors"), &path).expect("a copy");
-    let header = |path: &str| {
+    let header_and_data = |path: &str| {
         let file = fs::read(path).expect("the file");
         let length = usize::from(u16::from_le_bytes([file[0], file[1]]));
         let header: Value = serde_json::from_slice(&file[8..8 + length]).expect("JSON");
         (header, file[8 + length..].to_vec())
     };
     let tensors = |path: &str| {
-        let (header, data) = header(path);
+        let (header, data) = header_and_data(path);
         let header = header.as_object().expect("an object").clone();
-        let tensor = |(name, tensor): (String, Value)| {
-            let offset = |at: usize| {
+        let read_tensor = |(name, tensor): (String, Value)| {
+            let data_offset = |at: usize| {
                 let offset = tensor["data_offsets"][at].as_u64().unwrap_or(0);
                 usize::try_from(offset).expect("an offset")
             };
-            let described = (tensor["dtype"].clone(), tensor["shape"].clone());
-            (name, (described, data[offset(0)..offset(1)].to_vec()))
+            let dtype_and_shape = (tensor["dtype"].clone(), tensor["shape"].clone());
+            (
+                name,
+                (
+                    dtype_and_shape,
+                    data[data_offset(0)..data_offset(1)].to_vec(),
+                ),
+            )
         };
-        header.into_iter().map(tensor).collect::<BTreeMap<_, _>>()
+        header
+            .into_iter()
+            .map(read_tensor)
+            .collect::<BTreeMap<_, _>>()
     };
     let mut expected = tensors(&path);
     for (name, rows) in [("new", "0"), ("new", "1"), ("a", "0")] {
@@ -383,16 +392,16 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
         assert_eq!(tensors(&path), expected);
     }
     // The metadata of the file is kept.
-    let described = json!({
+    let header_json = json!({
         "__metadata__": {"format": "pt", "note": "ä"},
         "b": {"dtype": "I4", "shape": [2], "data_offsets": [0, 1]},
     });
-    let described = described.to_string();
-    let length = (described.len() as u64).to_le_bytes();
-    let file = [&length[..], described.as_bytes(), &[0x21]].concat();
+    let header_json = header_json.to_string();
+    let length = (header_json.len() as u64).to_le_bytes();
+    let file = [&length[..], header_json.as_bytes(), &[0x21]].concat();
     let path = folder.write("x.safetensors", &file);
     wgslice(&["slice", &x, "0, 0", "-o", &format!("{path}#c")]).ok();
-    let (after, data) = header(&path);
+    let (after, data) = header_and_data(&path);
     assert_eq!(after["__metadata__"], json!({"format": "pt", "note": "ä"}));
     assert_eq!(
         after["b"],
@@ -419,7 +428,8 @@ fn a_tensor_is_added_to_the_file_that_is_there() {
     assert!(folder.names().iter().all(|name| !name.starts_with('.')));
 }
 
-/// In archives from other programs, members can lack the extension, and arrays' names can include one.
+/// In archives from other programs, members can lack the extension `.npy`. As in NumPy, the name of an array can
+/// include this extension.
 #[test]
 fn members_are_found_as_by_numpy() {
     let folder = Folder::new();
@@ -457,7 +467,7 @@ fn members_are_found_as_by_numpy() {
         let info = wgslice(&["info", &array_source, "--json"]).ok().json();
         assert_eq!(info["files"][0]["arrays"].as_array().map(Vec::len), Some(1));
     }
-    // A new array replaces all members with its name.
+    // A new array replaces each member with its name, with or without `.npy`.
     for name in ["bare", "arr_0.npy"] {
         let array_source = format!("{path}#{name}");
         wgslice(&[

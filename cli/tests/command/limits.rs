@@ -17,7 +17,7 @@ fn run_limited(limit: &str, command: &str) -> CommandRun {
     outcome.expect("the shell starts").into()
 }
 
-/// By default, the system ends a program whose file exceeds the limit, and leaves the file.
+/// By default, the system ends a program that exceeds the limit on the size of files, and leaves the incomplete file.
 #[test]
 fn an_output_beyond_the_limit_of_files_is_an_error() {
     let folder = Folder::new();
@@ -36,7 +36,7 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
     }
 }
 
-/// By default, SIGBUS ends a program that accesses a mapped file after its new end.
+/// If a mapped file becomes shorter, an access after its new end causes SIGBUS, which ends the program by default.
 #[test]
 fn an_input_that_becomes_shorter_is_an_error() {
     let bytes: usize = 8 << 30;

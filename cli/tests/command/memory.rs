@@ -10,7 +10,7 @@ use std::{
 };
 
 /// The command holds only pieces of a slice's input and result in memory. Its remaining memory is for the program, its
-/// threads and, with a device, a ring of staging buffers in each direction.
+/// threads and, on a GPU, two rings of staging buffers: one for uploads and one for readbacks.
 #[test]
 fn a_slice_holds_neither_its_input_nor_its_result() {
     const MIB: u64 = 1 << 20;

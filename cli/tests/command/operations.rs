@@ -1,10 +1,10 @@
-//! The commands that work on whole tensors, on every device, and `--explain`.
+//! Tests the operations other than plain slices on every device, and `--explain`.
 
 use crate::support::{CommandRun, Folder, bytes, devices, read_i32, wgslice};
 use serde_json::json;
 use std::path::Path;
 
-/// Runs a command on every device and passes its output to `check`.
+/// Runs a command on every device. Passes its outcome, and the shape and the values of its output, to `check`.
 fn check_on_devices(
     folder: &Folder,
     args: &[&str],
@@ -23,7 +23,7 @@ fn gather_takes_an_axis_and_batch_dims() {
     let folder = Folder::new();
     let params = folder.write_arange("params.npy", &[3, 4]);
     let columns = folder.npy("columns.npy", "<i4", &[2], &bytes(&[2, 0]));
-    let picked = folder.npy("picked.npy", "<i4", &[3], &bytes(&[0, -1, 2]));
+    let columns_of_rows = folder.npy("picked.npy", "<i4", &[3], &bytes(&[0, -1, 2]));
     check_on_devices(
         &folder,
         &["gather", &params, &columns, "--axis", "-1"],
@@ -34,7 +34,7 @@ fn gather_takes_an_axis_and_batch_dims() {
         &[
             "gather",
             &params,
-            &picked,
+            &columns_of_rows,
             "--batch-dims",
             "1",
             "--negative",
@@ -47,7 +47,7 @@ fn gather_takes_an_axis_and_batch_dims() {
     );
     check_on_devices(
         &folder,
-        &["gather", &params, &picked, "--batch-dims", "1"],
+        &["gather", &params, &columns_of_rows, "--batch-dims", "1"],
         |outcome, out| {
             assert_eq!(out, (vec![3], vec![0, 0, 10]));
             assert!(
@@ -148,7 +148,7 @@ fn indices_beyond_i64_obey_the_policy() {
     );
 }
 
-/// A scale can be a quotient.
+/// The scale of a conversion can be written as a quotient.
 #[test]
 fn scales_are_quotients() {
     let folder = Folder::new();
@@ -161,7 +161,7 @@ fn scales_are_quotients() {
     assert_eq!(values("3/2"), "[  0.   76.5 382.5]\n");
 }
 
-/// Floats in [0, 1] make a black picture, and numbers beyond the type make a white picture.
+/// As uint8, floats in [0, 1] make a black picture, and numbers above 255 make a white picture.
 #[test]
 fn a_conversion_that_loses_all_differences_warns() {
     let folder = Folder::new();
@@ -245,8 +245,8 @@ fn slices_gathers_and_crops_convert() {
         (&["gather", &input, "1,7"], &[105, 12, 107, 400, 0, 0, 0, 0]),
         (&["gather-nd", &input, "[[1, 1]]"], &[107, 400]),
         (&["gather-elements", &input, "[[[1, 0]]]"], &[105, 4]),
-        // A box has zeros where it extends beyond its item, and 100 is not added to them. An item's index that does not
-        // fit 32 bits is out of range.
+        // A box has zeros where it extends beyond its item, and the bias is not added to them. An item's index that
+        // does not fit 32 bits is out of range.
         (
             &[&["crop", &input, &begins, "--size", "1"], &boxes[..]].concat(),
             &[101, 4, 107, 400, 0, 0],
@@ -343,12 +343,12 @@ fn paste_writes_boxes_into_items() {
         let warning = "1 of 3 boxes extend outside and were not written there";
         assert!(outcome.stderr.contains(warning), "{outcome:?}");
     });
-    let circular = [&paste[..], &["--circular"]].concat();
-    check_on_devices(&folder, &circular, |_, out| {
+    let circular_args = [&paste[..], &["--circular"]].concat();
+    check_on_devices(&folder, &circular_args, |_, out| {
         assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 60, 20, 6, 50]));
     });
-    let shifted = [&paste[..], &["--out-of-range", "clamp"]].concat();
-    check_on_devices(&folder, &shifted, |_, out| {
+    let clamp_args = [&paste[..], &["--out-of-range", "clamp"]].concat();
+    check_on_devices(&folder, &clamp_args, |_, out| {
         assert_eq!(out, (vec![2, 4], vec![0, 40, 30, 3, 10, 20, 50, 60]));
     });
 }
@@ -359,7 +359,7 @@ fn scatter_elements_takes_an_axis_and_combines() {
     let data = folder.write_arange("data.npy", &[2, 3]);
     let places = folder.npy("places.npy", "<i4", &[2, 2], &bytes(&[2, 0, 1, 1]));
     let updates = folder.npy("updates.npy", "<i4", &[2, 2], &bytes(&[10, 20, 30, 40]));
-    for (combine, sums) in [
+    for (combine, expected) in [
         ("add", [20, 1, 12, 3, 74, 5]),
         ("update", [20, 1, 10, 3, 40, 5]),
     ] {
@@ -375,7 +375,7 @@ fn scatter_elements_takes_an_axis_and_combines() {
                 "--combine",
                 combine,
             ],
-            |_, out| assert_eq!(out, (vec![2, 3], sums.to_vec())),
+            |_, out| assert_eq!(out, (vec![2, 3], expected.to_vec())),
         );
     }
 }
@@ -432,12 +432,12 @@ fn slices_are_updated_and_gradients_spread() {
         &["grad", &value, "::-2", "--shape", "4"],
         |_, out| assert_eq!(out, (vec![4], vec![0, 20, 0, 10])),
     );
-    let small = folder.npy("small.npy", "|u1", &[2], &[1, 2]);
+    let uint8_array = folder.npy("small.npy", "|u1", &[2], &[1, 2]);
     let outcome = wgslice(&[
         "slice-update",
         &array,
         ":, :2",
-        &small,
+        &uint8_array,
         "-o",
         &folder.path("x.npy"),
     ]);
@@ -446,7 +446,7 @@ fn slices_are_updated_and_gradients_spread() {
 }
 
 #[test]
-fn arrays_are_put_together() {
+fn arrays_are_joined_padded_and_repeated() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[2, 2]);
     let b = folder.write_arange("b.npy", &[2, 1]);
@@ -628,7 +628,7 @@ fn plans_are_explained_and_nothing_is_done() {
     let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));
     let names = folder.names();
     for device in devices() {
-        for (args, form) in [
+        for (args, plan_text) in [
             (
                 &["slice", &array, "::2, 1:"][..],
                 "from unit 1 to unit 0: 20*60>29, 29*1>1",
@@ -641,7 +641,7 @@ fn plans_are_explained_and_nothing_is_done() {
         ] {
             let args = [args, &["--explain", "--device", device]].concat();
             let outcome = wgslice(&[&args[..], &["-v"]].concat()).ok();
-            assert!(outcome.stdout.contains(form), "{outcome:?}");
+            assert!(outcome.stdout.contains(plan_text), "{outcome:?}");
             assert!(outcome.stdout.contains("  bytes  ") && outcome.stdout.contains("  on     "));
             let short = wgslice(&args).ok().stdout;
             assert_eq!(short.lines().count(), 2, "{short}");

@@ -191,7 +191,7 @@ fn the_last_of_many_files_is_an_input() {
         .collect();
     names.sort();
     assert_eq!(names, ["0.npy", "1.npy", "2.npy"]);
-    // In the place of a slice, a file with the name of a number is not an input.
+    // A last word that looks like a slice is the slice, and `--at` replaces the last argument.
     let one = folder.path("one");
     wgslice(&["slice", inputs[0], "1", "--to", &one]).ok();
     let crop = [
@@ -288,7 +288,7 @@ fn small_arrays_are_written_on_the_command_line() {
             assert_eq!(outcome.stdout, expected, "{args:?}: {outcome:?}");
         }
     }
-    // A file with this name takes precedence over a literal.
+    // The argument 0 is a literal, unless a file is called 0.
     let outcome = command(&["gather", "in.npy", "0", "-q"])
         .current_dir(folder.path("."))
         .output();

@@ -48,7 +48,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
         begin.elapsed()
     });
     let usual_time = usual_time.min().expect("several runs");
-    let new = read_i32(&output);
+    let new_output = read_i32(&output);
     let mut random = 0x9e37_79b9_7f4a_7c15;
     let (mut interrupted_count, mut kept_count, mut replaced_count) = (0, 0, 0);
     for run in 0..runs {
@@ -60,7 +60,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
         let status = running.wait().expect("it ends");
         let result = read_i32(&output);
         let is_old = result == (vec![3], old.to_vec());
-        assert!(is_old || result == new, "run {run}: {status}");
+        assert!(is_old || result == new_output, "run {run}: {status}");
         assert_eq!(folder.names(), ["in.npy", "out.npy"], "run {run}: {status}");
         kept_count += usize::from(is_old);
         replaced_count += usize::from(!is_old);
@@ -104,7 +104,7 @@ fn a_killed_command_leaves_nothing() {
     };
     let begin = Instant::now();
     assert!(slice().wait().expect("it ends").success());
-    let (usual_time, new) = (begin.elapsed(), read_i32(&output));
+    let (usual_time, new_output) = (begin.elapsed(), read_i32(&output));
     let mut killed_count = 0;
     for run in 0..20 {
         std::fs::remove_file(&output).ok();
@@ -114,7 +114,7 @@ fn a_killed_command_leaves_nothing() {
         let status = running.wait().expect("it ends");
         match folder.names().len() {
             1 => assert_eq!(folder.names(), ["in.npy"], "run {run}: {status}"),
-            _ => assert_eq!(read_i32(&output), new, "run {run}: {status}"),
+            _ => assert_eq!(read_i32(&output), new_output, "run {run}: {status}"),
         }
         assert!(folder.names().len() <= 2, "run {run}: {:?}", folder.names());
         killed_count += usize::from(!status.success());

@@ -45,7 +45,7 @@ fn a_spec_may_begin_with_a_minus() {
 fn specs_and_masks_agree() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3, 4]);
-    let (by_spec, by_masks) = (folder.path("spec.npy"), folder.path("masks.npy"));
+    let (spec_output, masks_output) = (folder.path("spec.npy"), folder.path("masks.npy"));
     let rows: [(&str, &[&str]); 4] = [
         (
             ":1, ::-1",
@@ -81,11 +81,12 @@ fn specs_and_masks_agree() {
     ];
     for device in devices() {
         for (spec, masks) in rows {
-            let rest = ["-o", &by_spec, "--device", device];
-            wgslice(&[&["slice", &input, spec][..], &rest].concat()).ok();
-            let rest = ["-o", &by_masks, "--device", device];
-            wgslice(&[&["slice", &input], masks, &rest].concat()).ok();
-            let [spec_file, masks_file] = [&by_spec, &by_masks].map(|path| fs::read(path).unwrap());
+            let options = ["-o", &spec_output, "--device", device];
+            wgslice(&[&["slice", &input, spec][..], &options].concat()).ok();
+            let options = ["-o", &masks_output, "--device", device];
+            wgslice(&[&["slice", &input], masks, &options].concat()).ok();
+            let [spec_file, masks_file] =
+                [&spec_output, &masks_output].map(|path| fs::read(path).unwrap());
             assert!(spec_file == masks_file, "{spec:?} on {device}");
         }
     }

@@ -31,7 +31,7 @@ fn pieces_make_the_same_file() {
 fn write_in_other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
     let count: usize = shape.iter().product();
     let values: Vec<i32> = (0..).take(count).collect();
-    let position = |mut flat: usize| {
+    let row_major_position = |mut flat: usize| {
         let mut at = vec![0; shape.len()];
         for (at, size) in at.iter_mut().zip(shape) {
             (*at, flat) = (flat % size, flat / size);
@@ -40,7 +40,9 @@ fn write_in_other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
             .zip(shape)
             .fold(0, |flat, (at, size)| flat * size + at)
     };
-    let fortran: Vec<i32> = (0..count).map(|flat| values[position(flat)]).collect();
+    let fortran: Vec<i32> = (0..count)
+        .map(|flat| values[row_major_position(flat)])
+        .collect();
     let big_endian_bytes = |values: &[i32]| {
         values
             .iter()
@@ -62,8 +64,8 @@ fn write_in_other_orders(folder: &Folder, shape: &[usize]) -> Vec<String> {
     paths
 }
 
-/// A slice of a file in Fortran order or a big-endian file has the same values, in pieces and as `.npy` or
-/// `.safetensors`.
+/// A slice of a file in Fortran order or a big-endian file has the values of the same slice of a plain file, in one
+/// piece or several, and as `.npy` or `.safetensors`.
 #[test]
 fn files_in_other_orders_are_sliced_in_pieces() {
     let folder = Folder::new();
@@ -100,20 +102,20 @@ fn files_in_other_orders_are_sliced_in_pieces() {
                 }
             }
         }
-        // `gather` also accepts the file.
+        // `gather` also reads files in these orders.
         wgslice(&["gather", &input, "3,1", "--axis", "1", "-o", &out]).ok();
         wgslice(&["gather", &plain, "3,1", "--axis", "1", "-o", &expected]).ok();
         wgslice(&["compare", &out, &expected]).ok();
     }
 }
 
-/// The result of slicing a file in Fortran order keeps this order if its format can, so that it can be written piece by
-/// piece.
+/// The result of slicing a file in Fortran order keeps this order if the output's format supports it, so that the
+/// result can be written piece by piece.
 #[test]
 fn fortran_order_is_kept_where_it_can_be() {
     let folder = Folder::new();
     let inputs = write_in_other_orders(&folder, &[20, 30]);
-    let order = |args: &[&str]| {
+    let order_of_output = |args: &[&str]| {
         wgslice(&[args, &["-q"]].concat()).ok();
         let json = wgslice(&["info", args[args.len() - 1], "--json"])
             .ok()
@@ -127,15 +129,18 @@ fn fortran_order_is_kept_where_it_can_be() {
     ] {
         let output = folder.path(output);
         assert_eq!(
-            order(&["slice", &inputs[1], "1:, ::2", "-o", &output]),
+            order_of_output(&["slice", &inputs[1], "1:, ::2", "-o", &output]),
             expected
         );
         assert_eq!(
-            order(&["slice", &inputs[1], "1", "-o", &output]),
+            order_of_output(&["slice", &inputs[1], "1", "-o", &output]),
             "C",
             "one dimension"
         );
-        assert_eq!(order(&["slice", &inputs[0], "1:", "-o", &output]), "C");
+        assert_eq!(
+            order_of_output(&["slice", &inputs[0], "1:", "-o", &output]),
+            "C"
+        );
     }
 }
 

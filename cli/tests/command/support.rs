@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-/// The outcome of a run.
+/// The exit code and the output of a run of the command. `code` is `None` if a signal ended the run.
 #[derive(Debug)]
 pub(crate) struct CommandRun {
     pub(crate) code: Option<i32>,
@@ -138,7 +138,7 @@ impl Folder {
         self.npy(name, "<i4", shape, &bytes(&values))
     }
 
-    /// Returns whether this command has an incomplete output in the folder. On Linux such a file has no name.
+    /// Returns whether a running command has an incomplete output in the folder. On Linux such a file has no name.
     pub(crate) fn is_written_by(&self, running: &Child) -> bool {
         let open_files = fs::read_dir(format!("/proc/{}/fd", running.id()));
         let is_nameless_output = |entry: std::io::Result<fs::DirEntry>| {

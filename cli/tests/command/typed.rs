@@ -27,7 +27,7 @@ fn check_refused(args: &[&str], message_parts: &[&str], absent_parts: &[&str]) {
     }
 }
 
-/// Writes a small picture whose pixels are 0, 1, 2, …
+/// Writes a picture of 4 × 5 pixels of 3 channels, with the values 0, 1, 2, … Returns its path.
 fn write_picture(folder: &Folder, name: &str) -> String {
     let pixels: Vec<u8> = (0..4 * 5 * 3).collect();
     let npy = folder.npy("picture.npy", "|u1", &[4, 5, 3], &pixels);
@@ -70,13 +70,13 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
         write_picture(&folder, "a.png"),
         write_picture(&folder, "b.png"),
     ];
-    let to = folder.path("to");
+    let output_folder = folder.path("to");
     let run = |options: &[&str]| {
         wgslice(
             &[
                 &["convert", &inputs[0], &inputs[1]],
                 options,
-                &["--to", &to],
+                &["--to", &output_folder],
             ]
             .concat(),
         )
@@ -97,23 +97,33 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
         "{outcome:?}"
     );
     assert_eq!(outcome.stderr.matches("note").count(), 1, "{outcome:?}");
-    let info = wgslice(&["info", &format!("{to}/a.npy")]).ok().stdout;
+    let info = wgslice(&["info", &format!("{output_folder}/a.npy")])
+        .ok()
+        .stdout;
     assert!(info.contains("3 × 4 × 5  float32"), "{info}");
     assert_eq!(
-        read_floats(&format!("{to}/b.npy"), 60)[1],
+        read_floats(&format!("{output_folder}/b.npy"), 60)[1],
         3.0 * (1.0 / 255.0)
     );
     // A file in the place of SPEC is an input, and so is the last file of a transpose.
     run(&[]).ok();
-    assert!(fs::exists(format!("{to}/b.png")).expect("a folder"));
-    let json = wgslice(&["transpose", &inputs[0], &inputs[1], "--to", &to, "--json"]).ok();
+    assert!(fs::exists(format!("{output_folder}/b.png")).expect("a folder"));
+    let json = wgslice(&[
+        "transpose",
+        &inputs[0],
+        &inputs[1],
+        "--to",
+        &output_folder,
+        "--json",
+    ])
+    .ok();
     assert!(
         json.stdout.contains("a.png") && json.stdout.contains("b.png"),
         "{json:?}"
     );
     // `.npy` has no name for bfloat16, so the format changes.
     run(&["--as", "bfloat16"]).ok();
-    assert!(fs::exists(format!("{to}/a.safetensors")).expect("a folder"));
+    assert!(fs::exists(format!("{output_folder}/a.safetensors")).expect("a folder"));
     // A format that the user asks for is kept.
     let png_outcome = run(&["--as", "float32", "--format", "png"]);
     assert!(
@@ -123,7 +133,15 @@ fn results_in_a_folder_have_a_format_that_holds_them() {
     // A result must not replace another result.
     let npy = folder.path("a.npy");
     wgslice(&["slice", &inputs[0], "...", "-o", &npy]).ok();
-    let clash = wgslice(&["convert", &npy, &inputs[0], "--as", "float32", "--to", &to]);
+    let clash = wgslice(&[
+        "convert",
+        &npy,
+        &inputs[0],
+        "--as",
+        "float32",
+        "--to",
+        &output_folder,
+    ]);
     assert!(
         clash.code == Some(2) && clash.stderr.contains("two inputs would both become"),
         "{clash:?}"
@@ -224,11 +242,11 @@ fn all_numbers_are_converted() {
         "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
         "float16", "float32", "float64",
     ];
-    for from in types {
+    for from_type in types {
         let input = folder.path("from.npy");
-        wgslice(&["convert", "true,false", "--as", from, "-o", &input]).ok();
-        for to in types {
-            let json = wgslice(&["convert", &input, "--as", to, "--json"])
+        wgslice(&["convert", "true,false", "--as", from_type, "-o", &input]).ok();
+        for to_type in types {
+            let json = wgslice(&["convert", &input, "--as", to_type, "--json"])
                 .ok()
                 .json();
             let number =
@@ -239,10 +257,10 @@ fn all_numbers_are_converted() {
                 .iter()
                 .map(number)
                 .collect();
-            assert_eq!(values, [Some(1.0), Some(0.0)], "{from} to {to}");
+            assert_eq!(values, [Some(1.0), Some(0.0)], "{from_type} to {to_type}");
         }
     }
-    // A GPU that cannot guarantee the bits fails with an error that names the type. Above, `auto` used the CPU.
+    // The shaders do not convert float64, and the error names this type. Above, `auto` used the CPU.
     for device in devices() {
         let outcome = wgslice(&["convert", &doubles, "--as", "float32", "--device", device]);
         match *device {
@@ -457,7 +475,7 @@ fn keys_of_python_are_read() {
     );
 }
 
-/// Tests indices of uint64 above the maximum of int64, such as the sentinel in a table of neighbours.
+/// Tests indices of uint64 above the maximum of int64. The largest uint64 often marks a missing index.
 #[test]
 fn large_unsigned_indices_are_out_of_range() {
     let folder = Folder::new();
@@ -494,7 +512,7 @@ fn large_unsigned_indices_are_out_of_range() {
             "{error:?}"
         );
     }
-    // In a tuple, the item's number precedes the start of the box.
+    // In the report of a crop, the item's number precedes the start of the box.
     let lines = folder.write_arange("lines.npy", &[2, 3]);
     let data = [0, u64::MAX].map(u64::to_le_bytes).concat();
     let begins = folder.npy("begins.npy", "<u8", &[2, 1], &data);
@@ -632,11 +650,11 @@ fn archives_are_shown_by_field_and_by_compression() {
     archive.write_all(&npy).expect("the member");
     let mut packed = archive.finish().expect("the archive").into_inner();
     packed[8] = 12;
-    let list = packed
+    let list_start = packed
         .windows(4)
         .position(|start| start == b"PK\x01\x02")
         .expect("the list");
-    packed[list + 10] = 12;
+    packed[list_start + 10] = 12;
     let path = folder.write("bzip2.npz", packed);
     let message = ["array \"x\" is packed by Bzip2", "numpy.savez"];
     check_refused(&["slice", &path, "0"], &message, &["damaged"]);
@@ -665,31 +683,31 @@ fn messages_speak_of_files() {
         &["[8,6]"],
     );
     let scalar = folder.write_arange("scalar.npy", &[]);
-    let library = ["entries", "paddings", "multiples", "params", "has shape"];
+    let library_terms = ["entries", "paddings", "multiples", "params", "has shape"];
     check_refused(
         &["tile", &scalar, "2"],
         &["scalar.npy has 0 dimensions"],
-        &library,
+        &library_terms,
     );
     check_refused(
         &["pad", &a, "1"],
         &["a.npy (3 × 4)", "a.npy has 2 dimensions"],
-        &library,
+        &library_terms,
     );
     check_refused(
         &["gather", &a, "[[[9]]]", "--batch-dims", "2"],
         &["a.npy (3 × 4)"],
-        &library,
+        &library_terms,
     );
     check_refused(
         &["slice", &a, "0, 0, 0"],
         &["a.npy (3 × 4): the slice indexes 3 dimensions"],
-        &library,
+        &library_terms,
     );
     check_refused(
         &["slice-update", &a, "0", "1,2"],
         &["shape 2 cannot be broadcast to 4"],
-        &library,
+        &library_terms,
     );
     check_refused(
         &["boolean-mask", &a, "true,false"],
@@ -701,9 +719,9 @@ fn messages_speak_of_files() {
         &["PNG holds uint8 or uint16, not int32"],
         &[],
     );
-    let flat = write_picture(&folder, "a.png");
+    let picture = write_picture(&folder, "a.png");
     check_refused(
-        &["slice", &flat, "0, 0", "-o", &folder.path("o.png")],
+        &["slice", &picture, "0, 0", "-o", &folder.path("o.png")],
         &["PNG holds height × width", "not 3; write to .npy"],
         &["[3]"],
     );
@@ -714,33 +732,33 @@ fn messages_speak_of_files() {
 fn tips_fit() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[3, 4]);
-    let quotes = "put a slice into quotes";
-    let many = "many inputs need a folder";
-    let commas = "with commas and without spaces, as in 5,1,7";
+    let quotes_tip = "put a slice into quotes";
+    let many_tip = "many inputs need a folder";
+    let commas_tip = "with commas and without spaces, as in 5,1,7";
     for (args, tip) in [
-        (&["slice", &a, "0", "0"][..], quotes),
-        (&["slice", &a, &a, "0"], many),
-        (&["slice", &a, &a], many),
-        (&["pad", &a, "1", &a], many),
-        (&["gather", &a, "2", "1", "0"], commas),
-        (&["tile", &a, "2", "2"], commas),
+        (&["slice", &a, "0", "0"][..], quotes_tip),
+        (&["slice", &a, &a, "0"], many_tip),
+        (&["slice", &a, &a], many_tip),
+        (&["pad", &a, "1", &a], many_tip),
+        (&["gather", &a, "2", "1", "0"], commas_tip),
+        (&["tile", &a, "2", "2"], commas_tip),
         (&["cat", &a, &a], "did you mean `wgslice concat`?"),
         (&["flip", &a], "did you mean `wgslice slice IN '::-1'`?"),
         (&["compre", &a, &a], "did you mean `wgslice compare`?"),
         (&["help", "gathr"], "did you mean `wgslice gather`?"),
     ] {
-        let others: Vec<&str> = [quotes, many, commas]
+        let other_tips: Vec<&str> = [quotes_tip, many_tip, commas_tip]
             .into_iter()
             .filter(|&other| other != tip)
             .collect();
-        check_refused(args, &[tip], &others);
+        check_refused(args, &[tip], &other_tips);
     }
     let suggestion = format!("did you mean `wgslice slice {a} '::2, 1:'`?");
     check_refused(&[&a, "::2, 1:"], &[&suggestion], &[]);
     check_refused(
         &["stack", &a, &a, "--flips", "1"],
         &["unexpected argument '--flips'"],
-        &[many, quotes],
+        &[many_tip, quotes_tip],
     );
     check_refused(
         &["xyzzy"],

@@ -18,17 +18,17 @@ struct Array {
     elements: Vec<Vec<u8>>,
 }
 
-/// Returns all arrays of fixed-size elements.
+/// Returns the arrays in `types.npz`, except those with Python objects.
 fn all_arrays(folder: &Folder) -> Vec<Array> {
     let descriptions = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
     let descriptions: Value = serde_json::from_str(&descriptions).expect("JSON");
     let archive = fs::File::open(format!("{DATA}/types.npz")).expect("the archive");
     let mut archive = zip::ZipArchive::new(archive).expect("an archive");
     let descriptions = descriptions.as_object().expect("types");
-    let fixed_size = descriptions
+    let kept_descriptions = descriptions
         .iter()
         .filter(|(name, _)| !name.contains("objects"));
-    fixed_size
+    kept_descriptions
         .map(|(name, description)| {
             let mut file = Vec::new();
             let mut member = archive.by_name(&format!("{name}.npy")).expect("a member");
@@ -67,7 +67,7 @@ fn all_arrays(folder: &Folder) -> Vec<Array> {
         .collect()
 }
 
-/// Returns the content of an .npy file. The data of an array of two dimensions is converted from Fortran order to
+/// Returns the content of an .npy file. Data in Fortran order, which must have two dimensions, is converted to
 /// row-major order.
 fn row_major(path: &str) -> Vec<u8> {
     let mut file = fs::read(path).expect("the output");
@@ -281,7 +281,7 @@ fn fields_are_arrays() {
     }
 }
 
-/// The command moves these elements, but does not take their bits for numbers.
+/// The command moves elements of NumPy's types, but does not take their bits for numbers.
 #[test]
 fn types_of_numpy_are_moved_and_nothing_else() {
     let folder = Folder::new();
@@ -373,5 +373,13 @@ fn elements_of_odd_sizes() {
             let expected = [2, 1, 0, 8, 7, 6].map(element).concat();
             assert_eq!(&file[file.len() - expected.len()..], expected, "{size}");
         }
+    }
+    for (shape, text) in [
+        (&[2usize, 3][..], "[[b'' b'' b'']\n [b'' b'' b'']]"),
+        (&[2000], "[b'' b'' b'' ... b'' b'' b'']"),
+    ] {
+        let path = folder.write("x.npy", npy("|V0", shape, &[]));
+        let shown = wgslice(&["slice", &path, "..."]).ok().stdout;
+        assert!(shown.contains(text), "{shown}");
     }
 }

@@ -69,14 +69,17 @@ fn an_altered_value_is_seen() {
     let mut case = find_case(|case| {
         case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 2])
     });
-    let right = case["expected"]["data"][3].as_i64().expect("a value");
-    case["expected"]["data"][3] = json!(right + 1);
+    let correct_value = case["expected"]["data"][3].as_i64().expect("a value");
+    case["expected"]["data"][3] = json!(correct_value + 1);
     for device in devices() {
         let outcome = run_verify(&folder, &[json!(case)], &["--device", device]);
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
         assert_eq!(last_line(&outcome), "0 passed, 1 failed");
         let place = format!("{}:1: strided_slice on ", folder.path("cases.jsonl"));
-        let problem = format!("element [1, 1]: expected {}, got {right}", right + 1);
+        let problem = format!(
+            "element [1, 1]: expected {}, got {correct_value}",
+            correct_value + 1
+        );
         let line = outcome.stdout.lines().find(|line| line.starts_with(&place));
         assert!(
             line.is_some_and(|line| line.ends_with(&problem)),
@@ -92,13 +95,16 @@ fn it_can_stop_at_the_first_failure() {
     let mut bad = good.clone();
     bad["expected"]["data"][1] = json!(12345);
     let cases = [&good, &bad, &bad, &good].map(|case| json!(case));
-    let last = |options: &[&str]| {
+    let run_to_last_line = |options: &[&str]| {
         let outcome = run_verify(&folder, &cases, &[&["--device", "cpu"], options].concat());
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
         last_line(&outcome).to_owned()
     };
-    assert_eq!(last(&["--random", "5"]), "7 passed, 2 failed");
-    assert_eq!(last(&["--random", "5", "--first"]), "1 passed, 1 failed");
+    assert_eq!(run_to_last_line(&["--random", "5"]), "7 passed, 2 failed");
+    assert_eq!(
+        run_to_last_line(&["--random", "5", "--first"]),
+        "1 passed, 1 failed"
+    );
 }
 
 #[test]
@@ -106,36 +112,42 @@ fn altered_shapes_kinds_and_fillings_are_seen() {
     let folder = Folder::new();
     let out_of_range =
         |case: &Value| case["op"] == "gather_nd" && case["error_kind"] == "out_of_range";
-    let mut shape = find_case(|case| {
+    let mut shape_case = find_case(|case| {
         case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 3])
     });
-    shape["expected"]["shape"] = json!([3, 2]);
-    let mut kind = find_case(|case| case["error_kind"] == "stride_zero");
-    kind["error_kind"] = json!("shrink_stride");
-    let mut filling = find_case(|case| {
+    shape_case["expected"]["shape"] = json!([3, 2]);
+    let mut kind_case = find_case(|case| case["error_kind"] == "stride_zero");
+    kind_case["error_kind"] = json!("shrink_stride");
+    let mut filling_case = find_case(|case| {
         out_of_range(case)
             && case["zero_fill"]["data"]
                 .as_array()
                 .is_some_and(|d| !d.is_empty())
     });
-    filling["zero_fill"]["data"][0] = json!(12345);
-    let mut unreported = find_case(out_of_range);
-    unreported["expected"] = unreported["zero_fill"].clone();
-    unreported
+    filling_case["zero_fill"]["data"][0] = json!(12345);
+    let mut unreported_case = find_case(out_of_range);
+    unreported_case["expected"] = unreported_case["zero_fill"].clone();
+    unreported_case
         .as_object_mut()
         .expect("an object")
         .remove("error");
-    let mut missed =
+    let mut missed_case =
         find_case(|case| case["op"] == "gather_nd" && case["expected"]["shape"].is_array());
-    missed["error"] = json!(true);
-    missed["error_kind"] = json!("out_of_range");
-    missed["zero_fill"] = missed["expected"].clone();
-    missed
+    missed_case["error"] = json!(true);
+    missed_case["error_kind"] = json!("out_of_range");
+    missed_case["zero_fill"] = missed_case["expected"].clone();
+    missed_case
         .as_object_mut()
         .expect("an object")
         .remove("expected");
 
-    let cases = [shape, kind, filling, unreported, missed];
+    let cases = [
+        shape_case,
+        kind_case,
+        filling_case,
+        unreported_case,
+        missed_case,
+    ];
     let problems = [
         "expected the shape [3, 2], got [2, 3]",
         "expected the error shrink_stride, got stride_zero",

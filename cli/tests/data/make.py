@@ -22,29 +22,29 @@ def save(name, array, version=(1, 0)):
         npy.write_array(file, array, version=version)
 
 
-# The values 0 to 23 in the shape 2 x 3 x 4, in files of all versions of the format, both byte orders and both layouts.
-count = np.arange(24).reshape(2, 3, 4)
-save("v1_c_little_i4", count.astype("<i4"))
-save("v2_fortran_little_f8", np.asfortranarray(count.astype("<f8")), (2, 0))
-save("v3_fortran_big_u2", np.asfortranarray(count.astype(">u2")), (3, 0))
-save("c_big_c8", (count - 1j * count).astype(">c8"))
+# The values 0 to 23 in the shape 2 x 3 x 4: all versions of the format, both byte orders, and both orders of elements.
+integers = np.arange(24).reshape(2, 3, 4)
+save("v1_c_little_i4", integers.astype("<i4"))
+save("v2_fortran_little_f8", np.asfortranarray(integers.astype("<f8")), (2, 0))
+save("v3_fortran_big_u2", np.asfortranarray(integers.astype(">u2")), (3, 0))
+save("c_big_c8", (integers - 1j * integers).astype(">c8"))
 
 # One file for each element type: 0, 1 and the largest value.
 for descr in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <c8 <c16 >i8 >f2 >c16".split():
     dtype = np.dtype(descr)
     if dtype.kind == "b":
-        top = True
+        largest = True
     elif dtype.kind in "iu":
-        top = np.iinfo(dtype).max
+        largest = np.iinfo(dtype).max
     else:
-        top = np.finfo(dtype).max
+        largest = np.finfo(dtype).max
     order = {"<": "little", ">": "big", "|": "byte"}[descr[0]]
-    save(f"dtype_{order}_{descr[1:]}", np.array([0, 1, top], dtype))
+    save(f"dtype_{order}_{descr[1:]}", np.array([0, 1, largest], dtype))
 
 save("rank_0", np.array(2.5, "<f4"))
 save("empty", np.zeros((3, 0, 2), "<i8"))
 
-# The command must reject these files.
+# The library lacks these element types. The command must reject the Python objects, and move the other elements.
 save("no_bfloat16", np.array([1, 2], ml_dtypes.bfloat16).view("V2"))
 save("no_object", np.array([1, None], object))
 save("no_structured", np.zeros(2, [("a", "<i4"), ("b", "<f4")]))
@@ -61,10 +61,10 @@ Image.fromarray(rgb).save(here / "rgb.png")
 Image.fromarray(np.concatenate([rgb, rgb[..., :1] + 1], 2)).save(here / "rgba.png")
 Image.fromarray((rgb[..., 0].astype("u2") * 257 + 1)).save(here / "grey_16.png")
 Image.fromarray(np.array([[0, 1, 0], [1, 1, 0]], bool)).save(here / "grey_1.png")
-extra = PngImagePlugin.PngInfo()
-extra.add_text("Author", "me")
+text_chunks = PngImagePlugin.PngInfo()
+text_chunks.add_text("Author", "me")
 profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-Image.fromarray(rgb).save(here / "profile.png", icc_profile=profile, dpi=(300, 300), pnginfo=extra)
+Image.fromarray(rgb).save(here / "profile.png", icc_profile=profile, dpi=(300, 300), pnginfo=text_chunks)
 ramp = np.linspace(0, 255, 16 * 24).reshape(16, 24)
 Image.fromarray(np.stack([ramp, ramp[::-1], ramp[:, ::-1]], -1).astype("u1")).save(here / "rgb.jpg", quality=90)
 Image.fromarray(ramp.astype("u1")).save(here / "grey.jpg", quality=90)
@@ -131,7 +131,7 @@ types = {
     "fortran": np.asfortranarray(np.arange(6).astype("M8[s]").reshape(2, 3)),
 }
 np.savez_compressed(here / "types.npz", **types)
-described = {
+descriptions = {
     name: {
         "shape": list(array.shape),
         "dtype": re.sub("^[<>](?=M8|m8)", "", array.dtype.str).replace("M8", "datetime64").replace("m8", "timedelta64")
@@ -145,4 +145,4 @@ described = {
     }
     for name, array in types.items()
 }
-(here / "types.json").write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n")
+(here / "types.json").write_text(json.dumps(descriptions, ensure_ascii=False, indent=1) + "\n")

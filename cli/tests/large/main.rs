@@ -1,5 +1,5 @@
-//! Tests of files larger than memory, and of choices that depend on times. They are slow, so `cargo test` leaves them
-//! out. `bash tests/run large` runs them.
+//! Tests of files larger than memory, and of the device that `auto` chooses by measured times. They are slow, so `cargo
+//! test` leaves them out. `bash tests/run large` runs them.
 
 #![cfg(target_os = "linux")]
 
@@ -40,9 +40,9 @@ impl HugeFile {
             format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, {COLUMNS}), }}");
         let file = File::create(folder.join("in.npy")).expect("a file");
         let padded = format!("{header:<117}\n");
-        let begin = [b"\x93NUMPY\x01\x00\x76\x00", padded.as_bytes()].concat();
-        file.write_all_at(&begin, 0).expect("a header");
-        let data_start = begin.len() as u64;
+        let file_start = [b"\x93NUMPY\x01\x00\x76\x00", padded.as_bytes()].concat();
+        file.write_all_at(&file_start, 0).expect("a header");
+        let data_start = file_start.len() as u64;
         file.set_len(data_start + (ROWS * COLUMNS * 4) as u64)
             .expect("a sparse file");
         for (number, (row, column)) in (1u16..).zip(Self::marked_positions()) {
@@ -135,8 +135,8 @@ fn nonzero_values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     )
 }
 
-/// For every workload of the built-in set, the costs that the benchmark measures choose the faster of the CPU and a
-/// hardware GPU, or a device that is hardly slower. Other work disturbs times, so `cargo test` leaves this test out.
+/// For every workload of the built-in set, `auto` would choose the faster of the CPU and a hardware GPU by the costs
+/// that the benchmark measures, or a device that takes at most 1.3 times as long. Other work disturbs the times.
 #[test]
 fn auto_is_never_much_slower_than_the_better_choice() {
     const MAX_QUOTIENT: f64 = 1.3;

@@ -36,7 +36,6 @@ pub(crate) fn declared_buffers(module: &Module) -> Vec<Buffer> {
     buffers
 }
 
-/// Returns whether the shader has immediates.
 pub(crate) fn has_immediates(module: &Module) -> bool {
     let mut globals = module.global_variables.iter();
     globals.any(|(_, global)| global.space == AddressSpace::Immediate)

@@ -1,7 +1,7 @@
 //! Writes a WGSL compute shader in every format that wgpu hands to drivers and compilers: SPIR-V, GLSL, HLSL and MSL.
 //!
-//! naga writes the formats with the settings of wgpu 30, as it does inside wgpu. So you can try a shader with compilers
-//! of drivers that are not installed, without a GPU.
+//! naga writes the formats with the settings of wgpu 30, as it does inside wgpu. So a shader can be tried with a
+//! driver's compiler, without this driver and without a GPU.
 //!
 //! [`Shader::formula`] writes a function of a shader as a formula, so that a solver can prove its result for all
 //! inputs.

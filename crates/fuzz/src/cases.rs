@@ -25,7 +25,7 @@ pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Co
     Corpus::Keep
 }
 
-/// Runs a call in every variant on the CPU.
+/// Runs the call of a case on the CPU, in all its variants: element types, index types and policies.
 ///
 /// # Panics
 ///
@@ -164,7 +164,7 @@ fn draw_gather(
     if kind == 4 {
         return draw_crop(u, &params_shape, params, args);
     }
-    let indices = match kind {
+    let indices_shape = match kind {
         3 => draw_near_shape(u, &params_shape)?,
         _ => {
             let shared_dims = u.int_in_range(0..=params_shape.len())?;
@@ -173,7 +173,7 @@ fn draw_gather(
             shape
         }
     };
-    let indices = draw::indices(u, &bounded_shape(indices, 64))?;
+    let indices = draw::indices(u, &bounded_shape(indices_shape, 64))?;
     let operation = match kind {
         0 => {
             args.insert("batch_dims".into(), u.int_in_range(0..=5_u64)?.into());
@@ -231,7 +231,7 @@ fn draw_crop(
             .for_each(|flip| *flip &= 1);
     }
     let inner_sizes = params_shape.get(1 + sizes.len()..).unwrap_or_default();
-    let boxes = [&[count], &sizes[..], inner_sizes].concat();
+    let boxes_shape = [&[count], &sizes[..], inner_sizes].concat();
     args.insert("sizes".into(), sizes.into());
     args.insert("strides".into(), strides.into());
     let tensors = [("params", params), ("indices", indices)];
@@ -241,8 +241,8 @@ fn draw_crop(
         }
         let mut case = Case::new(Operation::Paste, tensors, args);
         let patches = match u.ratio(7, 8)? {
-            true => draw::tensor(&bounded_shape(boxes, 4 * MAX_ELEMENTS)),
-            false => draw::tensor(&draw_near_shape(u, &boxes)?),
+            true => draw::tensor(&bounded_shape(boxes_shape, 4 * MAX_ELEMENTS)),
+            false => draw::tensor(&draw_near_shape(u, &boxes_shape)?),
         };
         case.tensors.insert("patches".into(), patches);
         return Ok(case);
@@ -281,11 +281,11 @@ fn draw_scatter(
         false => u.int_in_range(0..=shape.len())?,
     };
     let indices = draw::indices(u, &[&leading_sizes[..], &[depth]].concat())?;
-    let mut updates = [&leading_sizes[..], &shape[depth.min(shape.len())..]].concat();
+    let mut updates_shape = [&leading_sizes[..], &shape[depth.min(shape.len())..]].concat();
     if u.ratio(1, 8)? {
-        updates = draw_near_shape(u, &updates)?;
+        updates_shape = draw_near_shape(u, &updates_shape)?;
     }
-    let mut updates = draw::tensor(&bounded_shape(updates, 8 * MAX_ELEMENTS));
+    let mut updates = draw::tensor(&bounded_shape(updates_shape, 8 * MAX_ELEMENTS));
     // The values are small, so that sums of many values fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];

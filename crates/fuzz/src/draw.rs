@@ -132,12 +132,12 @@ pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], max_elements: usize) -> 
     let mut view = wgslice::View::new(shape).ok();
     let mut steps = Vec::new();
     for _ in 0..u.int_in_range(0..=5)? {
-        let at = view.as_ref().map_or(&[][..], |view| view.shape()).to_vec();
+        let view_shape = view.as_ref().map_or(&[][..], |view| view.shape()).to_vec();
         let step = match u.int_in_range(0..=3)? {
-            0 => Step::Transpose(permutation(u, at.len())?),
+            0 => Step::Transpose(permutation(u, view_shape.len())?),
             1 => {
                 let mut wide_shape = self::shape(u, 2, 8)?;
-                wide_shape.extend(&at);
+                wide_shape.extend(&view_shape);
                 for size in &mut wide_shape {
                     if *size == 1 {
                         *size = u.int_in_range(0..=4)?;
@@ -145,12 +145,12 @@ pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], max_elements: usize) -> 
                 }
                 let elements = wide_shape.iter().map(|&n| n.max(1)).product::<usize>();
                 Step::Broadcast(if elements > max_elements {
-                    at
+                    view_shape
                 } else {
                     wide_shape
                 })
             }
-            _ => Step::Slice(slice(u, at.len())?),
+            _ => Step::Slice(slice(u, view_shape.len())?),
         };
         view = view.and_then(|view| step.of_view(&view).ok());
         steps.push(step);

@@ -20,7 +20,7 @@ type DrawnPlan = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
 
 /// Makes a plan, calls its methods, and runs it if its arrays are small.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
-    let (plan, indices) = draw(u)?;
+    let (plan, indices_shape) = draw(u)?;
     let plan = match (u.int_in_range(0..=3)?, plan) {
         (0, Ok(plan)) => plan.converted(&draw_conversion(u)?),
         (1, Ok(plan)) => written_to(u, &plan)?,
@@ -30,7 +30,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         return Ok(());
     };
     check_plan(&plan);
-    let count = indices.as_ref().map_or(Some(0), |shape| {
+    let count = indices_shape.as_ref().map_or(Some(0), |shape| {
         shape
             .iter()
             .try_fold(1_usize, |count, &n| count.checked_mul(n))
@@ -55,7 +55,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     }
     let source = vec![7; plan.inputs()[0].bytes()];
     let mut dest = vec![9; plan.outputs()[0].bytes()];
-    if indices.is_none() {
+    if indices_shape.is_none() {
         run(&plan, &source, None, &mut dest).expect("buffers that fit");
         return Ok(());
     }
@@ -230,14 +230,14 @@ fn draw_conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
 }
 
 pub fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
-    let widths = [
+    let dtypes = [
         DType::U8,
         DType::F16,
         DType::I32,
         DType::I64,
         DType::Complex128,
     ];
-    Ok(*u.choose(&widths)?)
+    Ok(*u.choose(&dtypes)?)
 }
 
 fn draw_policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
@@ -263,18 +263,22 @@ fn draw_similar_sizes(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<u
 pub fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result<View, Error>> {
     let mut view = View::new(shape);
     for _ in 0..u.int_in_range(0..=3)? {
-        let Ok(at) = &view else { break };
-        let rank = at.shape().len();
+        let Ok(current_view) = &view else { break };
+        let rank = current_view.shape().len();
         view = match u.int_in_range(0..=3)? {
-            0 => at.transpose(&permutation(u, rank)?),
+            0 => current_view.transpose(&permutation(u, rank)?),
             1 => {
                 let mut wide_shape = sizes(u)?;
-                wide_shape.extend(at.shape());
-                at.broadcast_to(&wide_shape)
+                wide_shape.extend(current_view.shape());
+                current_view.broadcast_to(&wide_shape)
             }
-            2 => SliceSpec::block(at.shape(), &integers(u, rank)?, &integers(u, rank)?)
-                .and_then(|spec| at.slice(&spec)),
-            _ => SliceSpec::try_from(&slice(u, rank)?).and_then(|spec| at.slice(&spec)),
+            2 => SliceSpec::block(
+                current_view.shape(),
+                &integers(u, rank)?,
+                &integers(u, rank)?,
+            )
+            .and_then(|spec| current_view.slice(&spec)),
+            _ => SliceSpec::try_from(&slice(u, rank)?).and_then(|spec| current_view.slice(&spec)),
         };
     }
     Ok(view)

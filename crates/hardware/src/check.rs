@@ -63,8 +63,8 @@ pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String
 pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
     let problem = |(case, required_bytes): (&str, usize)| {
         let kernels = report.compiled.iter().filter(|kernel| kernel.case == case);
-        let fewest_loads = kernels.min_by_key(|kernel| kernel.path.in_flight);
-        match fewest_loads {
+        let worst_kernel = kernels.min_by_key(|kernel| kernel.path.in_flight);
+        match worst_kernel {
             None => Some(format!("{case} has no kernel")),
             Some(kernel) if kernel.path.in_flight < required_bytes => Some(format!(
                 "{case}, {}: {} bytes in flight per lane, but {required_bytes} are required",
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_case_must_have_its_loads_in_flight() {
-        let enough_loads =
+        let good_kernels =
             REQUIRED_BYTES_IN_FLIGHT.map(|(case, bytes)| test_kernel(case, bytes, 0, 0));
         let problems_of = |kernels: &[Compiled]| {
             let report = Report {
@@ -151,14 +151,14 @@ mod tests {
             };
             loads_in_flight(FAMILIES[0], &report)
         };
-        assert_eq!(problems_of(&enough_loads), [""; 0]);
+        assert_eq!(problems_of(&good_kernels), [""; 0]);
         assert_eq!(
-            problems_of(&enough_loads[1..]),
+            problems_of(&good_kernels[1..]),
             ["navi21: W1 has no kernel"]
         );
-        let mut too_few_loads = enough_loads.to_vec();
-        too_few_loads.push(test_kernel("W3", 4, 0, 0));
+        let mut bad_kernels = good_kernels.to_vec();
+        bad_kernels.push(test_kernel("W3", 4, 0, 0));
         let problem = "navi21: W3, lanes: 4 bytes in flight per lane, but 16 are required";
-        assert_eq!(problems_of(&too_few_loads), [problem]);
+        assert_eq!(problems_of(&bad_kernels), [problem]);
     }
 }

@@ -116,9 +116,10 @@ fn invocation_count(dispatch: &DispatchCounts) -> f64 {
 }
 
 impl BufferTraffic {
-    /// Adds the counts of `invocations` invocations. The dispatch has `all_invocations` invocations.
+    /// Adds the counts of a binding, divided by the number of `invocations` that were run. The whole dispatch has
+    /// `all_invocations` invocations.
     fn add(&mut self, counts: &BindingCounts, invocations: f64, all_invocations: f64) {
-        for (to, count) in [
+        for (sum, count) in [
             (&mut self.accesses, counts.accesses),
             (&mut self.bytes, counts.bytes),
             (&mut self.useful_bytes, counts.useful_bytes),
@@ -126,7 +127,7 @@ impl BufferTraffic {
             (&mut self.by_workgroup, counts.by_workgroup),
             (&mut self.lines, counts.lines),
         ] {
-            *to += count as f64 / invocations;
+            *sum += count as f64 / invocations;
         }
         // A binding might not start at a sector boundary.
         let buffer_sectors = counts.size.div_ceil(SECTOR) + 1;

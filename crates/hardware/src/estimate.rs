@@ -106,7 +106,9 @@ pub(crate) fn operation_count(counts: &KernelCounts) -> f64 {
 /// Returns the bytes of the sectors that an invocation accesses. A sector that several invocations share is divided
 /// among them.
 pub(crate) fn memory_bytes(counts: &KernelCounts) -> f64 {
-    let sectors = counts.buffer_traffic().map(|side| side.distinct_sectors);
+    let sectors = counts
+        .buffer_traffic()
+        .map(|traffic| traffic.distinct_sectors);
     SECTOR_BYTES * sectors.iter().sum::<f64>()
 }
 
@@ -140,8 +142,8 @@ impl EstimatedTimes {
         let sum = |figure: fn(&crate::count::BufferTraffic) -> f64| {
             counts.buffer_traffic().iter().map(figure).sum::<f64>()
         };
-        let lines = sum(|side| side.lines.max(side.bytes / LINE_BYTES));
-        let by_workgroup = SECTOR_BYTES * sum(|side| side.by_workgroup);
+        let lines = sum(|traffic| traffic.lines.max(traffic.bytes / LINE_BYTES));
+        let by_workgroup = SECTOR_BYTES * sum(|traffic| traffic.by_workgroup);
         let h100_clocks = memory / H100.bytes_per_clock();
         Self {
             navi21: ratio_to_memory(
@@ -168,11 +170,11 @@ impl EstimatedTimes {
     /// with these counts. It is 0 for a kernel with negligible memory accesses, such as a kernel that returns
     /// immediately.
     pub(crate) fn microseconds(&self, counts: &KernelCounts) -> [f64; 3] {
-        let megabytes = megabytes(counts);
-        let gpus = [NAVI21, MI300X, H100].map(|gpu| gpu.bandwidth);
-        let bounds = self.largest_ratios();
+        let transferred_megabytes = megabytes(counts);
+        let bandwidths = [NAVI21, MI300X, H100].map(|gpu| gpu.bandwidth);
+        let ratios = self.largest_ratios();
         [0, 1, 2].map(|gpu| match accesses_memory(counts) {
-            true => megabytes * bounds[gpu] * 1e12 / gpus[gpu],
+            true => transferred_megabytes * ratios[gpu] * 1e12 / bandwidths[gpu],
             false => 0.0,
         })
     }
@@ -273,26 +275,32 @@ mod tests {
 
     #[test]
     fn the_bottleneck_is_the_slowest_unit() {
-        let many_registers =
+        let many_instructions =
             EstimatedTimes::estimate_times(&test_path(2000, 0), &test_path(30, 4), &ideal_copy());
         assert_eq!(
-            many_registers.h100_bound(),
-            ("instructions", many_registers.h100)
+            many_instructions.h100_bound(),
+            ("instructions", many_instructions.h100)
         );
         assert_eq!(
-            many_registers.largest_ratios(),
-            [many_registers.navi21, 1.0, many_registers.h100]
+            many_instructions.largest_ratios(),
+            [many_instructions.navi21, 1.0, many_instructions.h100]
         );
-        let mut scattered = ideal_copy();
-        scattered.read.lines = 8.0;
-        let scattered =
-            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &scattered);
-        assert_eq!(scattered.h100_bound(), ("loads", scattered.h100_loads));
-        let mut rereading = ideal_copy();
-        rereading.read.by_workgroup = 4.0;
-        let rereading =
-            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &rereading);
-        assert_eq!(rereading.h100_bound(), ("L2", rereading.h100_l2));
+        let mut scattered_counts = ideal_copy();
+        scattered_counts.read.lines = 8.0;
+        let scattered_times =
+            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &scattered_counts);
+        assert_eq!(
+            scattered_times.h100_bound(),
+            ("loads", scattered_times.h100_loads)
+        );
+        let mut rereading_counts = ideal_copy();
+        rereading_counts.read.by_workgroup = 4.0;
+        let rereading_times =
+            EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &rereading_counts);
+        assert_eq!(
+            rereading_times.h100_bound(),
+            ("L2", rereading_times.h100_l2)
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ type RunsByCase = BTreeMap<String, CaseRun>;
 pub(crate) fn write_table(file: &str) -> Result<(), String> {
     let runs_with_all = runs_here("kernels", &[])?;
     let mut rows = String::new();
-    let mut times = RunsByCase::new();
+    let mut timed_runs = RunsByCase::new();
     for kernel in copy_kernels(&runs_with_all) {
         let table_line =
             |cells: &str| format!("| {kernel} | {} | {cells} |\n", line_count(&kernel));
@@ -46,14 +46,15 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
         };
         let missing_cases: Vec<String> = changed_cases
             .iter()
-            .filter(|case| !times.contains_key(*case))
+            .filter(|case| !timed_runs.contains_key(*case))
             .cloned()
             .collect();
         if !missing_cases.is_empty() {
-            times.extend(runs_here("times", &missing_cases)?);
+            timed_runs.extend(runs_here("times", &missing_cases)?);
         }
         for case in &changed_cases {
-            if let (Some(run_with), Some(run_without)) = (times.get(case), new_runs.get(case)) {
+            if let (Some(run_with), Some(run_without)) = (timed_runs.get(case), new_runs.get(case))
+            {
                 rows += &table_line(&table_row(case, run_with, run_without));
             }
         }
@@ -69,12 +70,12 @@ pub(crate) fn write_table(file: &str) -> Result<(), String> {
 /// cannot run without this kernel, prints the error and returns `None`.
 fn runs_without(kernel: &str, runs_with_all: &RunsByCase) -> Option<(Vec<String>, RunsByCase)> {
     let run = || {
-        let without_kernel = runs_refusing(kernel, "kernels", &[])?;
+        let runs_without_kernel = runs_refusing(kernel, "kernels", &[])?;
         let mut changed_cases: Vec<String> = cases::library_cases()
             .into_iter()
             .map(|case| case.name)
             .collect();
-        changed_cases.retain(|case| without_kernel.get(case) != runs_with_all.get(case));
+        changed_cases.retain(|case| runs_without_kernel.get(case) != runs_with_all.get(case));
         let runs = match changed_cases[..] {
             [] => RunsByCase::new(),
             _ => runs_refusing(kernel, "times", &changed_cases)?,
@@ -119,8 +120,8 @@ fn copy_kernels(runs: &RunsByCase) -> Vec<String> {
     kernels
 }
 
-/// Calls [`runs_here`] in another process that does not use a kernel, and returns the result. `what` is `kernels` or
-/// `times`. `cases` has the names of the cases, or is empty for all.
+/// Calls [`runs_here`] in another process, which must not use this kernel, and returns the result. `what` is `kernels`
+/// or `times`. `cases` has the names of the cases, or is empty for all.
 fn runs_refusing(kernel: &str, what: &str, cases: &[String]) -> Result<RunsByCase, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
@@ -221,8 +222,8 @@ fn estimate_runs(cases: &[Case], names: &[String]) -> Result<RunsByCase, String>
     Ok(first_half?.into_iter().chain(second_half).collect())
 }
 
-/// Returns the number of lines in a kernel's file in `shaders/`. Its imports also serve other kernels, so they do not
-/// count.
+/// Returns the number of lines in a kernel's file in `shaders/`, or a dash if there is no such file. Its imports also
+/// serve other kernels, so they do not count.
 fn line_count(kernel: &str) -> String {
     let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shaders");
     match fs::read_to_string(shaders.join(kernel).with_extension("wgsl")) {

@@ -16,11 +16,12 @@ pub(crate) fn pipeline_key(pipeline: &PipelineRequest) -> (String, Vec<(String, 
     (pipeline.source.clone(), constants.collect())
 }
 
-/// Returns the different pipelines that the vectors need on a device, each with the line that first needs it.
+/// Returns the different pipelines that the vectors need on a device, each with the line of the vector file that
+/// first needs it.
 ///
 /// # Errors
 ///
-/// The error names the line that cannot be read.
+/// The error names the line of the vector file that cannot be read.
 pub(crate) fn vector_pipelines(device: &Device) -> Result<Vec<(String, PipelineRequest)>, String> {
     let backend = Backend::from(device.gpu.clone());
     let mut seen_keys = HashSet::new();

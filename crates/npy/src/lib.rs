@@ -3,8 +3,8 @@
 //! This crate is part of wgslice's commands and is not published. In your own program, read `.npy` files with `npyz` or
 //! `ndarray-npy`, and pass their values to wgslice. The commands do not use these crates, because both reject headers
 //! that NumPy accepts, such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and
-//! structured types. The rest of this crate is small: it limits the header's length and finds the offset of the
-//! elements.
+//! structured types. Apart from parsing the header's text, there is little for such a crate to do: limit the header's
+//! length and find the offset of the elements.
 //!
 //! ```
 //! use wgslice::DType;
@@ -262,14 +262,14 @@ fn read_text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
     }
 }
 
-/// Fills `bytes` from the file. If the file ends too early, the error is `end()`.
+/// Fills `bytes` from the file. If the file ends too early, the error is `end_error()`.
 fn read_exactly(
     file: &mut impl Read,
     bytes: &mut [u8],
-    end: impl FnOnce() -> Error,
+    end_error: impl FnOnce() -> Error,
 ) -> Result<(), Error> {
     file.read_exact(bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => end(),
+        io::ErrorKind::UnexpectedEof => end_error(),
         _ => error.into(),
     })
 }

@@ -16,7 +16,7 @@ pub(crate) enum PythonLiteral {
 /// The maximum nesting of brackets. Each level of a structured type takes two levels of brackets.
 const MAX_DEPTH: usize = 32;
 
-/// The place of the problem: the text at its position, or that the text ends too early.
+/// Where a text is malformed: the text at that position, or the remark that it ends too early.
 #[derive(Debug)]
 pub(crate) struct Malformed(pub(crate) String);
 

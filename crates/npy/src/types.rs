@@ -250,7 +250,7 @@ pub(crate) fn format_tuple(shape: &[usize]) -> String {
     }
 }
 
-/// Returns the shape that a literal describes: a tuple, a list or a single number.
+/// Returns the shape that a literal describes: a tuple, a list or a single number. `None` for other literals.
 pub(crate) fn parse_shape(value: PythonLiteral) -> Option<Vec<usize>> {
     match value {
         PythonLiteral::Number(size) => Some(vec![size]),
@@ -265,7 +265,7 @@ pub(crate) fn parse_shape(value: PythonLiteral) -> Option<Vec<usize>> {
     }
 }
 
-/// Parses the value of `descr`.
+/// Parses the header's entry `descr`, the element type.
 pub(crate) fn parse_type(descr: PythonLiteral) -> Result<Type, Error> {
     match descr {
         PythonLiteral::Text(code) => Ok(parse_scalar(&code)),
@@ -433,7 +433,8 @@ fn time_kind(is_date: bool, unit: &str) -> Option<Kind> {
     })
 }
 
-/// Parses a single letter. Letters such as `l`, whose size depends on the machine, are not supported.
+/// Parses a type code of one character, such as `i`. Codes such as `l`, with a size that depends on the machine, are
+/// not supported.
 fn parse_letter_code(code: &str) -> Option<(Kind, usize)> {
     let dtype = match code {
         "?" => DType::Bool,
@@ -456,7 +457,7 @@ fn parse_letter_code(code: &str) -> Option<(Kind, usize)> {
     Some((Kind::Number(dtype), dtype.size()))
 }
 
-/// Parses a type's name in NumPy.
+/// Parses NumPy's name of a type, such as `int32`.
 fn parse_type_name(name: &str) -> Option<(Kind, usize)> {
     let mut number_types = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
     if let Some(dtype) = number_types.find(|dtype| dtype.name() == name) {

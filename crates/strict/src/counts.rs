@@ -64,7 +64,7 @@ pub struct BindingCounts {
     pub accesses: u64,
     /// The number of bytes that these accesses move.
     pub bytes: u64,
-    /// The number of instructions of all subgroups.
+    /// The number of instructions that make these accesses, over all subgroups.
     pub instructions: u64,
     /// The number of sectors that an instruction requests, summed over instructions.
     pub sectors: u64,
@@ -138,9 +138,9 @@ impl DispatchCounter {
                 let last_byte = at + bytes - 1;
                 for sector in at / SECTOR..=last_byte / SECTOR {
                     sectors.insert(sector);
-                    let from = at.max(sector * SECTOR) % SECTOR;
-                    let to = last_byte.min(sector * SECTOR + SECTOR - 1) % SECTOR;
-                    let bits = (u32::MAX >> (SECTOR - 1 - (to - from))) << from;
+                    let first_bit = at.max(sector * SECTOR) % SECTOR;
+                    let last_bit = last_byte.min(sector * SECTOR + SECTOR - 1) % SECTOR;
+                    let bits = (u32::MAX >> (SECTOR - 1 - (last_bit - first_bit))) << first_bit;
                     *tally.accessed_bytes.entry(sector).or_default() |= bits;
                 }
                 lines.extend(at / LINE..=last_byte / LINE);

@@ -60,7 +60,7 @@ pub enum Depends {
     Index,
     /// A condition: a branch of the shader depends on it.
     Condition,
-    /// All bits of a number that is stored in a buffer.
+    /// A store in a buffer: all bits of the stored number depend on unwritten memory.
     Stored,
 }
 

@@ -164,11 +164,11 @@ impl Memory {
 
     fn write_bytes(&mut self, from: u64, bytes: &[u8]) {
         for (at, &byte) in (from..).zip(bytes) {
-            let (word, place) = (to_usize(at / WORD), to_usize(at % WORD));
-            let mut word_bytes = self.words[word].to_le_bytes();
-            word_bytes[place] = byte;
-            self.words[word] = u32::from_le_bytes(word_bytes);
-            self.written[word] |= 1 << place;
+            let (word_index, byte_index) = (to_usize(at / WORD), to_usize(at % WORD));
+            let mut word_bytes = self.words[word_index].to_le_bytes();
+            word_bytes[byte_index] = byte;
+            self.words[word_index] = u32::from_le_bytes(word_bytes);
+            self.written[word_index] |= 1 << byte_index;
         }
     }
 
@@ -246,7 +246,7 @@ mod tests {
     fn accesses_race_unless_they_are_ordered_or_harmless() {
         use Access::{Atomic, Read, Write};
         let (a, b) = (invocation_at(0, 0, 0), invocation_at(0, 1, 0));
-        for (first, second, race) in [
+        for (first, second, races) in [
             (Read, Read, false),
             (Atomic, Atomic, false),
             (Write, Write, true),
@@ -259,7 +259,7 @@ mod tests {
         ] {
             assert_eq!(
                 racing_access(&[(first, a), (second, b)]),
-                race.then_some(first)
+                races.then_some(first)
             );
             // Accesses of one invocation are ordered.
             assert_eq!(racing_access(&[(first, a), (second, a)]), None);
@@ -270,7 +270,7 @@ mod tests {
             );
             assert_eq!(
                 racing_access(&[(first, a), (second, invocation_at(1, 1, 1))]),
-                race.then_some(first)
+                races.then_some(first)
             );
         }
     }

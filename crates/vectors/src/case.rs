@@ -46,7 +46,7 @@ pub struct Case {
     /// The operation that the case calls.
     pub op: Operation,
     /// TensorFlow's name of the element type. If it is a floating-point type, the case runs in that type. Otherwise
-    /// each variant names its own type.
+    /// each `Variant` of the case has its own type.
     pub dtype: String,
     /// The expected outcome of the call.
     pub expected: Expectation,

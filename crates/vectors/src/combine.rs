@@ -10,7 +10,7 @@ pub(crate) fn float_type(name: &str) -> Option<DType> {
 }
 
 /// Combines `old` with `new`. With `float`, the values are the bits of numbers of that type; otherwise they are
-/// integers. Numbers of 16 bits are added and subtracted as `f32`, and rounded after each row.
+/// integers. A 16-bit floating-point result is first rounded to `f32`, and then to 16 bits.
 pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, new: i64) -> i64 {
     let is_less = match float {
         None => new < old,
@@ -20,13 +20,14 @@ pub(crate) fn combine_values(combine: Combine, float: Option<DType>, old: i64, n
         None => new > old,
         Some(dtype) => number_from_bits(dtype, new) > number_from_bits(dtype, old),
     };
-    let compute = |of_integers: fn(i64, i64) -> i64, of_floats: fn(f64, f64) -> f64| match float {
-        None => of_integers(old, new),
-        Some(dtype) => bits_of_number(
-            dtype,
-            of_floats(number_from_bits(dtype, old), number_from_bits(dtype, new)),
-        ),
-    };
+    let compute =
+        |integer_function: fn(i64, i64) -> i64, float_function: fn(f64, f64) -> f64| match float {
+            None => integer_function(old, new),
+            Some(dtype) => bits_of_number(
+                dtype,
+                float_function(number_from_bits(dtype, old), number_from_bits(dtype, new)),
+            ),
+        };
     match combine {
         Combine::Update => new,
         Combine::Add => compute(i64::wrapping_add, |old, new| old + new),

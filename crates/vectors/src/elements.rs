@@ -1,4 +1,4 @@
-//! Converts values to the bytes of elements of 1 to 16 bytes, in two's complement and little endian, and back.
+//! Encodes values as elements of 1 to 16 bytes, in two's complement and little endian, and decodes such elements.
 
 use wgslice::DType;
 
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn values_survive_every_width_that_holds_them() {
-        for (value, narrowest) in [
+        for (value, min_bytes) in [
             (-128, 1),
             (128, 2),
             (-40_000, 4),
@@ -53,7 +53,7 @@ mod tests {
             for dtype in TYPES_BY_WIDTH {
                 let decoded =
                     encode_elements(&[value, 0], dtype).map(|bytes| decode_elements(&bytes, dtype));
-                let can_hold = dtype.size() >= narrowest;
+                let can_hold = dtype.size() >= min_bytes;
                 assert_eq!(
                     decoded,
                     can_hold.then(|| vec![value.into(), 0]),

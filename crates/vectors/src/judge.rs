@@ -78,7 +78,7 @@ pub fn judge(
     if is_beyond_addresses(&found) || is_beyond_shaders(&found, device) || is_beyond_bindings {
         return Ok(());
     }
-    let bad = found.as_ref().map_or(0, |found| found.bad);
+    let bad_count = found.as_ref().map_or(0, |found| found.bad);
     match &case.expected {
         Expectation::Error { kind, .. } if LIFTED_LIMITS.contains(&kind.as_str()) => {
             judge_lifted_limit(case, call, device, variant, found)
@@ -86,12 +86,12 @@ pub fn judge(
         expected => check_expected(expected, variant, found),
     }?;
     // A vector only records that tuples are out of range. The reference counts them.
-    if bad > 0
+    if bad_count > 0
         && let Ok(Answer::Tensor { bad_rows, .. }) = call.reference_answer()
-        && bad != bad_rows
+        && bad_count != bad_rows
     {
         return Err(format!(
-            "{bad} tuples are reported out of range, but {bad_rows} are"
+            "{bad_count} tuples are reported out of range, but {bad_rows} are"
         ));
     }
     Ok(())
@@ -133,29 +133,29 @@ fn check_expected(
             check_same(tensor, &found)?;
             match found.bad {
                 0 => Ok(()),
-                bad => Err(format!(
-                    "{bad} tuples are reported out of range, but none is"
+                bad_count => Err(format!(
+                    "{bad_count} tuples are reported out of range, but none is"
                 )),
             }
         }
         (
             Expectation::Error {
-                zero_fill: Some(filled),
+                zero_fill: Some(tolerant_result),
                 ..
             }
             | Expectation::Error {
-                ignore: Some(filled),
+                ignore: Some(tolerant_result),
                 ..
             },
             Ok(found),
         ) if tolerates_bad_tuples => {
-            check_same(filled, &found)?;
+            check_same(tolerant_result, &found)?;
             match found.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
                 _ => Ok(()),
             }
         }
-        // The file has no result for a `gather` along an axis of size 0. Every element of that result is 0.
+        // Vector files have no result for a `gather` along an axis of size 0. Every element of that result is 0.
         (
             Expectation::Error {
                 kind,
@@ -295,16 +295,18 @@ mod tests {
             for variant in variant::variants(&case, &call) {
                 let run = || variant::run(&call, &cpu, &variant);
                 assert_eq!(judge(&case, &call, &cpu, &variant, run()), Ok(()));
-                let Ok(mut wrong) = run() else { continue };
-                wrong.bad += 1;
-                let outcome = judge(&case, &call, &cpu, &variant, Ok(wrong));
-                assert!(outcome.is_err(), "line {}, {variant}", case.line);
-                let mut wrong = run().expect("a result");
-                if let Some(value) = wrong.values.first_mut() {
+                let Ok(mut wrong_outcome) = run() else {
+                    continue;
+                };
+                wrong_outcome.bad += 1;
+                let verdict = judge(&case, &call, &cpu, &variant, Ok(wrong_outcome));
+                assert!(verdict.is_err(), "line {}, {variant}", case.line);
+                let mut wrong_outcome = run().expect("a result");
+                if let Some(value) = wrong_outcome.values.first_mut() {
                     *value += 1;
                     judged_count += 1;
-                    let outcome = judge(&case, &call, &cpu, &variant, Ok(wrong));
-                    assert!(outcome.is_err(), "line {}, {variant}", case.line);
+                    let verdict = judge(&case, &call, &cpu, &variant, Ok(wrong_outcome));
+                    assert!(verdict.is_err(), "line {}, {variant}", case.line);
                 }
             }
         }

@@ -53,9 +53,9 @@ impl Step {
         match self {
             Self::Slice(encoded) => reference::strided_slice(&values, &shape, &spec_of(encoded)),
             Self::Transpose(permutation) => reference::transpose(&values, &shape, permutation),
-            Self::Broadcast(to) => {
-                let values = reference::broadcast_to(&values, &shape, to)?;
-                Ok((to.clone(), values))
+            Self::Broadcast(new_shape) => {
+                let values = reference::broadcast_to(&values, &shape, new_shape)?;
+                Ok((new_shape.clone(), values))
             }
         }
     }

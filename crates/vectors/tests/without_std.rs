@@ -12,8 +12,8 @@ const SEED: u64 = 1;
 
 fn check_case(case: &Case) -> usize {
     let call = Call::of(case).unwrap_or_else(|bad| panic!("{bad}"));
-    let checked = check_all(case, &call, &Backend::cpu());
-    checked.unwrap_or_else(|difference| panic!("{difference:?}: {}", case.to_line()));
+    let outcome = check_all(case, &call, &Backend::cpu());
+    outcome.unwrap_or_else(|difference| panic!("{difference:?}: {}", case.to_line()));
     1
 }
 

@@ -111,11 +111,11 @@ fn gathered(
     let shape: [usize; 2] = plan.shape().try_into()?;
     let result = primitive(Tensor::<2>::empty(shape, &device))?;
 
-    let numbers = client.get_resource::<Server>(indices.handle)?;
+    let index_memory = client.get_resource::<Server>(indices.handle)?;
     let dest = client.get_resource::<Server>(result.handle.clone())?;
-    let (numbers, dest) = (range(numbers.resource()), range(dest.resource()));
+    let (index_memory, dest) = (range(index_memory.resource()), range(dest.resource()));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let report = gpu.encode(&mut encoder, &plan, &[source, numbers], &[dest])?;
+    let report = gpu.encode(&mut encoder, &plan, &[source, index_memory], &[dest])?;
     client.flush()?;
     gpu.queue().submit([encoder.finish()]);
     Ok((Tensor::from_primitive::<Wgpu>(result), report))

@@ -81,7 +81,7 @@ fn write_npy(args: &Convert) -> Result<Summary, Failure> {
     let (input, output) = (args.input.clone(), args.output.clone());
     let (memory, overwrite) = (args.memory, args.overwrite);
     let threads = args.threads.unwrap_or_else(cores);
-    let partial = partial::beside(&output);
+    let partial_path = partial::beside(&output);
     let runtime = runtime(1)?;
     let end = runtime.block_on(async {
         let write = tokio::task::spawn_blocking(move || {
@@ -92,7 +92,7 @@ fn write_npy(args: &Convert) -> Result<Summary, Failure> {
             name = signal() => {
                 // Removing the file is safe: the writing threads have it open and write to the unlinked file until
                 // this process ends.
-                let _ = fs::remove_file(&partial);
+                let _ = fs::remove_file(&partial_path);
                 Err(Failure::work(format_args!("ended by {name}; nothing was written")))
             }
         }

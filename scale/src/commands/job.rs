@@ -1,4 +1,4 @@
-//! The options of the commands that make a Zarr array, and their work.
+//! The options of the commands that make a Zarr array, and the functions that run these commands.
 
 use super::{On, cores, print, without};
 use crate::failure::Failure;
@@ -246,7 +246,7 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
     make(prepared, &to.on, to.overwrite, to.json)
 }
 
-/// The maximum number of bytes of decoded chunks that a process keeps for other shards.
+/// The maximum number of bytes of decoded chunks that a process keeps for later shards.
 const CACHE_BYTES: usize = 256 << 20;
 
 /// The maximum number of bytes that a process requests from remote stores in advance.
@@ -313,9 +313,9 @@ pub(crate) fn make(
     let summary = if on.cluster.is_some() {
         on_cluster(on, record, &prepared, &missing)?
     } else {
-        let parts = on.partitions.unwrap_or(threads.saturating_mul(4));
+        let max_lists = on.partitions.unwrap_or(threads.saturating_mul(4));
         let _bar = Bar::start(&prepared, missing.len() as u64);
-        job::run(record, &prepared, &missing, threads, parts)?
+        job::run(record, &prepared, &missing, threads, max_lists)?
     };
     // If standard error cannot be written to, the warning is lost, but the result is complete.
     let warn = |warning: &dyn Display| {
@@ -350,9 +350,9 @@ fn on_cluster(
     };
     super::runtime(cores())?.block_on(async {
         let engine = super::engine(&on).await?;
-        let files = engine.context().copied_config().target_partitions();
+        let max_lists = engine.context().copied_config().target_partitions();
         tokio::select! {
-            summary = job::run_on(&engine, record, prepared, missing, files) => Ok(summary?),
+            summary = job::run_on(&engine, record, prepared, missing, max_lists) => Ok(summary?),
             error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
         }
     })

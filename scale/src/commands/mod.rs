@@ -231,15 +231,15 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
 
 /// Parses a number of threads, cores or attempts. The maximum is far above the threads that a machine can run.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
-    up_to(text, 4096)
+    number_up_to(text, 4096)
 }
 
 /// Parses the number of tasks for a step. It is limited because the engines make a queue for each task.
 fn partitions(text: &str) -> Result<usize, String> {
-    up_to(text, 65_536)
+    number_up_to(text, 65_536)
 }
 
-fn up_to(text: &str, max: usize) -> Result<usize, String> {
+fn number_up_to(text: &str, max: usize) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if (1..=max).contains(&number) => Ok(number),
         _ => Err(format!("{text:?} is no number from 1 to {max}")),

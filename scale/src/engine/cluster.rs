@@ -88,7 +88,7 @@ impl Engine {
         functions::register_all(&mut context)?;
         Ok(Self {
             context,
-            batch: batches::memory_of(None),
+            batch_bytes: batches::memory_of(None),
             scheduler: Some(scheduler),
         })
     }
@@ -98,7 +98,7 @@ impl Engine {
     #[must_use]
     pub fn with_memory(self, memory: usize) -> Self {
         Self {
-            batch: batches::memory_of(Some(memory)),
+            batch_bytes: batches::memory_of(Some(memory)),
             ..self
         }
     }

@@ -49,8 +49,8 @@ impl Executor {
     }
 
     async fn serve(self) -> Result<()> {
-        let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
-        let (work_dir, temporary) = match self.work_dir {
+        let max_message_bytes = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
+        let (work_dir, temp_dir) = match self.work_dir {
             Some(folder) => {
                 fs::create_dir_all(&folder)?;
                 (folder, None)
@@ -80,8 +80,8 @@ impl Executor {
             work_dir: Some(folder.to_owned()),
             memory_pool_size: self.memory.map(|memory| memory as u64),
             executor_heartbeat_interval_seconds: self.heartbeat,
-            grpc_max_decoding_message_size: message,
-            grpc_max_encoding_message_size: message,
+            grpc_max_decoding_message_size: max_message_bytes,
+            grpc_max_encoding_message_size: max_message_bytes,
             override_function_registry: Some(Arc::new(registry())),
             override_runtime_producer: Some(Arc::new(move |_| {
                 let environment = environment().with_temp_file_path(&temporary_files);
@@ -97,7 +97,7 @@ impl Executor {
         let end = end.map_err(|error| {
             BallistaError::General(format!("the executor on {ports} failed: {error}"))
         });
-        if let Some(Err(error)) = temporary.map(TempDir::close) {
+        if let Some(Err(error)) = temp_dir.map(TempDir::close) {
             log::warn!("cannot remove {}: {error}", work_dir.display());
         }
         end

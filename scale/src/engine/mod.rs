@@ -50,7 +50,7 @@ const LOCATING_MEMORY: usize = 1 << 30;
 pub struct Engine {
     context: SessionContext,
     /// The memory for one batch of rows, in bytes.
-    batch: usize,
+    batch_bytes: usize,
     /// The host and the port of the scheduler. `None` if the engine is in this process.
     scheduler: Option<String>,
 }
@@ -81,10 +81,10 @@ impl Engine {
         }
         let mut context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
         functions::register_all(&mut context)?;
-        let batch = batches::memory_of(memory.map(|memory| memory / threads));
+        let batch_bytes = batches::memory_of(memory.map(|memory| memory / threads));
         Ok(Self {
             context,
-            batch,
+            batch_bytes,
             scheduler: None,
         })
     }
@@ -124,17 +124,17 @@ impl Engine {
                 return None;
             }
             if self.scheduler.is_none() {
-                return self.located(query).await;
+                return self.run_with_row_names(query).await;
             }
             log::warn!("{problem}; now reading the tables in this process, to name the row's file");
             let threads = thread::available_parallelism().map_or(1, usize::from);
             let embedded = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY)).ok()?;
-            embedded.located(query).await
+            embedded.run_with_row_names(query).await
         };
         future.boxed_local()
     }
 
-    async fn located(&self, query: &str) -> Option<String> {
+    async fn run_with_row_names(&self, query: &str) -> Option<String> {
         let (state, plan) = tables::plan(&self.context, query).await.ok()?;
         let query = self.plan(state, rows::with_names(plan).ok()?).ok()?;
         let mut batches = query.execute_stream().await.ok()?;
@@ -153,7 +153,7 @@ impl Engine {
             .with_allow_statements(false);
         read_only.verify_plan(&plan)?;
         let optimized = state.optimize(&plan)?;
-        let rows = batches::rows(&optimized, self.batch)?;
+        let rows = batches::rows(&optimized, self.batch_bytes)?;
         let options = state.config_mut().options_mut();
         options.set("datafusion.execution.batch_size", &rows.to_string())?;
         Ok(DataFrame::new(state, plan))

@@ -33,7 +33,7 @@ impl Scheduler {
     }
 
     async fn serve(self) -> Result<()> {
-        let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
+        let max_message_bytes = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
         let config = SchedulerConfig {
             bind_host: self.bind.ip().to_string(),
             bind_port: self.bind.port(),
@@ -43,9 +43,9 @@ impl Scheduler {
             no_executors_grace_period_seconds: self.executor_timeout,
             task_max_failures: self.attempts,
             stage_max_failures: self.attempts,
-            grpc_server_max_decoding_message_size: message,
-            grpc_server_max_encoding_message_size: message,
-            grpc_client_max_message_size: message,
+            grpc_server_max_decoding_message_size: max_message_bytes,
+            grpc_server_max_encoding_message_size: max_message_bytes,
+            grpc_client_max_message_size: max_message_bytes,
             override_session_builder: Some(Arc::new(session)),
             ..SchedulerConfig::default()
         };

@@ -269,10 +269,10 @@ impl ConstantTensor {
             first = item;
         }
         let mut elements = Vec::new();
-        let is_flat = flatten(&value, &shape, &mut elements);
+        let has_shape = flatten(&value, &shape, &mut elements);
         let booleans: Vec<bool> = elements.iter().filter_map(|it| it.as_bool()).collect();
         let values: Vec<f64> = elements.iter().filter_map(|it| it.as_f64()).collect();
-        if !is_flat || elements.len() != booleans.len().max(values.len()) {
+        if !has_shape || elements.len() != booleans.len().max(values.len()) {
             return plan_err!(
                 "{text:?} is no tensor: all its lists at one depth must have the same length, and numbers, or true and \
                  false"

@@ -43,7 +43,7 @@ impl TensorFunction for Crop {
         x.with_shape(&plan.shape()[usize::from(begins.shape().len() == 1)..])
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let options = options(call)?;
         let (x, begins) = call.two();
         let boxes_per_row = match begins.shape() {
@@ -60,7 +60,7 @@ impl TensorFunction for Crop {
         let view = batch.view(0).map_err(failed)?;
         let plan = Plan::crop(view, boxes, &reporting_options, x.dtype()).map_err(failed)?;
         let report = batch.run(&plan, Some((&tuples).into()), result)?;
-        Ok(Wrong::outside(
+        Ok(RowProblem::outside(
             report,
             options.out_of_range,
             x.shape(),

@@ -40,10 +40,10 @@ pub(super) trait TensorFunction:
     /// the values in them are unspecified.
     const RUNS_ON_NULL_ROWS: bool = false;
 
-    /// True if the result has the same bytes as the first argument, so that `run` is not called.
+    /// True if the result has the same bytes as the first argument. Then `run` is not called.
     const KEEPS_BYTES: bool = false;
 
-    /// Changes the type of an argument, for a function that interprets a column differently than its field says.
+    /// Changes the type of an argument, for a function that interprets a column differently from the column's field.
     fn retype_arguments(_: &mut Call) -> Result<()> {
         Ok(())
     }
@@ -53,20 +53,20 @@ pub(super) trait TensorFunction:
 
     /// Writes the result of all rows to `result`, which holds zeros. Returns a problem with the elements of a row, such
     /// as an index out of range, if that is an error. Not called if there are no rows.
-    fn run(_: &Call, _: &Batch, _: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(_: &Call, _: &Batch, _: &mut [u8]) -> Result<Option<RowProblem>> {
         internal_err!("{} moves no bytes", Self::USAGE.name)
     }
 }
 
 /// A problem with the elements of a row.
-pub(super) struct Wrong {
+pub(super) struct RowProblem {
     /// The number of the row in the batch. `None` if one tensor of indices, or one mask, was used for all rows.
     pub(super) row: Option<usize>,
     /// The part of the error's text that follows the name of the row.
     pub(super) problem: String,
 }
 
-impl Wrong {
+impl RowProblem {
     /// Returns the first tuple out of range in a batch's report as a problem, if it is an error under `policy`. `place`
     /// returns the tuple's row, its position in the indices of the row, and its integers. `shape` is the shape that the
     /// tuples index.
@@ -308,9 +308,9 @@ fn run<F: TensorFunction>(
     if batch.rows == 0 {
         return Ok(buffer.into());
     }
-    let wrong =
+    let row_problem =
         F::run(call, batch, buffer.as_slice_mut()).map_err(call::naming_function(function))?;
-    let Some(Wrong { row, problem }) = wrong else {
+    let Some(RowProblem { row, problem }) = row_problem else {
         return Ok(buffer.into());
     };
     let place = match row {

@@ -24,7 +24,7 @@ impl TensorFunction for Gather {
         })
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let given = options(call, Self::OPTION_NAMES)?;
         let (params, indices) = call.two();
         let batch_dims = from_start(given.batch_dims, indices.shape().len());
@@ -46,7 +46,7 @@ impl TensorFunction for Gather {
         let plan = Plan::gather(view, &shape, options, params.dtype()).map_err(failed)?;
         let integers = batch.integers(1, !is_shared)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
-        Ok(Wrong::outside(
+        Ok(RowProblem::outside(
             report,
             given.out_of_range,
             params.shape(),
@@ -79,7 +79,7 @@ impl TensorFunction for GatherNd {
         })
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let given = options(call, Self::OPTION_NAMES)?;
         let params = &call.tensors[0];
         let options = GatherNdOptions {
@@ -92,7 +92,7 @@ impl TensorFunction for GatherNd {
         let integers = batch.integers(1, true)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
         let indexed = &params.shape()[given.batch_dims.unsigned_abs()..];
-        Ok(Wrong::outside(
+        Ok(RowProblem::outside(
             report,
             given.out_of_range,
             indexed,
@@ -135,9 +135,9 @@ fn from_start(dimension: isize, rank: usize) -> isize {
     }
 }
 
-/// Parses the options. `known` lists the names of the function's options.
-fn options(call: &Call, known: &[&str]) -> Result<GatherOptions> {
-    let given = Options::parse(call.text(0), known)?;
+/// Parses the options. `option_names` lists the options of the function.
+fn options(call: &Call, option_names: &[&str]) -> Result<GatherOptions> {
+    let given = Options::parse(call.text(0), option_names)?;
     Ok(GatherOptions {
         axis: given.integer("axis")?,
         batch_dims: given.integer("batch_dims")?.unwrap_or(0),

@@ -35,7 +35,7 @@ impl TensorFunction for BooleanMask {
         x.with_shape(plan.map_err(refused)?.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let (x, mask) = call.two();
         let axis = axis(call)?;
         let limit = MaskCapacity::of(call, 1, OPTION_NAMES)?;
@@ -46,7 +46,7 @@ impl TensorFunction for BooleanMask {
         }
         let is_shared = batch.columns[1].repeats();
         let masks = if is_shared { 1 } else { batch.rows };
-        // For each slice of the result, the position in the flattened dimensions of the mask. After the last true
+        // For each slice of the result, the position of its true element in the flattened mask. After the last true
         // element the positions are out of range, so the gather writes zeros.
         let mut positions =
             MutableBuffer::from_len_zeroed(masks * limit.capacity * size_of::<u32>());
@@ -113,11 +113,11 @@ impl TensorFunction for Nonzero {
         let mask = &call.tensors[0];
         mask.check_mask("mask")?;
         let limit = MaskCapacity::of(call, 0, &OPTION_NAMES[1..])?;
-        let found = Plan::nonzero(mask.shape(), Some(limit.capacity), DType::I64);
-        TensorType::new(DataType::Int64, found.map_err(refused)?.shape())
+        let plan = Plan::nonzero(mask.shape(), Some(limit.capacity), DType::I64);
+        TensorType::new(DataType::Int64, plan.map_err(refused)?.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let limit = MaskCapacity::of(call, 0, &OPTION_NAMES[1..])?;
         let masks = batch.repeated_bytes(0);
         let shape = call.tensors[0].shape();
@@ -143,7 +143,7 @@ impl TensorFunction for CountNonzero {
         TensorType::new(DataType::Int64, &[])
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let masks = batch.repeated_bytes(0);
         let (places, _) = result.as_chunks_mut();
         // A mask without elements has no bytes, so the result keeps its zeros.
@@ -182,7 +182,7 @@ impl TensorFunction for TensorSelect {
         x.with_shape(plan.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let ranks = call.tensors.iter().map(|tensor| tensor.shape().len());
         let rank = ranks.max().unwrap_or(0);
         // The shapes get the same rank, with the rows first, so that rows are not broadcast against tensor dimensions.
@@ -206,7 +206,7 @@ impl TensorFunction for TensorSelect {
     }
 }
 
-/// The capacity of a result, and whether more true elements in a mask are an error.
+/// The capacity of a result, and whether true elements above it are dropped. Otherwise they are an error.
 #[derive(Clone, Copy)]
 struct MaskCapacity {
     capacity: usize,
@@ -214,9 +214,9 @@ struct MaskCapacity {
 }
 
 impl MaskCapacity {
-    /// Parses the capacity and the options in `known`. Tensor number `mask` is the mask.
-    fn of(call: &Call, mask: usize, known: &[&str]) -> Result<Self> {
-        let given = Options::parse(call.text(1), known)?;
+    /// Parses the capacity and the options in `option_names`. Tensor number `mask` is the mask.
+    fn of(call: &Call, mask: usize, option_names: &[&str]) -> Result<Self> {
+        let given = Options::parse(call.text(1), option_names)?;
         let capacity = match (call.text(0).trim(), call.true_elements(mask)) {
             ("", Some(count)) => count,
             ("", None) => {
@@ -249,14 +249,14 @@ struct SurplusMask {
 }
 
 impl SurplusMask {
-    fn into_problem(self, is_shared: bool) -> Wrong {
+    fn into_problem(self, is_shared: bool) -> RowProblem {
         let Self {
             row,
             count,
             capacity,
             masks: [surplus, all],
         } = self;
-        Wrong {
+        RowProblem {
             row: (!is_shared).then_some(row),
             problem: format!(
                 "the mask has {count} true elements, which is above the capacity {capacity} ({surplus} of the {all} masks \

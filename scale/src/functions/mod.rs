@@ -67,7 +67,7 @@ use datafusion::{
     execution::FunctionRegistry,
     logical_expr::{ScalarUDF, ScalarUDFImpl},
 };
-use function::{Function, TensorFunction, Wrong};
+use function::{Function, RowProblem, TensorFunction};
 use gather::{Gather, GatherNd};
 use masks::{BooleanMask, CountNonzero, Nonzero, TensorSelect};
 use options::{Options, integers};

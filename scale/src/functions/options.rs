@@ -6,14 +6,14 @@ use wgslice::options::{Combine, NegativeIndex, OutOfRange};
 
 /// The options of one call.
 pub(super) struct Options<'a> {
-    given: Vec<(&'a str, &'a str)>,
+    name_value_pairs: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Options<'a> {
-    /// Parses options. `known` has the names of the function's options. Fails if an option is unknown, has no value, or
-    /// is given twice.
-    pub(super) fn parse(text: &'a str, known: &[&str]) -> Result<Self> {
-        let mut given: Vec<(&str, &str)> = Vec::new();
+    /// Parses options. `option_names` lists the options of the function. Fails if an option is unknown, has no value,
+    /// or is given twice.
+    pub(super) fn parse(text: &'a str, option_names: &[&str]) -> Result<Self> {
+        let mut name_value_pairs: Vec<(&str, &str)> = Vec::new();
         for entry in split(text) {
             let Some((name, value)) = entry.split_once('=') else {
                 return plan_err!(
@@ -21,23 +21,23 @@ impl<'a> Options<'a> {
                 );
             };
             let (name, value) = (name.trim(), value.trim());
-            if !known.contains(&name) {
+            if !option_names.contains(&name) {
                 return plan_err!(
                     "there is no option {name:?}: the options are {}",
-                    known.join(", ")
+                    option_names.join(", ")
                 );
             }
-            if given.iter().any(|&(other, _)| other == name) {
+            if name_value_pairs.iter().any(|&(other, _)| other == name) {
                 return plan_err!("option {name} is given twice");
             }
-            given.push((name, value));
+            name_value_pairs.push((name, value));
         }
-        Ok(Self { given })
+        Ok(Self { name_value_pairs })
     }
 
     fn get(&self, name: &str) -> Option<&'a str> {
-        let mut given = self.given.iter();
-        given
+        let mut name_value_pairs = self.name_value_pairs.iter();
+        name_value_pairs
             .find(|(other, _)| *other == name)
             .map(|&(_, value)| value)
     }

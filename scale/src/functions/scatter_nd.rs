@@ -33,7 +33,7 @@ impl TensorFunction for ScatterNd {
         updates.with_shape(plan.map_err(refused)?.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let options = options(call)?;
         let shape = shape(call)?;
         let (indices, updates) = call.two();
@@ -52,7 +52,7 @@ impl TensorFunction for ScatterNd {
         let plan = plan.map_err(failed)?;
         let bytes = batch.repeated_bytes(1);
         let report = run_on(&plan, &bytes, Some((&tuples).into()), result)?;
-        Ok(Wrong::outside(
+        Ok(RowProblem::outside(
             report,
             options.out_of_range,
             &shape,

@@ -21,7 +21,7 @@ impl TensorFunction for TensorShape {
         TensorType::new(DataType::Int64, &[call.tensors[0].shape().len()])
     }
 
-    fn run(call: &Call, _: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, _: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let shape = call.tensors[0].shape().iter();
         let row: Vec<u8> = shape
             .flat_map(|&size| (size as i64).to_ne_bytes())

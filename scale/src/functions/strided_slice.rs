@@ -19,7 +19,7 @@ impl TensorFunction for StridedSlice {
         x.with_shape(plan.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let spec = spec(call)?;
         let whole = [SliceItem::from(..)];
         let spec: SliceSpec = whole.iter().chain(spec.items()).copied().collect();

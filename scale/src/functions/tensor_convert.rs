@@ -42,7 +42,7 @@ impl TensorFunction for TensorConvert {
         TensorType::new(element, x.shape())
     }
 
-    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Wrong>> {
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         batch.run(&plan(call, Some(batch.rows))?, None, result)?;
         Ok(None)
     }

@@ -58,10 +58,10 @@ impl ScalarUDFImpl for ZarrShard {
             job => {
                 let jobs = job.to_array(args.number_rows)?;
                 let jobs = jobs.as_string::<i32>();
-                let same = jobs
+                let is_one_text = jobs
                     .iter()
                     .all(|job| job.is_some() && job == jobs.iter().next().flatten());
-                if jobs.is_empty() || !same {
+                if jobs.is_empty() || !is_one_text {
                     return Err(DataFusionError::Execution(
                         "zarr_shard's job must be one text".into(),
                     ));
@@ -138,14 +138,14 @@ pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
             .as_primitive_opt::<UInt64Type>()
             .ok_or_else(wrong_type)
     };
-    let (chunks, copied) = (count(1)?, count(2)?);
-    let (read, written, out_of_range) = (count(3)?, count(4)?, count(5)?);
+    let (chunks_read, chunks_copied) = (count(1)?, count(2)?);
+    let (bytes_read, bytes_written, out_of_range) = (count(3)?, count(4)?, count(5)?);
     let outcome = |row: usize| Outcome {
         computed: computed.value(row),
-        chunks_read: chunks.value(row),
-        chunks_copied: copied.value(row),
-        bytes_read: read.value(row),
-        bytes_written: written.value(row),
+        chunks_read: chunks_read.value(row),
+        chunks_copied: chunks_copied.value(row),
+        bytes_read: bytes_read.value(row),
+        bytes_written: bytes_written.value(row),
         out_of_range: out_of_range.value(row),
     };
     Ok((0..values.len()).map(outcome).collect())

@@ -1,6 +1,6 @@
 //! Runs a whole job on a cluster, as a query. Each task is a call of [`zarr_shard`].
 
-use super::{Order, Outcome, Prepared, Record, Summary, run::Begun};
+use super::{Order, Outcome, Prepared, Record, Summary, run::RunInProgress};
 use crate::{
     engine::{Engine, message},
     functions::zarr_shard,
@@ -10,8 +10,8 @@ use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use url::Url;
 
-/// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`]. `files` is
-/// the maximum number of task lists to write; the best is about four for each task that runs at a time.
+/// Computes the missing shards on an engine, and finishes the result. `missing` is from [`Record::missing`].
+/// `max_lists` is the maximum number of task lists to write; the best is about four for each task that runs at a time.
 ///
 /// # Errors
 ///
@@ -21,9 +21,9 @@ pub fn run_on<'a>(
     record: Record,
     prepared: &'a Prepared,
     missing: &'a [u64],
-    files: usize,
+    max_lists: usize,
 ) -> BoxFuture<'a, Result<Summary, Error>> {
-    compute_on_cluster(engine, record, prepared, missing, files).boxed()
+    compute_on_cluster(engine, record, prepared, missing, max_lists).boxed()
 }
 
 async fn compute_on_cluster(
@@ -31,12 +31,12 @@ async fn compute_on_cluster(
     record: Record,
     prepared: &Prepared,
     missing: &[u64],
-    files: usize,
+    max_lists: usize,
 ) -> Result<Summary, Error> {
-    let begun = Begun::new(prepared, missing);
+    let run_in_progress = RunInProgress::new(prepared, missing);
     let mut outcomes = Vec::new();
     if !missing.is_empty() {
-        let folder = record.write_tasks(missing, files)?;
+        let folder = record.write_tasks(missing, max_lists)?;
         let query_result = query(engine, prepared.order(), &folder).await;
         outcomes = query_result.map_err(|error| task_error(&error))?;
         if outcomes.len() != missing.len() {
@@ -47,7 +47,7 @@ async fn compute_on_cluster(
             )));
         }
     }
-    begun.finish(record, prepared, &outcomes)
+    run_in_progress.finish(record, prepared, &outcomes)
 }
 
 /// Runs the tasks and returns their outcomes.

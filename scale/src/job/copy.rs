@@ -1,7 +1,7 @@
 //! Copies boxes between arrays in row-major order.
 
-/// A dimension of a box. `from` is the distance in elements between neighbours in the array that is read, negative if
-/// the array is read backwards. `to` is this distance in the array that is written.
+/// A dimension of a box. `from` is the distance in elements between neighbouring positions of this dimension in the
+/// array that is read, negative if the array is read backwards. `to` is this distance in the array that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,

@@ -142,9 +142,9 @@ impl Crop {
 
     pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
         let (box_ranges, window) = result.split_at(self.tuple_rank());
-        let leading = self.begins.shape()[box_ranges.len()];
+        let cropped_dims = self.begins.shape()[box_ranges.len()];
         let mut begin_ranges = box_ranges.to_vec();
-        begin_ranges.push(0..leading);
+        begin_ranges.push(0..cropped_dims);
         let begins = self.begins.read(&begin_ranges)?;
         let box_counts: Vec<usize> = box_ranges.iter().map(Range::len).collect();
         let count = product(&box_counts);
@@ -159,7 +159,7 @@ impl Crop {
         let chunk_strides = strides(&grid(source.shape(), source.chunk()));
         for number in 0..count {
             let at = coordinates(number, &box_counts);
-            let begin = &begins[number * leading..][..leading];
+            let begin = &begins[number * cropped_dims..][..cropped_dims];
             let mut begin: Vec<i64> = begin
                 .iter()
                 .copied()
@@ -167,12 +167,12 @@ impl Crop {
                 .take(window.len())
                 .collect();
             let dims = self.sizes.iter().zip(source.shape());
-            let last = dims.map(|(&size, &whole)| whole as i64 - size as i64);
-            let is_outside =
-                iter::zip(&begin, last.clone()).any(|(&begin, last)| begin < 0 || begin > last);
+            let last_begins = dims.map(|(&size, &whole)| whole as i64 - size as i64);
+            let is_outside = iter::zip(&begin, last_begins.clone())
+                .any(|(&begin, last)| begin < 0 || begin > last);
             match self.out_of_range {
                 OutOfRange::Clamp => {
-                    for (begin, last) in begin.iter_mut().zip(last) {
+                    for (begin, last) in begin.iter_mut().zip(last_begins) {
                         *begin = (*begin).clamp(0, last);
                     }
                 }
@@ -306,18 +306,18 @@ impl Crop {
             let shape: Vec<usize> = part.iter().map(Range::len).collect();
             let part_strides = strides(&shape);
             for &(_, number) in group {
-                let mut sides: Vec<BoxDim> = box_dims(number).collect();
+                let mut box_dims_in_shard: Vec<BoxDim> = box_dims(number).collect();
                 let mut from = 0;
                 for (dim, stride) in part_strides.iter().enumerate() {
                     let overlap = overlap(number, dim);
                     from += (overlap.start - part[dim].start) * stride;
-                    sides.push(BoxDim {
+                    box_dims_in_shard.push(BoxDim {
                         from: stride.cast_signed(),
                         first: (overlap.start as i64 - boxes.origins[number][dim]) as usize,
                         size: overlap.len(),
                     });
                 }
-                tiles.copy((elements, from), &sides)?;
+                tiles.copy((elements, from), &box_dims_in_shard)?;
             }
         }
         // Each box is counted once, in the shard with its first element.
@@ -348,7 +348,8 @@ fn inside(origin: i64, window: &Range<usize>, size: usize) -> Range<usize> {
     limit(origin)..limit(origin.saturating_add(window.len() as i64))
 }
 
-/// For each dimension, returns the range of chunks that a box overlaps.
+/// Returns, for each dimension of the source, the range of the chunks that a box overlaps. The box has the shape of
+/// `window` and begins at `origin`.
 fn covered_chunks(origin: &[i64], window: &[Range<usize>], source: &Source) -> Vec<Range<usize>> {
     let sizes = source.shape().iter().zip(source.chunk());
     let dims = origin.iter().zip(window).zip(sizes);

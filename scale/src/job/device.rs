@@ -77,7 +77,7 @@ impl<'a> Device<'a> {
         }
     }
 
-    /// Does the same as [`Device::slice`], but selects all combinations of positions by `spec`.
+    /// Does the same as [`Device::slice`], but selects all combinations of the positions in `spec`.
     pub(super) fn index(
         &self,
         chunk: Chunk,

@@ -33,7 +33,7 @@ impl Explanation {
     pub(super) fn of(prepared: &Prepared) -> Result<Self, Error> {
         let target = prepared.target();
         let written_bytes = (product(target.shape()) * target.dtype().size()) as u64;
-        // The counts of each source, and the size of its chunks.
+        // For each source, the counts of its reads, and the size of a chunk in bytes.
         let counts = match &prepared.kind {
             Kind::Slices(slices) => {
                 let counts = slices.iter().map(|(source, slice)| {
@@ -115,7 +115,7 @@ fn slice_reads(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
     for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
         let Some(dim) = walk.dim else { continue };
         let shard = target.shard()[dim];
-        let mut readers: HashMap<usize, u64> = HashMap::new();
+        let mut chunk_reads: HashMap<usize, u64> = HashMap::new();
         for number in place[dim].start / shard..place[dim].end.div_ceil(shard) {
             let first = place.iter().map(|place| place.start..place.start + 1);
             let mut result: Vec<_> = first.collect();
@@ -123,12 +123,12 @@ fn slice_reads(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
             let overlap = slice.overlap(&result);
             let parts = overlap.map(|overlap| walk.parts(&overlap.within, chunk));
             for part in parts.into_iter().flatten() {
-                *readers.entry(part.segment.chunk).or_default() += 1;
+                *chunk_reads.entry(part.segment.chunk).or_default() += 1;
             }
         }
-        counts.distinct_chunks *= readers.len() as u64;
-        counts.reads *= readers.values().sum::<u64>();
-        counts.max_reads *= readers.values().copied().max().unwrap_or_default();
+        counts.distinct_chunks *= chunk_reads.len() as u64;
+        counts.reads *= chunk_reads.values().sum::<u64>();
+        counts.max_reads *= chunk_reads.values().copied().max().unwrap_or_default();
     }
     counts
 }
@@ -140,17 +140,17 @@ fn shard_reads(
     for_each_chunk: impl Fn(&[Range<usize>], &mut dyn FnMut(&[usize])) -> Result<(), Error>,
 ) -> Result<ReadCounts, Error> {
     let grid = prepared.target().grid();
-    let mut readers: HashMap<Vec<usize>, u64> = HashMap::new();
+    let mut chunk_reads: HashMap<Vec<usize>, u64> = HashMap::new();
     for shard in 0..prepared.shards() {
         let result = prepared.result_box(&coordinates(shard as usize, &grid));
         for_each_chunk(&result, &mut |chunk| {
-            *readers.entry(chunk.to_vec()).or_default() += 1;
+            *chunk_reads.entry(chunk.to_vec()).or_default() += 1;
         })?;
     }
     Ok(ReadCounts {
-        distinct_chunks: readers.len() as u64,
-        reads: readers.values().sum(),
-        max_reads: readers.values().copied().max().unwrap_or_default(),
+        distinct_chunks: chunk_reads.len() as u64,
+        reads: chunk_reads.values().sum(),
+        max_reads: chunk_reads.values().copied().max().unwrap_or_default(),
     })
 }
 

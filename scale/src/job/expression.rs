@@ -39,7 +39,7 @@ pub(super) enum Text {
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] for such an expression, or if the text cannot be parsed.
+/// [`Error::Usage`] for a rejected expression, or if the text cannot be parsed.
 pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
     if text.trim_start().starts_with('{') {
         return Ok(Text::Ndsel(text.parse()?));
@@ -50,9 +50,10 @@ pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
     let count = |predicate: fn(&IndexItem) -> bool| {
         spec.items().iter().filter(|&item| predicate(item)).count()
     };
-    let arrays = count(|item| !matches!(item, IndexItem::Slice(_)));
-    let single_indices = count(|item| matches!(item, IndexItem::Slice(SliceItem::Index { .. })));
-    if !outer && arrays > 0 && arrays + single_indices > 1 {
+    let array_count = count(|item| !matches!(item, IndexItem::Slice(_)));
+    let single_index_count =
+        count(|item| matches!(item, IndexItem::Slice(SliceItem::Index { .. })));
+    if !outer && array_count > 0 && array_count + single_index_count > 1 {
         return Err(Error::usage(
             "EXPR has several arrays, or arrays and single indices. NumPy lets them walk together, which gather-nd does \
              here; for all combinations of positions, as Zarr's oindex, give --outer",
@@ -68,10 +69,15 @@ impl Text {
     /// # Errors
     ///
     /// [`Error::Usage`] if a message does not fit the shape.
-    pub(super) fn on(self, shape: &[usize]) -> Result<(IndexSpec, Option<Vec<usize>>), Error> {
+    pub(super) fn for_shape(
+        self,
+        shape: &[usize],
+    ) -> Result<(IndexSpec, Option<Vec<usize>>), Error> {
         match self {
             Self::Python(spec) => Ok((spec, None)),
-            Self::Ndsel(message) => message.on(shape).map(|(spec, order)| (spec, Some(order))),
+            Self::Ndsel(message) => message
+                .for_shape(shape)
+                .map(|(spec, order)| (spec, Some(order))),
         }
     }
 }

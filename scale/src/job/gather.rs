@@ -27,12 +27,12 @@ pub(super) struct Gather {
     /// of each tuple has none.
     tuple_dims: Vec<usize>,
     /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
-    batch: usize,
+    batch_rank: usize,
     /// The dimensions of `params` that the tuples index.
     indexed: Range<usize>,
     /// The dimensions of `params` that are neither batch dimensions nor indexed, each with the dimension of the result
     /// that it becomes.
-    kept: Vec<(usize, usize)>,
+    slice_dims: Vec<(usize, usize)>,
 }
 
 /// The tuples of a box of the result. A tuple has a position in each located dimension of `params`: the batch
@@ -57,41 +57,42 @@ const TUPLES_PURPOSE: Purpose<&str> = Purpose {
 };
 
 impl Gather {
-    /// Makes a gather along dimension `axis` of `params`. `params` has `rank` dimensions; the first `batch` of them are
-    /// batch dimensions.
+    /// Makes a gather along dimension `axis` of `params`. `params` has `rank` dimensions; the first `batch_rank` of
+    /// them are batch dimensions.
     pub(super) fn along(
         plan: Plan,
         indices: IndexArray,
         axis: usize,
-        batch: usize,
+        batch_rank: usize,
         rank: usize,
     ) -> Self {
-        let index_rank = indices.shape().len() - batch;
-        let tuple_dims = (0..batch).chain(axis..axis + index_rank).collect();
-        let outer = (batch..axis).map(|dim| (dim, dim));
+        let index_rank = indices.shape().len() - batch_rank;
+        let tuple_dims = (0..batch_rank).chain(axis..axis + index_rank).collect();
+        let outer = (batch_rank..axis).map(|dim| (dim, dim));
         let inner = (axis + 1..rank).map(|dim| (dim, dim + index_rank - 1));
         Self {
             plan,
             indices,
             tuple_dims,
-            batch,
+            batch_rank,
             indexed: axis..axis + 1,
-            kept: outer.chain(inner).collect(),
+            slice_dims: outer.chain(inner).collect(),
         }
     }
 
-    /// Makes a gather of the slices that tuples select in `params`. `params` has `rank` dimensions; the first `batch`
-    /// of them are batch dimensions.
-    pub(super) fn nd(plan: Plan, indices: IndexArray, batch: usize, rank: usize) -> Self {
+    /// Makes a gather of the slices that tuples select in `params`. `params` has `rank` dimensions; the first
+    /// `batch_rank` of them are batch dimensions.
+    pub(super) fn nd(plan: Plan, indices: IndexArray, batch_rank: usize, rank: usize) -> Self {
         let shape = indices.shape();
-        let (tuples, depth) = (shape.len() - 1, shape[shape.len() - 1]);
-        let kept = (batch + depth..rank).map(|dim| (dim, dim - batch - depth + tuples));
+        let (tuple_rank, depth) = (shape.len() - 1, shape[shape.len() - 1]);
+        let slice_dims =
+            (batch_rank + depth..rank).map(|dim| (dim, dim - batch_rank - depth + tuple_rank));
         Self {
             plan,
-            tuple_dims: (0..tuples).collect(),
-            batch,
-            indexed: batch..batch + depth,
-            kept: kept.collect(),
+            tuple_dims: (0..tuple_rank).collect(),
+            batch_rank,
+            indexed: batch_rank..batch_rank + depth,
+            slice_dims: slice_dims.collect(),
             indices,
         }
     }
@@ -102,8 +103,8 @@ impl Gather {
 
     /// Returns each dimension of `params` that is neither a batch dimension nor indexed, with the dimension of the
     /// result that it becomes.
-    pub(super) fn kept(&self) -> &[(usize, usize)] {
-        &self.kept
+    pub(super) fn slice_dims(&self) -> &[(usize, usize)] {
+        &self.slice_dims
     }
 
     /// Returns the dimensions of the result that come from `indices`.
@@ -119,7 +120,7 @@ impl Gather {
     /// Returns the dimensions of `params` in which a tuple has a position: the batch dimensions, then the indexed
     /// dimensions.
     pub(super) fn located(&self) -> impl Iterator<Item = usize> {
-        (0..self.batch).chain(self.indexed.clone())
+        (0..self.batch_rank).chain(self.indexed.clone())
     }
 
     /// Returns the number of bytes of memory for the tuples of a box of the result with this shape.
@@ -174,12 +175,14 @@ impl Gather {
                 .places
                 .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
             let tuple = &part.indices[number * depth..][..depth];
-            let batch = tuple_ranges.iter().zip(&at).take(self.batch);
-            let batch = batch.map(|(range, at)| range.start + at);
+            let batch_positions = tuple_ranges.iter().zip(&at).take(self.batch_rank);
+            let batch_positions = batch_positions.map(|(range, at)| range.start + at);
             let indexed_positions = tuple.iter().zip(&part.source[self.indexed.clone()]);
             let indexed_positions = indexed_positions
                 .map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
-            tuples.positions.extend(batch.chain(indexed_positions));
+            tuples
+                .positions
+                .extend(batch_positions.chain(indexed_positions));
             if tuple.contains(&-1) {
                 tuples.invalid_tuples.push(number);
                 continue;
@@ -193,11 +196,12 @@ impl Gather {
         Ok(tuples)
     }
 
-    /// Returns, for each kept dimension, the segments of the box `result`: one for each chunk of `params` that the box
-    /// needs along this dimension.
+    /// Returns, for each dimension in `slice_dims`, the segments of the box `result`: one for each chunk of `params`
+    /// that the box needs along this dimension.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
-        let kept = self.kept.iter();
-        kept.map(|&(dim, to)| AxisWalk::whole(to).segments(result, source.chunk()[dim]))
+        let slice_dims = self.slice_dims.iter();
+        slice_dims
+            .map(|&(dim, to)| AxisWalk::whole(to).segments(result, source.chunk()[dim]))
             .collect()
     }
 
@@ -236,7 +240,8 @@ impl Gather {
         chunks
     }
 
-    /// Returns the coordinates of the chunk that contains tuple `number` and one segment of each kept dimension.
+    /// Returns the coordinates of the chunk that contains tuple `number` and one segment of each dimension in
+    /// `slice_dims`.
     fn chunk(
         &self,
         source: &Source,
@@ -250,7 +255,7 @@ impl Gather {
         for (&dim, position) in located.iter().zip(positions) {
             at[dim] = position / source.chunk()[dim];
         }
-        for (&(dim, _), segment) in self.kept.iter().zip(segments) {
+        for (&(dim, _), segment) in self.slice_dims.iter().zip(segments) {
             at[dim] = segment.chunk;
         }
         at
@@ -274,7 +279,7 @@ impl Gather {
         let order: Vec<usize> = located
             .iter()
             .copied()
-            .chain(self.kept.iter().map(|&(dim, _)| dim))
+            .chain(self.slice_dims.iter().map(|&(dim, _)| dim))
             .collect();
         let mut local_tuples = Vec::new();
         for group in tuples.chunk_tuple_pairs.chunk_by(|a, b| a.0 == b.0) {
@@ -293,7 +298,7 @@ impl Gather {
                 let row_strides = strides(&counts);
                 let mut to = 0;
                 for ((&(dim, result), segment), from) in
-                    self.kept.iter().zip(segments).zip(row_strides)
+                    self.slice_dims.iter().zip(segments).zip(row_strides)
                 {
                     items[dim] = (segment.begin..segment.begin + segment.count).into_item();
                     to += segment.first * shard_strides[result];
@@ -332,7 +337,10 @@ impl Gather {
         }
         self.clear(tuples, result, (shard, shape), unit);
         // Each tuple is counted once, in the shard with the start of its slice.
-        let has_slice_starts = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
+        let has_slice_starts = self
+            .slice_dims
+            .iter()
+            .all(|&(_, dim)| result[dim].start == 0);
         Ok(if has_slice_starts {
             tuples.invalid_tuples.len() as u64
         } else {
@@ -353,13 +361,16 @@ impl Gather {
         }
         let shard_strides = strides(shape);
         let counts: Vec<usize> = self
-            .kept
+            .slice_dims
             .iter()
             .map(|&(_, dim)| result[dim].len())
             .collect();
         let zeros = vec![0; product(&counts) * unit];
-        let kept = self.kept.iter().zip(iter::zip(&counts, strides(&counts)));
-        let dims: Vec<_> = kept
+        let slice_dims = self
+            .slice_dims
+            .iter()
+            .zip(iter::zip(&counts, strides(&counts)));
+        let dims: Vec<_> = slice_dims
             .map(|(&(_, dim), (&size, from))| Dim {
                 size,
                 from: from.cast_signed(),

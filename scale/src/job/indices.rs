@@ -44,8 +44,8 @@ impl Fingerprint {
     }
 
     pub(super) fn of_file(file: &NpyFile) -> Result<Self, Error> {
-        let (length, changed) = file.identity()?;
-        Ok(Self::File(length, changed))
+        let (length, change_time) = file.identity()?;
+        Ok(Self::File(length, change_time))
     }
 }
 

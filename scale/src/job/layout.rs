@@ -110,7 +110,7 @@ fn chunk_shape_like(shape: &[usize], element_bytes: usize, chunks: &[Option<usiz
 fn grow_to_shard(shape: &[usize], element_bytes: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {
-        let needed = |dim: usize| shape[dim].div_ceil(chunk[dim]);
+        let max_count = |dim: usize| shape[dim].div_ceil(chunk[dim]);
         let shard = |counts: &[usize]| -> Vec<usize> {
             counts
                 .iter()
@@ -118,12 +118,12 @@ fn grow_to_shard(shape: &[usize], element_bytes: usize, chunk: &[usize]) -> Vec<
                 .map(|(count, chunk)| count * chunk)
                 .collect()
         };
-        let next_dim = (0..chunk.len()).filter(|&dim| counts[dim] < needed(dim));
+        let next_dim = (0..chunk.len()).filter(|&dim| counts[dim] < max_count(dim));
         let Some(next_dim) = next_dim.min_by_key(|&dim| counts[dim]) else {
             return shard(&counts);
         };
         let mut larger_counts = counts.clone();
-        larger_counts[next_dim] = (2 * larger_counts[next_dim]).min(needed(next_dim));
+        larger_counts[next_dim] = (2 * larger_counts[next_dim]).min(max_count(next_dim));
         if product(&shard(&larger_counts)) * element_bytes > MAX_SHARD_BYTES {
             return shard(&counts);
         }

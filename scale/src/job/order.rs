@@ -114,7 +114,7 @@ impl Operation {
             } => vec![(input, fingerprint)],
             Self::Concat { others, .. } => others
                 .iter_mut()
-                .map(|(name, known)| (name, known))
+                .map(|(name, fingerprint)| (name, fingerprint))
                 .collect(),
             Self::Slice { .. } | Self::Index { .. } | Self::Convert => Vec::new(),
         }

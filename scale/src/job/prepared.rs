@@ -38,7 +38,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Opens all arrays that the operation reads, and plans the operation. Also returns the shape of the result.
     fn open(operation: &Operation, source: &Path) -> Result<(Self, Vec<usize>), Error> {
-        let refused = |error: wgslice::Error| Error::usage(error);
+        let usage_error = |error: wgslice::Error| Error::usage(error);
         if let Operation::Convert = operation {
             let file = NpyFile::open(source)?;
             let shape = file.shape().to_vec();
@@ -62,7 +62,7 @@ impl Kind {
                 axes,
                 conversion,
             } => {
-                let (spec, order) = expression::parse(spec, *outer)?.on(shape)?;
+                let (spec, order) = expression::parse(spec, *outer)?.for_shape(shape)?;
                 let orders = order.iter().chain(axes);
                 return Self::select(source, &spec, orders, conversion.as_ref());
             }
@@ -81,7 +81,8 @@ impl Kind {
                     out_of_range: (*out_of_range).into(),
                     negative: order::negative(*wrap),
                 };
-                let plan = Plan::gather(shape, indices.shape(), options, dtype).map_err(refused)?;
+                let plan =
+                    Plan::gather(shape, indices.shape(), options, dtype).map_err(usage_error)?;
                 let from_start = |dim: isize, rank: usize| {
                     if dim < 0 {
                         rank.wrapping_add_signed(dim)
@@ -89,13 +90,13 @@ impl Kind {
                         dim.unsigned_abs()
                     }
                 };
-                let batch = from_start(*batch_dims, indices.shape().len());
+                let batch_rank = from_start(*batch_dims, indices.shape().len());
                 // Without an axis, `batch_dims` is the axis too. As in the library, a negative `batch_dims` counts from
                 // the end of `params` if it is the axis, and from the end of the indices if it is the number of batch
                 // dimensions.
                 let axis = from_start(axis.unwrap_or(*batch_dims), rank);
                 let result = plan.shape().to_vec();
-                (Gather::along(plan, indices, axis, batch, rank), result)
+                (Gather::along(plan, indices, axis, batch_rank, rank), result)
             }
             Operation::GatherNd {
                 indices,
@@ -111,7 +112,7 @@ impl Kind {
                     negative: order::negative(*wrap),
                 };
                 let plan =
-                    Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(refused)?;
+                    Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(usage_error)?;
                 let result = plan.shape().to_vec();
                 (Gather::nd(plan, indices, *batch_dims, rank), result)
             }
@@ -226,7 +227,7 @@ impl Kind {
                 let has_one_index_dim =
                     gather.indexed().len() == 1 && tuples.len() == located.len();
                 let index_pairs = index_pairs.filter(|_| has_one_index_dim);
-                let pairs = gather.kept().iter().map(|&(from, dim)| (dim, from));
+                let pairs = gather.slice_dims().iter().map(|&(from, dim)| (dim, from));
                 for (dim, from) in pairs.chain(index_pairs.map(|(&dim, &from)| (dim, from))) {
                     names[dim].clone_from(&source_names[from]);
                 }
@@ -259,13 +260,14 @@ impl Kind {
                     .for_each(|chunk| *chunk = chunk.or(Some(1)));
             }
             Self::Gather(source, gather) => {
-                for &(from, dim) in gather.kept() {
+                for &(from, dim) in gather.slice_dims() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // A chunk of the result has at most as many elements as a chunk of the source. The kept dimensions have
-                // the source's chunk sizes. The number of tuples in a chunk is the number of positions of a source
-                // chunk in the indexed dimensions, at most 65,536. The last tuple dimension gets all of these tuples
-                // and the other tuple dimensions get size 1, because tuples are neighbours along the last dimension.
+                // A chunk of the result has at most as many elements as a chunk of the source. The dimensions of a
+                // slice have the source's chunk sizes. The number of tuples in a chunk is the number of positions of a
+                // source chunk in the indexed dimensions, at most 65,536. The last tuple dimension gets all of these
+                // tuples and the other tuple dimensions get size 1, because tuples are neighbours along the last
+                // dimension.
                 if let Some((&last, others)) = gather.tuple_dims().split_last() {
                     let indexed_chunk = &source.chunk()[gather.indexed()];
                     chunks[last] = Some(product(indexed_chunk).clamp(1, 1 << 16));
@@ -333,9 +335,9 @@ impl Job {
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
         let mut fingerprint = Fingerprint::Metadata(0);
-        let known = operation.inputs().into_iter().map(|(_, known)| known);
+        let input_fingerprints = operation.inputs().into_iter().map(|(_, known)| known);
         for (known, found) in iter::once(&mut fingerprint)
-            .chain(known)
+            .chain(input_fingerprints)
             .zip(kind.fingerprints()?)
         {
             *known = found;
@@ -561,15 +563,15 @@ impl Prepared {
     /// chunk of the source three times (encoded, decoded and sliced), and the tuples of a gather or the boxes of a
     /// crop. For a conversion, which has no chunks, the maximum number of bytes of one read counts three times.
     pub fn task_bytes(&self) -> usize {
-        let shard = self.target.buffer_bytes().saturating_mul(3);
+        let shard_bytes = self.target.buffer_bytes().saturating_mul(3);
         // Converted elements can be larger than the source's elements.
-        let converted = |source: &Source| {
+        let converted_bytes = |source: &Source| {
             let growth = self.kind.dtype().size().div_ceil(source.dtype().size());
             source.chunk_bytes().saturating_mul(growth)
         };
-        let (chunk, tuples) = match &self.kind {
+        let (chunk_bytes, list_bytes) = match &self.kind {
             Kind::Slices(slices) => {
-                let chunks = slices.iter().map(|(source, _)| converted(source));
+                let chunks = slices.iter().map(|(source, _)| converted_bytes(source));
                 (chunks.max().unwrap_or(0), 0)
             }
             Kind::Gather(source, gather) => (
@@ -577,15 +579,15 @@ impl Prepared {
                 gather.tuple_bytes(self.target.shard()),
             ),
             Kind::Crop(source, crop) => (
-                converted(source),
+                converted_bytes(source),
                 crop.list_bytes(source, self.target.shard()),
             ),
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
         };
         // If the store is remote, the next task's chunks are requested in advance, so its tuples count too.
-        let tuples = tuples.saturating_mul(if self.is_far() { 2 } else { 1 });
-        shard
-            .saturating_add(chunk.saturating_mul(3))
-            .saturating_add(tuples)
+        let list_bytes = list_bytes.saturating_mul(if self.is_far() { 2 } else { 1 });
+        shard_bytes
+            .saturating_add(chunk_bytes.saturating_mul(3))
+            .saturating_add(list_bytes)
     }
 }

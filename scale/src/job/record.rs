@@ -43,7 +43,7 @@ pub enum State {
 impl Record {
     /// Begins a job, or finds that it was begun or finished. With `overwrite`, an array or another unfinished job at
     /// the result's place is removed first. This includes a complete result of this very job, because the elements of
-    /// its source may have changed since then.
+    /// its source may have changed since it was made.
     ///
     /// # Errors
     ///
@@ -121,9 +121,9 @@ impl Record {
             }));
         }
         if let Some(record) = json(place, JOB_RECORD)? {
-            let same = record["job"] == serde_json::to_value(job).map_err(Error::data)?;
+            let is_same_job = record["job"] == serde_json::to_value(job).map_err(Error::data)?;
             return Ok(match record["id"].as_str() {
-                Some(id) if same => FoundResult::Begun(id.to_owned()),
+                Some(id) if is_same_job => FoundResult::Begun(id.to_owned()),
                 _ => FoundResult::Other(format!(
                     "the unfinished result of another job, {} with {}",
                     record["job"]["metadata"]["attributes"][PROVENANCE_ATTRIBUTE],
@@ -156,13 +156,13 @@ impl Record {
         written.map_err(|error| io_error("write", &*self.place, key, &error))
     }
 
-    /// Writes the shard numbers in `shards` to up to `files` lists of tasks, in a folder of this process. Returns the
-    /// folder's path or URL.
+    /// Writes the shard numbers in `shards` to up to `max_lists` lists of tasks, in a folder of this process. Returns
+    /// the folder's path or URL.
     #[cfg(feature = "cluster")]
-    pub(super) fn write_tasks(&self, shards: &[u64], files: usize) -> Result<String, Error> {
+    pub(super) fn write_tasks(&self, shards: &[u64], max_lists: usize) -> Result<String, Error> {
         let folder = format!("{JOB_FOLDER}/tasks-{}-{}", self.id, process::id());
         remove(&*self.place, &folder)?;
-        for (name, list) in tasks::files(shards, files)? {
+        for (name, list) in tasks::files(shards, max_lists)? {
             let key = format!("{folder}/{name}");
             let written = self.place.write_note(&key, &list);
             written.map_err(|error| io_error("write", &*self.place, &key, &error))?;
@@ -254,8 +254,8 @@ fn describe_form(metadata: &Value) -> String {
     format!("shards {shard}, {}", codecs.join(", "))
 }
 
-fn io_error(doing: impl Display, place: &dyn Place, key: &str, error: &io::Error) -> Error {
-    Error::io(format_args!("cannot {doing} {}", place.name(key)), error)
+fn io_error(action: impl Display, place: &dyn Place, key: &str, error: &io::Error) -> Error {
+    Error::io(format_args!("cannot {action} {}", place.name(key)), error)
 }
 
 /// Parses the value of a key as JSON. Returns `None` if there is no such value.

@@ -68,8 +68,9 @@ impl fmt::Display for Summary {
 }
 
 /// Computes the missing shards on up to `threads` threads, and finishes the result. `missing` is from
-/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are divided into `parts` lists of
-/// neighbours. The best number is about four for each thread: then no thread waits long for the last list.
+/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are divided, in their order, into `parts`
+/// lists, so that neighbouring shards are in the same list. The best number of lists is about four for each thread:
+/// then no thread waits long for the last list.
 ///
 /// # Errors
 ///
@@ -81,16 +82,16 @@ pub fn run(
     threads: usize,
     parts: usize,
 ) -> Result<Summary, Error> {
-    let begun = Begun::new(prepared, missing);
+    let run_in_progress = RunInProgress::new(prepared, missing);
     let lists: Vec<_> = lists(missing, parts).collect();
     let threads = threads.min(missing.len()).max(1);
-    let (next, has_failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
+    let (next_list, has_failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
     let is_far = prepared.is_far();
     let work = |thread: usize| {
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
-        // The first list is reserved for this thread; no other thread takes it.
-        let later_lists = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        // A thread's first list is the list with the thread's number, which no other thread takes.
+        let later_lists = iter::repeat_with(|| next_list.fetch_add(1, Ordering::Relaxed));
         let numbers = iter::once(thread).chain(later_lists);
         let lists = numbers.map_while(|number| lists.get(number));
         // With a remote store, a thread takes its next list before it computes the last shard of its current list, so
@@ -100,8 +101,8 @@ pub fn run(
             if has_failed.load(Ordering::Relaxed) {
                 break;
             }
-            let following = is_far.then(|| shards.peek().copied()).flatten();
-            let outcome = worker.compute(shard, following);
+            let next_shard = is_far.then(|| shards.peek().copied()).flatten();
+            let outcome = worker.compute(shard, next_shard);
             outcomes.push(outcome.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?);
         }
         Ok(outcomes)
@@ -122,16 +123,16 @@ pub fn run(
     for result in results {
         outcomes.extend(result?);
     }
-    begun.finish(record, prepared, &outcomes)
+    run_in_progress.finish(record, prepared, &outcomes)
 }
 
 /// A run in progress.
-pub(super) struct Begun {
+pub(super) struct RunInProgress {
     start: Instant,
     summary: Summary,
 }
 
-impl Begun {
+impl RunInProgress {
     pub(super) fn new(prepared: &Prepared, missing: &[u64]) -> Self {
         let shards = prepared.shards();
         let summary = Summary {

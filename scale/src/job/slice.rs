@@ -31,10 +31,10 @@ pub(super) struct Slice {
 
 /// The parts of the source that are read for a box of the result.
 struct ReadParts {
-    /// For each dimension, the part of each chunk that the box overlaps.
+    /// For each dimension of the source, a part for each chunk with elements of the box.
     parts: Vec<Vec<Part>>,
     /// For each dimension, the number of shards that need each chunk, from [`AxisWalk::readers_of_list`].
-    list_readers: Vec<HashMap<usize, usize>>,
+    reader_counts: Vec<HashMap<usize, usize>>,
 }
 
 /// The part of a slice that fills a box of the result.
@@ -103,24 +103,24 @@ impl Slice {
     }
 
     /// Returns the number of shards that need the chunk with these `parts`. `within` is one of these shards, as a box
-    /// of the slice. `list_readers` has the numbers of [`AxisWalk::readers_of_list`] in each dimension.
+    /// of the slice. `reader_counts` has the numbers of [`AxisWalk::readers_of_list`] in each dimension.
     fn readers(
         &self,
         parts: &[&Part],
         (source, target): (&Source, &Target),
         within: &[Range<usize>],
-        list_readers: &[HashMap<usize, usize>],
+        reader_counts: &[HashMap<usize, usize>],
     ) -> usize {
         let dims = self
             .walks
             .iter()
             .zip(parts)
             .zip(source.chunk())
-            .zip(list_readers);
-        let readers = dims.filter_map(|(((walk, part), &chunk), list_readers)| {
+            .zip(reader_counts);
+        let readers = dims.filter_map(|(((walk, part), &chunk), reader_counts)| {
             let (dim, segment) = (walk.dim?, &part.segment);
             if part.listed.is_some() {
-                return list_readers.get(&segment.chunk).copied();
+                return reader_counts.get(&segment.chunk).copied();
             }
             let shard = target.shard()[dim];
             Some(walk.readers(segment, within[dim].start, chunk, (&self.place[dim], shard)))
@@ -128,8 +128,8 @@ impl Slice {
         readers.product()
     }
 
-    /// Returns the box of a chunk with all elements that other shards need from it. For the arguments, see
-    /// [`Slice::readers`]; `segments` are the segments of the shard itself.
+    /// Returns the box of a chunk with all elements that other shards need from it. `segments` has the positions in the
+    /// chunk that the shard `within` reads. For the other arguments, see [`Slice::readers`].
     fn needed_by_others(
         &self,
         segments: &[Segment],
@@ -146,15 +146,16 @@ impl Slice {
         let is_divided: Vec<bool> = is_divided.collect();
         // If shards divide the chunk along several dimensions, the other shards together need all positions in each
         // dimension.
-        let is_along_one = is_divided.iter().filter(|&&is| is).count() == 1;
+        let has_one_divided_dim = is_divided.iter().filter(|&&is| is).count() == 1;
         let positions = dims()
             .zip(is_divided)
             .map(|(((walk, segment), &chunk), is_divided)| {
                 let Some(dim) = walk.dim else {
                     return segment.positions();
                 };
-                let along = (self.place[dim].len(), is_divided && is_along_one);
-                walk.positions(segment, within[dim].start, chunk, along)
+                let length_and_omission =
+                    (self.place[dim].len(), is_divided && has_one_divided_dim);
+                walk.positions(segment, within[dim].start, chunk, length_and_omission)
             });
         positions.collect()
     }
@@ -165,7 +166,7 @@ impl Slice {
             parts: walks()
                 .map(|(walk, &chunk)| walk.parts(within, chunk))
                 .collect(),
-            list_readers: walks()
+            reader_counts: walks()
                 .map(|(walk, &chunk)| {
                     let shard = walk.dim.map_or(1, |dim| target.shard()[dim]);
                     walk.readers_of_list(chunk, shard)
@@ -184,7 +185,7 @@ impl Slice {
         let Overlap { within, .. } = overlap;
         let ReadParts {
             parts,
-            list_readers,
+            reader_counts,
         } = self.read_parts(source, target, &within);
         let counts: Vec<usize> = parts.iter().map(Vec::len).collect();
         let chunk_strides = strides(source.chunk());
@@ -196,7 +197,7 @@ impl Slice {
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             Need {
                 at: segments.iter().map(|segment| segment.chunk).collect(),
-                users: self.readers(&parts, (source, target), &within, &list_readers),
+                users: self.readers(&parts, (source, target), &within, &reader_counts),
                 elements: (!is_listed)
                     .then(|| slab(&segments, source.chunk(), &chunk_strides).elements),
             }
@@ -218,7 +219,7 @@ impl Slice {
         let Overlap { within, origin } = overlap;
         let ReadParts {
             parts,
-            list_readers,
+            reader_counts,
         } = self.read_parts(source, target, within);
         let is_transposed = self.is_transposed();
         let same_codecs = target.stores_like(source);
@@ -229,7 +230,7 @@ impl Slice {
         };
         let each = |parts: &[&Part]| {
             let at = chunk_at(parts);
-            let users = self.readers(parts, (source, target), within, &list_readers);
+            let users = self.readers(parts, (source, target), within, &reader_counts);
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
             let mut sizes = segments.iter().zip(source.chunk());
@@ -311,7 +312,8 @@ impl Slice {
         Ok(copied_chunks)
     }
 
-    /// Reads the part of a chunk that a shard needs: these segments, or listed positions.
+    /// Reads the part of a chunk with the elements that a shard needs at `segments`. If the positions are listed, reads
+    /// the whole chunk.
     fn find(
         &self,
         (source, target, within): (&Source, &Target, &[Range<usize>]),
@@ -349,12 +351,12 @@ impl Slice {
                 shape,
             });
         }
-        let own: Vec<Positions> = segments.iter().map(Segment::positions).collect();
+        let own_positions: Vec<Positions> = segments.iter().map(Segment::positions).collect();
         let rest = |chunk: &Chunk| {
             let others = self.needed_by_others(&segments, (source, target), within);
             Excerpt::cut(chunk, shape, others, unit)
         };
-        let read = reader.shared(cache, (at, users), |kept| kept.has(&own), rest)?;
+        let read = reader.shared(cache, (at, users), |kept| kept.has(&own_positions), rest)?;
         let Some(positions) = read.positions else {
             return Ok(whole(read.elements, segments));
         };
@@ -374,8 +376,8 @@ impl Slice {
     }
 
     /// Returns the dimensions of a copy to a shard. The destination starts at `origin`. For each dimension of the
-    /// source, `runs` has the positions that are copied, and `distances` has the distance between neighbours in the
-    /// array that is read.
+    /// source, `runs` has the positions that are copied, and `distances` has the distance between
+    /// neighbouring positions in the array that is read.
     fn sides(&self, runs: &[Run], distances: &[isize], origin: &[usize]) -> Vec<BoxDim> {
         let one = |&first: &usize| BoxDim {
             from: 0,
@@ -451,7 +453,8 @@ struct FoundElements {
     shape: Vec<usize>,
 }
 
-/// Reads only the planes of a slab that contain elements of its box. Returns `None` if reading the whole slab is as
+/// Reads only the planes of `slab` that contain elements of the box with these `segments`. A plane has the elements at
+/// one position of the first dimension in which the box has several. Returns `None` if reading the whole slab is as
 /// fast.
 fn planes(
     reader: &mut Reader<'_>,
@@ -495,7 +498,7 @@ fn item(segment: &Segment) -> SliceItem {
     }
 }
 
-/// Returns the read of one dimension of a chunk as an entry of an expression.
+/// Returns the positions that are read in one dimension of a chunk, as an entry of an index expression.
 fn part_entry(part: &Part) -> IndexItem {
     match &part.listed {
         Some(listed) => {

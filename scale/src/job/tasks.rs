@@ -15,7 +15,7 @@ use datafusion::{
 use std::sync::Arc;
 
 /// Returns the name and the bytes of a file for each of the [`lists`] of `shards`.
-pub(super) fn files(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
+pub(super) fn files(shards: &[u64], max_lists: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",
         DataType::Int64,
@@ -29,6 +29,6 @@ pub(super) fn files(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>
         writer.write(&rows)?;
         Ok::<_, ParquetError>((format!("{number:04}.parquet"), writer.into_inner()?))
     };
-    let files: Result<_, _> = lists(shards, files).enumerate().map(file).collect();
+    let files: Result<_, _> = lists(shards, max_lists).enumerate().map(file).collect();
     files.map_err(|error| Error::data(format_args!("cannot make a list of tasks: {error}")))
 }

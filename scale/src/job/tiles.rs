@@ -19,7 +19,8 @@ pub(super) struct Tiles<'a> {
 }
 
 /// One dimension of a box that is copied to a shard. `first` is the box's first position in the shard, and `size` is
-/// its size. `from` is the distance in elements between neighbours in the array that is read.
+/// its size. `from` is the distance in elements between neighbouring positions of this dimension in the array that is
+/// read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoxDim {
     pub(super) from: isize,
@@ -151,8 +152,8 @@ impl<'a> Tiles<'a> {
         walk::product(&pieces, |pieces| {
             let sum = |part: fn(&SidePiece) -> usize| pieces.iter().map(part).sum::<usize>();
             let tile = &mut self.bytes[sum(|piece| piece.tile) * tile_bytes..][..tile_bytes];
-            let read: isize = pieces.iter().map(|piece| piece.from).sum();
-            let starts = (from.wrapping_add_signed(read), sum(|piece| piece.to));
+            let read_offset: isize = pieces.iter().map(|piece| piece.from).sum();
+            let starts = (from.wrapping_add_signed(read_offset), sum(|piece| piece.to));
             let dims = pieces.iter().map(|piece| piece.dim);
             copy_box((source, starts.0), (tile, starts.1), dims, unit);
             Ok(())

@@ -82,19 +82,19 @@ pub fn to_npy(
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
     // The minimum memory of a thread: an encoded chunk, a decoded chunk, and a tile of one chunk.
-    let chunk = source.chunk_bytes();
-    let min_memory = chunk.saturating_mul(3);
+    let chunk_bytes = source.chunk_bytes();
+    let min_memory = chunk_bytes.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);
     if memory < min_memory {
         return Err(Error::usage(format_args!(
-            "--memory is {memory} bytes, but a chunk of {chunk} bytes needs {}M",
+            "--memory is {memory} bytes, but a chunk of {chunk_bytes} bytes needs {}M",
             min_memory.div_ceil(1_000_000)
         )));
     }
     let threads = threads.min(memory / min_memory.max(1)).max(1);
-    let room = (memory / threads - 2 * chunk)
+    let room = (memory / threads - 2 * chunk_bytes)
         .min(MAX_TILE_BYTES)
-        .max(chunk);
+        .max(chunk_bytes);
     let tile = tile(
         (source.shape(), source.chunk()),
         source.dtype().size(),
@@ -109,17 +109,17 @@ pub fn to_npy(
         file.write_all(&header).map_err(failed)?;
         let length = header.len() + product(source.shape()) * source.dtype().size();
         file.set_len(length as u64).map_err(failed)?;
-        let tiles = grid(source.shape(), &tile);
-        let next = AtomicUsize::new(0);
+        let tile_grid = grid(source.shape(), &tile);
+        let next_tile = AtomicUsize::new(0);
         let work = || -> Result<Summary, Error> {
             let mut file = File::options().write(true).open(&path).map_err(failed)?;
             let mut counts = Summary::default();
             loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= product(&tiles) {
+                let number = next_tile.fetch_add(1, Ordering::Relaxed);
+                if number >= product(&tile_grid) {
                     return Ok(counts);
                 }
-                let ranges = tile_box(&source, &tile, &coordinates(number, &tiles));
+                let ranges = tile_box(&source, &tile, &coordinates(number, &tile_grid));
                 let mut reader = source.reader();
                 let bytes = read_box(&source, &mut reader, &ranges)?;
                 let written = write_tile(&source, &ranges, &bytes, &mut file, header.len());
@@ -168,7 +168,7 @@ pub fn to_npy(
 /// shard's chunks it needs.
 fn tile(
     (shape, chunk): (&[usize], &[usize]),
-    element: usize,
+    element_bytes: usize,
     room: usize,
     threads: usize,
 ) -> Vec<usize> {
@@ -178,8 +178,8 @@ fn tile(
         .map(|(&chunk, &size)| chunk.min(size).max(1))
         .collect();
     for dim in (0..tile.len()).rev() {
-        let others = product(&tile) / tile[dim] * element;
-        let mut chunks = room / others.max(1) / chunk[dim];
+        let bytes_per_position = product(&tile) / tile[dim] * element_bytes;
+        let mut chunks = room / bytes_per_position.max(1) / chunk[dim];
         if dim == 0 {
             let max_chunks = shape[0]
                 .div_ceil(chunk[0])

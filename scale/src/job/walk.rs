@@ -135,16 +135,16 @@ impl AxisWalk {
     /// For each chunk that a walk along a list reads, returns the number of shards that need it. `chunk` and `shard`
     /// are the sizes of a chunk and of a shard in this dimension.
     pub(super) fn readers_of_list(&self, chunk: usize, shard: usize) -> HashMap<usize, usize> {
-        let mut readers = HashMap::new();
+        let mut reader_counts = HashMap::new();
         for positions in self.list.as_deref().unwrap_or_default().chunks(shard) {
             let mut chunks: Vec<usize> = positions.iter().map(|at| at / chunk).collect();
             chunks.sort_unstable();
             chunks.dedup();
             chunks
                 .into_iter()
-                .for_each(|chunk| *readers.entry(chunk).or_default() += 1);
+                .for_each(|chunk| *reader_counts.entry(chunk).or_default() += 1);
         }
-        readers
+        reader_counts
     }
 
     /// Returns a segment for each chunk that a box of the result overlaps in this dimension, in the result's order.
@@ -310,15 +310,15 @@ pub(super) fn product_of_free<T: Copy>(
     mut each: impl FnMut(&[T]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut postponed: Option<Vec<T>> = None;
-    product(lists, |chosen| {
-        if postponed.is_none() && is_taken(chosen) {
-            postponed = Some(chosen.to_vec());
+    product(lists, |choice| {
+        if postponed.is_none() && is_taken(choice) {
+            postponed = Some(choice.to_vec());
             return Ok(());
         }
-        each(chosen)?;
-        postponed.take().map_or(Ok(()), |chosen| each(&chosen))
+        each(choice)?;
+        postponed.take().map_or(Ok(()), |choice| each(&choice))
     })?;
-    postponed.map_or(Ok(()), |chosen| each(&chosen))
+    postponed.map_or(Ok(()), |choice| each(&choice))
 }
 
 /// Calls `each` for every choice of one item from each list. The last list's item changes fastest.
@@ -330,9 +330,9 @@ pub(super) fn product<T: Copy>(
         return Ok(());
     }
     let mut at = vec![0; lists.len()];
-    let mut chosen: Vec<T> = lists.iter().map(|list| list[0]).collect();
+    let mut choice: Vec<T> = lists.iter().map(|list| list[0]).collect();
     loop {
-        each(&chosen)?;
+        each(&choice)?;
         let mut dim = lists.len();
         loop {
             if dim == 0 {
@@ -341,11 +341,11 @@ pub(super) fn product<T: Copy>(
             dim -= 1;
             at[dim] += 1;
             if at[dim] < lists[dim].len() {
-                chosen[dim] = lists[dim][at[dim]];
+                choice[dim] = lists[dim][at[dim]];
                 break;
             }
             at[dim] = 0;
-            chosen[dim] = lists[dim][0];
+            choice[dim] = lists[dim][0];
         }
     }
 }
@@ -428,12 +428,12 @@ mod tests {
     #[test]
     fn no_choice_is_left_out() {
         let lists = [vec![0, 1, 2], vec![0, 1]];
-        let number = |chosen: &[usize]| 2 * chosen[0] + chosen[1];
+        let number = |choice: &[usize]| 2 * choice[0] + choice[1];
         for taken in 0..1 << 6 {
             let mut called = Vec::new();
-            let is_taken = |chosen: &[usize]| taken >> number(chosen) & 1 == 1;
-            let each = |chosen: &[usize]| {
-                called.push(number(chosen));
+            let is_taken = |choice: &[usize]| taken >> number(choice) & 1 == 1;
+            let each = |choice: &[usize]| {
+                called.push(number(choice));
                 Ok(())
             };
             product_of_free(&lists, is_taken, each).unwrap();

@@ -20,7 +20,7 @@ pub struct Column {
     tensor: TensorType,
     /// The elements of all rows, in row-major order.
     values: ArrayRef,
-    /// True if the column has a single row that is used for every row.
+    /// True if the column has a single row, which is used for every row of a batch.
     repeats: bool,
 }
 
@@ -70,7 +70,7 @@ impl Column {
         })
     }
 
-    /// Returns the column with its only tensor used for every row.
+    /// Returns the column with its only tensor used for every row of a batch.
     #[must_use]
     pub fn repeated(self) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Column {
         &self.tensor
     }
 
-    /// Returns whether the column has a single row that is used for every row.
+    /// Returns whether the column has a single row, which is used for every row of a batch.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
@@ -103,11 +103,11 @@ impl Column {
         let values = match self.values.data_type() {
             DataType::Int32 | DataType::UInt32 | DataType::Int64 => Arc::clone(&self.values),
             other if other.is_integer() => {
-                let exact = CastOptions {
+                let cast_options = CastOptions {
                     safe: false,
                     ..CastOptions::default()
                 };
-                cast_with_options(&self.values, &DataType::Int64, &exact)?
+                cast_with_options(&self.values, &DataType::Int64, &cast_options)?
             }
             other => return exec_err!("indices are {other}, but must be integers"),
         };

@@ -203,7 +203,7 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// An error if the elements are floats.
+    /// An error if the elements are floats or booleans.
     pub fn check_integers(&self, argument: &str) -> Result<()> {
         match self.element.is_integer() {
             true => Ok(()),
@@ -329,7 +329,7 @@ fn elements(shape: &[usize]) -> Option<usize> {
     let elements = shape
         .iter()
         .try_fold(1, |all: usize, &size| all.checked_mul(size));
-    // A shape with a dimension of size 0 has no elements, even if the product of the others overflows.
+    // A shape with a dimension of size 0 has no elements, even if the product of the other sizes overflows.
     let elements = if shape.contains(&0) {
         Some(0)
     } else {

@@ -1,7 +1,7 @@
 //! Requests values from remote stores before threads need them.
 //!
-//! A thread that computes shards knows which chunks it will read, for this shard and for the next one. It passes them
-//! to its reader, which begins the requests in this order. Whenever the reader reads a chunk, it begins further
+//! A thread that computes shards knows which chunks it will read, for its current shard and for the next one. It passes
+//! them to its reader, which begins the requests in this order. Whenever the reader reads a chunk, it begins further
 //! requests, as many as the memory allows. So requests are in flight while the thread decodes and encodes, and a thread
 //! waits for many requests at the same time. The threads share requests: one request is enough for a chunk that several
 //! shards need.
@@ -10,7 +10,7 @@
 
 use super::{
     Cache, Piece, Place, Unread,
-    store::{Begun, Value},
+    store::{BegunRequest, Value},
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -34,7 +34,7 @@ const MAX_JOINED_BYTES: u64 = 4 << 20;
 pub(crate) struct Ahead {
     /// The maximum number of bytes of all requests together.
     limit: usize,
-    /// The number of threads that share the limits.
+    /// The number of threads that share `limit` and [`MAX_VALUES`].
     threads: AtomicUsize,
     requests: Mutex<HashMap<RequestKey, Request>>,
 }
@@ -56,19 +56,19 @@ struct Request {
 }
 
 impl Request {
-    fn has_come(&self) -> bool {
+    fn is_done(&self) -> bool {
         // If the lock is taken, another thread is waiting for the answer.
         let answer = self.answer.try_lock();
         answer.is_ok_and(|answer| match &*answer {
-            RequestState::Coming(begun) => begun.has_arrived.load(Ordering::Acquire),
-            RequestState::Come(_) | RequestState::Failed => true,
+            RequestState::Pending(begun) => begun.has_arrived.load(Ordering::Acquire),
+            RequestState::Arrived(_) | RequestState::Failed => true,
         })
     }
 }
 
 enum RequestState {
-    Coming(Begun),
-    Come(Value),
+    Pending(BegunRequest),
+    Arrived(Value),
     /// The request failed or did not begin, so its users read the values directly. If the request is for a single
     /// value, its first user gets the error instead.
     Failed,
@@ -91,7 +91,7 @@ impl Ahead {
         }
     }
 
-    /// Counts one more thread that shares the limits.
+    /// Counts one more thread that shares the limits of requests.
     pub(crate) fn enter(&self) {
         self.threads.fetch_add(1, Ordering::Relaxed);
     }
@@ -240,10 +240,10 @@ impl<'a> ReadQueue<'a> {
     /// Takes the next chunk that is not in `next` yet. Returns the chunk and its task, or `None` if `next` is full or
     /// has all chunks.
     pub(super) fn look(&mut self) -> Option<(u64, Need)> {
-        /// The maximum number of chunks that are looked at before they are requested, so that the indexes of their
-        /// shards have arrived by then.
-        const MAX_LOOKED_AT: usize = 256;
-        if self.next.len() >= MAX_LOOKED_AT {
+        /// The maximum number of chunks in `next`. The indexes of their shards are requested when the chunks enter
+        /// `next`, so that these indexes have arrived when the chunks are requested.
+        const MAX_NEXT: usize = 256;
+        if self.next.len() >= MAX_NEXT {
             return None;
         }
         while let Some((task, needs)) = self.tasks.front_mut() {
@@ -269,25 +269,26 @@ impl<'a> ReadQueue<'a> {
     }
 
     /// Returns whether so few values are requested that the next requests should begin. Many requests begin at a time,
-    /// so that neighbours in a shard become one request.
+    /// so that neighbouring chunks of a shard become one request.
     pub(super) fn is_low(&self) -> bool {
         let (count, bytes) = self.share();
-        self.wanted.len() <= count / 2 && self.held() <= bytes / 2
+        self.wanted.len() <= count / 2 && self.requested_bytes() <= bytes / 2
     }
 
     /// Returns whether none of the requested chunks has arrived.
     pub(super) fn has_no_answer(&self) -> bool {
         let requests = self.ahead.requests();
-        let has_come =
-            |wanted: &WantedAnswer<'_>| requests.get(&wanted.key).is_some_and(Request::has_come);
+        let is_done =
+            |wanted: &WantedAnswer<'_>| requests.get(&wanted.key).is_some_and(Request::is_done);
         let mut chunks = self.wanted.iter().filter(|(_, users, _)| *users > 0);
-        !chunks.any(|(.., wanted)| has_come(wanted))
+        !chunks.any(|(.., wanted)| is_done(wanted))
     }
 
     /// Returns whether this thread can request `more` additional values of `bytes` bytes in total.
     pub(super) fn has_room(&self, more: usize, bytes: usize) -> bool {
         let (max_count, max_bytes) = self.share();
-        self.wanted.len() + more <= max_count && self.held().saturating_add(bytes) <= max_bytes
+        self.wanted.len() + more <= max_count
+            && self.requested_bytes().saturating_add(bytes) <= max_bytes
     }
 
     /// Returns the maximum number of values and bytes for this thread.
@@ -296,7 +297,8 @@ impl<'a> ReadQueue<'a> {
         (MAX_VALUES.div_ceil(threads), self.ahead.limit / threads)
     }
 
-    fn held(&self) -> usize {
+    /// Returns the number of bytes of the requests that this reader began and has not used yet.
+    fn requested_bytes(&self) -> usize {
         let own_bytes = self.wanted.iter().map(|(.., wanted)| wanted.bytes);
         own_bytes.fold(0, usize::saturating_add)
     }
@@ -310,8 +312,8 @@ impl<'a> ReadQueue<'a> {
     ) -> usize {
         let ahead = self.ahead;
         let mut requests = ahead.requests();
-        let held = requests.values().map(|request| request.bytes);
-        let mut held = held.fold(0, usize::saturating_add);
+        let total_bytes = requests.values().map(|request| request.bytes);
+        let mut total_bytes = total_bytes.fold(0, usize::saturating_add);
         let mut new_requests = Vec::new();
         let mut count = 0;
         for value in values {
@@ -325,8 +327,8 @@ impl<'a> ReadQueue<'a> {
                     continue;
                 }
                 None => {
-                    held = held.saturating_add(value.bytes);
-                    if held > ahead.limit || requests.len() >= MAX_VALUES {
+                    total_bytes = total_bytes.saturating_add(value.bytes);
+                    if total_bytes > ahead.limit || requests.len() >= MAX_VALUES {
                         break;
                     }
                     bytes = value.bytes;
@@ -357,7 +359,7 @@ impl<'a> ReadQueue<'a> {
             let Some(begun) = place.begin(&first.1.1, piece) else {
                 continue;
             };
-            let answer = Arc::new(Mutex::new(RequestState::Coming(begun)));
+            let answer = Arc::new(Mutex::new(RequestState::Pending(begun)));
             let mut offset = 0;
             for (number, key) in &group {
                 let end = offset + values[*number].bytes;
@@ -376,7 +378,7 @@ impl<'a> ReadQueue<'a> {
         let key = request_key(source, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         wanted.find(|wanted| wanted.key == key && wanted.piece == piece)?;
-        Some(self.ahead.requests().get(&key)?.has_come())
+        Some(self.ahead.requests().get(&key)?.is_done())
     }
 
     /// Waits for a requested value, and removes it. Also returns whether this is its first use. Returns `None` if the
@@ -398,18 +400,18 @@ impl<'a> ReadQueue<'a> {
             (request.answer.clone(), request.part.clone(), is_first)
         };
         let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let RequestState::Coming(_) = *answer
-            && let RequestState::Coming(begun) =
+        if let RequestState::Pending(_) = *answer
+            && let RequestState::Pending(begun) =
                 std::mem::replace(&mut *answer, RequestState::Failed)
         {
             match (begun.wait)() {
-                Ok(value) => *answer = RequestState::Come(value),
+                Ok(value) => *answer = RequestState::Arrived(value),
                 // Several values share the request. Reading each separately shows which one failed.
                 Err(_) if part.is_some() => {}
                 Err(error) => return Some(Err(error)),
             }
         }
-        let RequestState::Come(value) = &*answer else {
+        let RequestState::Arrived(value) = &*answer else {
             return None;
         };
         let value = match (value, part) {

@@ -74,7 +74,7 @@ pub(super) struct Sharding {
     /// The codecs of the index.
     pub(super) index: CodecChain,
     /// True if the index is at the end of a shard, instead of at its beginning.
-    pub(super) is_at_end: bool,
+    pub(super) index_is_at_end: bool,
 }
 
 /// Returns how the shards of an array are divided and encoded, or `None` if the array is not sharded, if other codecs
@@ -97,7 +97,7 @@ pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
     Some(Sharding {
         chunks: chain("codecs")?,
         index: chain("index_codecs")?,
-        is_at_end: configuration
+        index_is_at_end: configuration
             .get("index_location")
             .is_none_or(|place| place == "end"),
     })
@@ -109,11 +109,11 @@ pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
 pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value>> {
     let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
     // A codec without a configuration has no entry in the metadata.
-    let is_whole = metadata.len() == 1 + codecs.bytes_to_bytes_codecs().len();
-    if !is_whole || !codecs.array_to_array_codecs().is_empty() {
+    let has_all_codecs = metadata.len() == 1 + codecs.bytes_to_bytes_codecs().len();
+    if !has_all_codecs || !codecs.array_to_array_codecs().is_empty() {
         return None;
     }
-    let described = metadata.iter().map(|codec| {
+    let descriptions = metadata.iter().map(|codec| {
         let mut configuration = serde_json::to_value(codec.configuration()?).ok()?;
         match codec.name() {
             // An element of one byte has no byte order.
@@ -124,7 +124,7 @@ pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value
         }
         Some(json!([codec.name(), configuration]))
     });
-    described.collect()
+    descriptions.collect()
 }
 
 /// Returns whether chunks with this description are stored exactly as this machine holds their elements in memory.

@@ -43,25 +43,26 @@ impl Target {
             let count = tiles.len().div_ceil(threads.max(1)).max(1);
             let groups = decoded.chunks(count * self.chunk_bytes());
             let mut groups = groups.zip(tiles.chunks_mut(count));
-            let first = groups.next();
+            let first_group = groups.next();
             thread::scope(|scope| {
-                let others = groups.map(|(decoded, tiles)| {
+                let other_groups = groups.map(|(decoded, tiles)| {
                     scope.spawn(move || {
                         let mut part = Buffer::default();
                         let lengths = self.encode_tiles(decoded, tiles, &mut part);
                         lengths.map(|lengths| (part, lengths))
                     })
                 });
-                let others: Vec<_> = others.collect();
-                let mut lengths = match first {
+                let other_groups: Vec<_> = other_groups.collect();
+                let mut lengths = match first_group {
                     Some((decoded, tiles)) => self.encode_tiles(decoded, tiles, image)?,
                     None => Vec::new(),
                 };
-                for other in others {
-                    let other = other.join();
-                    let (part, more) = other.unwrap_or_else(|it| panic::resume_unwind(it))?;
+                for group in other_groups {
+                    let group = group.join();
+                    let (part, group_lengths) =
+                        group.unwrap_or_else(|it| panic::resume_unwind(it))?;
                     image.append(&part)?;
-                    lengths.extend(more);
+                    lengths.extend(group_lengths);
                 }
                 Ok::<_, Error>(lengths)
             })?

@@ -28,8 +28,8 @@ impl Error {
     }
 
     /// Prefixes the system's error with a text that tells what failed.
-    pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
-        Self::Io(io::Error::new(error.kind(), format!("{doing}: {error}")))
+    pub(crate) fn io(action: impl Display, error: &io::Error) -> Self {
+        Self::Io(io::Error::new(error.kind(), format!("{action}: {error}")))
     }
 }
 

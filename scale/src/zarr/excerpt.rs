@@ -89,12 +89,12 @@ impl Excerpt {
     }
 
     /// Returns whether the excerpt contains all elements of a box of the chunk.
-    pub(crate) fn has(&self, wanted: &[Positions]) -> bool {
+    pub(crate) fn has(&self, box_positions: &[Positions]) -> bool {
         let Some(positions) = &self.positions else {
             return true;
         };
-        let mut sides = positions.iter().zip(wanted);
-        sides.all(|(own, wanted)| own.contain(wanted))
+        let mut sides = positions.iter().zip(box_positions);
+        sides.all(|(own, needed)| own.contain(needed))
     }
 }
 

@@ -55,7 +55,7 @@ impl Folder {
     }
 
     /// Opens a file at the start of a piece. Also returns the piece's length.
-    fn at(&self, key: &str, piece: Piece) -> Result<Option<(File, u64)>, Unread> {
+    fn open_piece(&self, key: &str, piece: Piece) -> Result<Option<(File, u64)>, Unread> {
         let Some((mut file, size)) = self.open(key)? else {
             return Ok(None);
         };
@@ -78,7 +78,7 @@ impl Place for Folder {
     }
 
     fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread> {
-        let Some((file, length)) = self.at(key, piece)? else {
+        let Some((file, length)) = self.open_piece(key, piece)? else {
             return Ok(None);
         };
         let mut bytes = Vec::with_capacity(usize::try_from(length).map_err(io::Error::other)?);
@@ -96,13 +96,13 @@ impl Place for Folder {
         parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, Unread> {
-        let Some((mut file, length)) = self.at(key, piece)? else {
+        let Some((mut file, length)) = self.open_piece(key, piece)? else {
             return Ok(false);
         };
         if !usize::try_from(length).is_ok_and(|length| parts.fill(dest, length)) {
             return Err(InvalidByteRangeError::new(piece.range, length).into());
         }
-        let gap = parts.apart as i64 - parts.length as i64;
+        let gap = parts.distance as i64 - parts.length as i64;
         for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {
             if number > 0 {
                 file.seek_relative(gap)?;

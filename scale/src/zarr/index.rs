@@ -32,7 +32,7 @@ impl Layout {
         let BytesRepresentation::FixedSize(length) = length.ok()? else {
             return None;
         };
-        let place = if sharding.is_at_end {
+        let place = if sharding.index_is_at_end {
             ByteRange::Suffix(length)
         } else {
             ByteRange::FromStart(0, Some(length))

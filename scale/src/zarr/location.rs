@@ -53,7 +53,7 @@ impl Location {
 
     #[cfg(feature = "object-stores")]
     fn url(name: &Path) -> Result<Self, Error> {
-        const KNOWN: [&str; 7] = ["s3", "gs", "az", "abfs", "abfss", "http", "https"];
+        const KNOWN_SCHEMES: [&str; 7] = ["s3", "gs", "az", "abfs", "abfss", "http", "https"];
         let shown = name.display();
         let refused = |problem: &str| Err(Error::usage(format_args!("{shown}: {problem}")));
         let Ok(mut url) = url::Url::parse(&name.to_string_lossy()) else {
@@ -62,7 +62,7 @@ impl Location {
         if url.scheme() == "file" {
             return refused("a folder is named by its path, without file://");
         }
-        if !KNOWN.contains(&url.scheme()) {
+        if !KNOWN_SCHEMES.contains(&url.scheme()) {
             return refused("the scheme is unknown: it must be s3, gs, az, abfs, http or https");
         }
         if url.host_str().is_none_or(str::is_empty) {
@@ -134,7 +134,7 @@ impl Location {
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(a), Self::Folder(b)) => {
-                let (a, b) = (real(a), real(b));
+                let (a, b) = (real_path(a), real_path(b));
                 a.starts_with(&b) || b.starts_with(&a)
             }
             #[cfg(feature = "object-stores")]
@@ -159,10 +159,10 @@ impl Location {
 
 /// Returns the path without symbolic links. If the path does not exist yet, resolves the links in its longest existing
 /// part.
-fn real(path: &Path) -> PathBuf {
+fn real_path(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|folder| {
-        let real = folder.canonicalize().ok()?;
-        Some(real.join(path.strip_prefix(folder).ok()?))
+        let real_path = folder.canonicalize().ok()?;
+        Some(real_path.join(path.strip_prefix(folder).ok()?))
     });
     found.unwrap_or_else(|| path.to_owned())
 }

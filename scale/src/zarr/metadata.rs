@@ -33,8 +33,8 @@ pub(super) fn v3(mut metadata: Value) -> Result<Value, String> {
     }
     // Java writers write null for absent fields.
     if let Some(fields) = metadata.as_object_mut() {
-        let optional = ["attributes", "dimension_names", "storage_transformers"];
-        fields.retain(|name, value| !value.is_null() || !optional.contains(&&**name));
+        let optional_fields = ["attributes", "dimension_names", "storage_transformers"];
+        fields.retain(|name, value| !value.is_null() || !optional_fields.contains(&&**name));
     }
     let codecs = metadata["codecs"].take();
     metadata["codecs"] = codec_chain(codecs, &data_type)?;
@@ -106,7 +106,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
 
 /// Replaces an 8-bit float type, which `zarrs` lacks, by `uint8`. Returns the name of the original type. Fails if the
 /// fill value is not a number of this type.
-pub(super) fn moved(metadata: &mut Value) -> Result<String, String> {
+pub(super) fn replace_float8(metadata: &mut Value) -> Result<String, String> {
     let name = data_type(&metadata["data_type"]);
     if dtype::is_float8(&name) {
         let fill = &metadata["fill_value"];
@@ -183,16 +183,16 @@ fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         }
         if codec["name"] == "sharding_indexed" {
             for field in ["codecs", "index_codecs"] {
-                let within = &mut codec["configuration"][field];
+                let inner_codecs = &mut codec["configuration"][field];
                 let data_type = if field == "codecs" {
                     data_type
                 } else {
                     "uint64"
                 };
-                *within = codec_chain(within.take(), data_type)?;
+                *inner_codecs = codec_chain(inner_codecs.take(), data_type)?;
             }
         }
-        let part = match make_codec(&codec)? {
+        let part_number = match make_codec(&codec)? {
             Codec::ArrayToArray(_) => 0,
             Codec::ArrayToBytes(_) => 1,
             Codec::BytesToBytes(_) => 2,
@@ -200,7 +200,7 @@ fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         if codec["name"] == "transpose" {
             codec["name"] = json!(codecs::TRANSPOSE);
         }
-        parts[part].push(codec);
+        parts[part_number].push(codec);
     }
     let [elements, mut bytes, compressors] = parts;
     // GDAL and zarrita omit this codec in Zarr V3.

@@ -71,7 +71,7 @@ pub(crate) fn product(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// Returns, for each dimension, the distance between neighbours in row-major order, in elements.
+/// Returns, for each dimension of an array in row-major order, the distance in elements between neighbouring positions.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for dim in (1..shape.len()).rev() {

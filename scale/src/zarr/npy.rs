@@ -93,17 +93,17 @@ impl NpyFile {
     pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
         let failed = |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
         let metadata = self.path.metadata().map_err(failed)?;
-        let changed = metadata.modified().map_err(failed)?;
-        let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let change_time = metadata.modified().map_err(failed)?;
+        let change_time = change_time.duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok((
             metadata.len(),
-            u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX),
+            u64::try_from(change_time.as_nanos()).unwrap_or(u64::MAX),
         ))
     }
 
-    /// Writes the elements of a box to the beginning of `dest`. In `dest`, `to` gives the distance between neighbours
-    /// in each dimension, in elements. Returns the number of bytes that were read from the file, which can include
-    /// bytes between the elements of the box.
+    /// Writes the elements of a box to the beginning of `dest`. For each dimension, `to` has the distance in elements
+    /// between neighbouring positions in `dest`. Returns the number of bytes that were read from the file, which can
+    /// include bytes between the elements of the box.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl NpyFile {
         let from = strides(&self.shape);
         let sizes: Vec<usize> = ranges.iter().map(Range::len).collect();
         // Returns the number of file elements from the first to the last element of a part of the box. The part has one
-        // position in each dimension before `dim`, and all positions in the others.
+        // position in each dimension before `dim`, and all of the box's positions in `dim` and the later dimensions.
         let span = |dim: usize| -> usize {
             let spans = sizes[dim..].iter().zip(&from[dim..]);
             spans
@@ -151,14 +151,19 @@ impl NpyFile {
             .sum();
         for number in 0..pieces(dim) {
             let at = super::coordinates(number, &sizes[..dim]);
-            let read: usize = at.iter().zip(&from).map(|(at, stride)| at * stride).sum();
-            let written = at.iter().zip(to).map(|(at, stride)| at * stride).sum();
+            let read_offset: usize = at.iter().zip(&from).map(|(at, stride)| at * stride).sum();
+            let written_offset = at.iter().zip(to).map(|(at, stride)| at * stride).sum();
             file.seek(SeekFrom::Start(
-                self.start + ((origin + read) * unit) as u64,
+                self.start + ((origin + read_offset) * unit) as u64,
             ))
             .map_err(failed)?;
             file.read_exact(&mut piece).map_err(failed)?;
-            copy_box((&piece, 0), (dest, written), dims.iter().copied(), unit);
+            copy_box(
+                (&piece, 0),
+                (dest, written_offset),
+                dims.iter().copied(),
+                unit,
+            );
         }
         Ok((pieces(dim) * piece.len()) as u64)
     }

@@ -81,7 +81,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
     };
     let mut metadata = metadata.map_err(|error| problem(&error))?;
     let fill = metadata["fill_value"].clone();
-    let data_type = metadata::moved(&mut metadata).map_err(|error| problem(&error))?;
+    let data_type = metadata::replace_float8(&mut metadata).map_err(|error| problem(&error))?;
     let dtype = dtype::of_name(&data_type, path)?;
     let metadata: ArrayMetadataV3 =
         serde_json::from_value(metadata).map_err(|error| problem(&error))?;

@@ -49,7 +49,7 @@ pub struct Source {
     shape: Vec<usize>,
     chunk: Vec<usize>,
     /// The shape of a chunk of the grid. In a sharded array, this is the shape of a shard.
-    outer: Vec<usize>,
+    grid_chunk: Vec<usize>,
     array: Array<Store>,
     /// The division of shards into chunks. `None` if the chunks of the grid can only be decoded as a whole.
     sharding: Option<(Sharding, index::Layout)>,
@@ -58,7 +58,7 @@ pub struct Source {
     /// description.
     stored: Option<Vec<Value>>,
     /// How a part of a chunk can be read.
-    part: Part,
+    part_access: PartAccess,
     fill: Vec<u8>,
     fill_metadata: Value,
     fingerprint: u32,
@@ -66,9 +66,9 @@ pub struct Source {
     number: usize,
 }
 
-/// How a part of a chunk can be read. A part consists of elements that are neighbours in row-major order.
+/// How a part of a chunk can be read. The elements of a part are consecutive in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum PartAccess {
     /// The elements are stored as in memory, so only their bytes are read.
     Plain,
     /// The chunk is read as a whole, but only the blocks that contain the elements are decoded.
@@ -109,23 +109,25 @@ impl Source {
         let shape = sizes(&mut array.shape().iter().copied())?;
         // All chunks of a regular grid have the same shape.
         let origin = vec![0; shape.len()];
-        let outer = array.chunk_shape(&origin).map_err(|error| unfit(&error))?;
+        let grid_chunk = array.chunk_shape(&origin).map_err(|error| unfit(&error))?;
         let sharding = codec::sharding(&array).zip(array.effective_subchunk_shape());
-        let chunk = sharding.as_ref().map_or(&outer, |(_, chunk)| chunk);
+        let chunk = sharding.as_ref().map_or(&grid_chunk, |(_, chunk)| chunk);
         let chunk = sizes(&mut chunk.iter().map(|size| size.get()))?;
-        let outer = sizes(&mut outer.iter().map(|size| size.get()))?;
+        let grid_chunk = sizes(&mut grid_chunk.iter().map(|size| size.get()))?;
         let bytes = |shape: &[usize]| {
             let bytes = shape
                 .iter()
                 .try_fold(16_usize, |n, &size| n.checked_mul(size.max(1)));
             bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
         };
-        bytes(&shape).and(bytes(&outer)).ok_or_else(too_large)?;
+        bytes(&shape)
+            .and(bytes(&grid_chunk))
+            .ok_or_else(too_large)?;
         let sharding = match sharding {
             Some((sharding, _)) => {
-                let mut sizes = outer.iter().zip(&chunk);
-                let is_multiple = sizes.all(|(outer, chunk)| outer % chunk == 0);
-                let layout = index::Layout::new(&sharding, &grid(&outer, &chunk));
+                let mut sizes = grid_chunk.iter().zip(&chunk);
+                let is_multiple = sizes.all(|(grid_chunk, chunk)| grid_chunk % chunk == 0);
+                let layout = index::Layout::new(&sharding, &grid(&grid_chunk, &chunk));
                 let layout = layout.filter(|_| is_multiple).ok_or_else(|| {
                     unfit(&"its shards must be multiples of its chunks, with an index of fixed length: write it anew")
                 })?;
@@ -137,10 +139,10 @@ impl Source {
         if fill.len() != dtype.size() {
             return Err(unfit(&"its fill value is no element"));
         }
-        let outermost = array.codecs();
+        let array_codecs = array.codecs();
         let codecs = sharding
             .as_ref()
-            .map_or(&*outermost, |(sharding, _)| &sharding.chunks);
+            .map_or(&*array_codecs, |(sharding, _)| &sharding.chunks);
         let codec = Codec::like(codecs);
         let stored = codec::description(codecs, dtype);
         Ok(Self {
@@ -149,13 +151,13 @@ impl Source {
             data_type,
             shape,
             chunk,
-            outer,
+            grid_chunk,
             sharding,
             codec,
-            part: match &stored {
-                Some(stored) if codec::is_plain(stored) => Part::Plain,
-                Some(stored) if codec::is_blosc(stored) => Part::Blosc,
-                _ => Part::Whole,
+            part_access: match &stored {
+                Some(stored) if codec::is_plain(stored) => PartAccess::Plain,
+                Some(stored) if codec::is_blosc(stored) => PartAccess::Blosc,
+                _ => PartAccess::Whole,
             },
             stored,
             fill,
@@ -168,7 +170,7 @@ impl Source {
 
     /// Returns the coordinates of the shard that contains a chunk, and the index of the chunk in it.
     fn shard_of(&self, at: &[usize]) -> (Vec<u64>, usize) {
-        let counts = grid(&self.outer, &self.chunk);
+        let counts = grid(&self.grid_chunk, &self.chunk);
         let shard = at.iter().zip(&counts);
         let shard = shard.map(|(at, count)| (at / count) as u64).collect();
         let number = at.iter().zip(&counts).zip(strides(&counts));
@@ -260,7 +262,7 @@ impl Source {
 
     /// Returns the shape of a shard, or of a chunk in an array without shards.
     pub fn shard(&self) -> &[usize] {
-        &self.outer
+        &self.grid_chunk
     }
 
     /// Returns the compression for a new store that is closest to the compression of this array's chunks.
@@ -374,12 +376,12 @@ impl<'a> Reader<'a> {
         }
         if let Some(queue) = &mut self.queue {
             let from = (self.source.number, &**self.store.place());
-            // An index that does not fit into the memory is read when it is needed.
+            // An index that exceeds the limits is read when it is needed.
             queue.begin(from, &wanted);
         }
     }
 
-    /// Requests the next chunks to read, as many as fit into the memory. The chunk `at` is being read now.
+    /// Requests the next chunks to read, as many as this thread's limits allow. The chunk `at` is being read now.
     fn advance(&mut self, at: &[usize]) {
         if self.queue.as_ref().is_some_and(ReadQueue::is_low) {
             self.request_indexes();
@@ -477,7 +479,8 @@ impl<'a> Reader<'a> {
         let unit = self.source.dtype.size();
         let place = match &need.elements {
             Some(elements)
-                if self.source.part == Part::Plain && self.is_part(need.users, elements) =>
+                if self.source.part_access == PartAccess::Plain
+                    && self.is_part(need.users, elements) =>
             {
                 place.part(&(elements.start * unit..elements.end * unit))
             }
@@ -523,7 +526,7 @@ impl<'a> Reader<'a> {
         let key = [&[self.source.number], at].concat();
         let reading = match cache.take(&key) {
             Err(reading) => reading,
-            Ok(kept) if is_enough(&kept) => return self.passed(at).map(|()| kept),
+            Ok(kept) if is_enough(&kept) => return self.pass_over(at).map(|()| kept),
             // The task of this shard read the chunk before and failed. The kept part lacks the elements of this shard.
             Ok(_) => return self.chunk(at).map(Excerpt::whole),
         };
@@ -533,7 +536,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes over a chunk that was found in the cache: cancels its request, and begins further requests.
-    fn passed(&mut self, at: &[usize]) -> Result<(), Error> {
+    fn pass_over(&mut self, at: &[usize]) -> Result<(), Error> {
         if self.queue.is_some() {
             let (key, place) = self.place(at)?;
             if let Some(queue) = &mut self.queue {
@@ -553,10 +556,10 @@ impl<'a> Reader<'a> {
     ///
     /// The errors of [`Reader::chunk`]. The chunk is also decoded, so a corrupt chunk is detected.
     pub(crate) fn stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
-        let (key, encoded) = self.encoded(at)?;
+        let (key, encoded) = self.read_encoded(at)?;
         let elements = match &encoded {
             Some(encoded) => self.decode(&key, at, Cow::Borrowed(encoded))?,
-            None => self.missing(product(&self.source.chunk))?,
+            None => self.fill_elements(product(&self.source.chunk))?,
         };
         Ok((Chunk::new(elements), encoded))
     }
@@ -577,7 +580,7 @@ impl<'a> Reader<'a> {
         let (key, place) = self.place(at)?;
         self.advance(at);
         let read = match place {
-            Some(place) if self.source.part == Part::Plain => {
+            Some(place) if self.source.part_access == PartAccess::Plain => {
                 self.get(&key, at, place.part(&bytes))?.map(Vec::from)
             }
             Some(place) => match self.get(&key, at, place)? {
@@ -596,12 +599,12 @@ impl<'a> Reader<'a> {
         self.chunks += 1;
         let read = match read {
             Some(read) => read,
-            None => self.missing(elements.len())?,
+            None => self.fill_elements(elements.len())?,
         };
         Ok((Chunk::new(read), elements.start))
     }
 
-    /// Reads parts of these elements of a chunk: `length` elements at the start of every `apart` elements. Returns
+    /// Reads parts of these elements of a chunk: `length` elements at the start of every `distance` elements. Returns
     /// `None` if no file stores the elements as in memory, or if reading all elements is as fast. The latter is assumed
     /// if less than `gap` bytes are between two parts, or if all `users` of the chunk together would read more than the
     /// chunk.
@@ -609,15 +612,15 @@ impl<'a> Reader<'a> {
         &mut self,
         (at, users): (&[usize], usize),
         elements: &Range<usize>,
-        (length, apart): (usize, usize),
+        (length, distance): (usize, usize),
         gap: usize,
     ) -> Result<Option<Chunk>, Error> {
         let source = self.source;
         let unit = source.dtype.size();
-        let count = (elements.len() - length) / apart + 1;
+        let count = (elements.len() - length) / distance + 1;
         let is_dense =
-            (apart - length) * unit < gap || length * count * users > product(&source.chunk);
-        if source.part != Part::Plain || source.is_far() || is_dense {
+            (distance - length) * unit < gap || length * count * users > product(&source.chunk);
+        if source.part_access != PartAccess::Plain || source.is_far() || is_dense {
             return Ok(None);
         }
         let (key, Some(place)) = self.place(at)? else {
@@ -626,7 +629,7 @@ impl<'a> Reader<'a> {
         let bytes = elements.start * unit..elements.end * unit;
         let parts = Parts {
             length: length * unit,
-            apart: apart * unit,
+            distance: distance * unit,
         };
         let mut planes = vec![0; parts.length * count];
         let read = self
@@ -644,23 +647,23 @@ impl<'a> Reader<'a> {
         let all = product(&self.source.chunk);
         // Decoding a block of Blosc needs one more copy than decoding the chunk, and a block is a large part of a
         // chunk.
-        let is_small = match self.source.part {
-            Part::Plain => elements.len() < all,
-            Part::Blosc => elements.len() <= all / 4,
-            Part::Whole => false,
+        let is_small = match self.source.part_access {
+            PartAccess::Plain => elements.len() < all,
+            PartAccess::Blosc => elements.len() <= all / 4,
+            PartAccess::Whole => false,
         };
         users == 1 && is_small
     }
 
     /// Reads all elements of a chunk to `dest`, if they are stored as in memory. Returns whether they are.
     pub(crate) fn read_plain(&mut self, at: &[usize], dest: &mut [u8]) -> Result<bool, Error> {
-        if self.source.part != Part::Plain {
+        if self.source.part_access != PartAccess::Plain {
             return Ok(false);
         }
         let (key, place) = self.place(at)?;
         self.advance(at);
         let is_there = match place {
-            Some(place) => match self.requested(&key, at, place)? {
+            Some(place) => match self.wait_for_requested(&key, at, place)? {
                 Some(None) => false,
                 Some(Some(bytes)) => {
                     dest.copy_from_slice(&bytes);
@@ -669,7 +672,7 @@ impl<'a> Reader<'a> {
                 None => {
                     let all = Parts {
                         length: dest.len(),
-                        apart: 0,
+                        distance: 0,
                     };
                     let read = self.store.read_to(&key, place, all, dest);
                     read.map_err(|error| self.failed(&key, at, &error))?
@@ -679,25 +682,25 @@ impl<'a> Reader<'a> {
         };
         self.chunks += 1;
         if !is_there {
-            dest.copy_from_slice(&self.missing(product(&self.source.chunk))?);
+            dest.copy_from_slice(&self.fill_elements(product(&self.source.chunk))?);
         }
         Ok(true)
     }
 
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
-        match self.encoded(at)? {
+        match self.read_encoded(at)? {
             // Stored elements become the chunk without a copy if nothing else refers to them.
-            (key, Some(encoded)) if self.source.part == Part::Plain => {
+            (key, Some(encoded)) if self.source.part_access == PartAccess::Plain => {
                 self.decode(&key, at, Cow::Owned(encoded.into()))
             }
             (key, Some(encoded)) => self.decode(&key, at, Cow::Borrowed(&encoded)),
-            (_, None) => self.missing(product(&self.source.chunk)),
+            (_, None) => self.fill_elements(product(&self.source.chunk)),
         }
     }
 
     /// Reads the stored bytes of a chunk, or `None` if it is missing. Also returns the key of the value that contains
     /// it.
-    fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
+    fn read_encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let (key, place) = self.place(at)?;
         self.advance(at);
         let encoded = match place {
@@ -709,7 +712,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Waits for a value that was requested in advance. Returns `None` if the value was not requested.
-    fn requested(
+    fn wait_for_requested(
         &mut self,
         key: &StoreKey,
         at: &[usize],
@@ -726,7 +729,7 @@ impl<'a> Reader<'a> {
     }
 
     fn get(&mut self, key: &StoreKey, at: &[usize], place: Piece) -> Result<Option<Bytes>, Error> {
-        if let Some(value) = self.requested(key, at, place)? {
+        if let Some(value) = self.wait_for_requested(key, at, place)? {
             return Ok(value);
         }
         let encoded = self.store.read(key, place);
@@ -741,7 +744,8 @@ impl<'a> Reader<'a> {
     /// returns the value's length with the bytes.
     fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
-        let expected_bytes = (source.part == Part::Plain).then_some(source.chunk_bytes() as u64);
+        let expected_bytes =
+            (source.part_access == PartAccess::Plain).then_some(source.chunk_bytes() as u64);
         let Some((sharding, layout)) = &source.sharding else {
             let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             let key = self.array.chunk_key(&chunk);
@@ -771,7 +775,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns `count` elements of a chunk that is not stored. All have the fill value.
-    fn missing(&self, count: usize) -> Result<Vec<u8>, Error> {
+    fn fill_elements(&self, count: usize) -> Result<Vec<u8>, Error> {
         let fill = &self.source.fill;
         let bytes = count * fill.len();
         let path = self.source.path.display();
@@ -833,13 +837,13 @@ impl<'a> Reader<'a> {
 fn index_of<'a>(
     source: &'a Source,
     array: &Array<Store>,
-    known: &HashMap<Vec<u64>, Index>,
+    known_indexes: &HashMap<Vec<u64>, Index>,
     queue: &ReadQueue<'_>,
     at: &[usize],
 ) -> Option<(String, &'a index::Layout, Option<bool>)> {
     let (_, layout) = source.sharding.as_ref()?;
     let (shard, _) = source.shard_of(at);
-    if known.contains_key(&shard) {
+    if known_indexes.contains_key(&shard) {
         return None;
     }
     let key = array.chunk_key(&shard).as_str().to_owned();

@@ -28,7 +28,7 @@ pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
 pub(crate) type Value = Option<Bytes>;
 
 /// A request in progress.
-pub(crate) struct Begun {
+pub(crate) struct BegunRequest {
     /// True if the answer to the request has arrived.
     pub(crate) has_arrived: Arc<AtomicBool>,
     /// Waits for the answer.
@@ -54,7 +54,7 @@ pub(crate) trait Place: Debug + Send + Sync {
 
     /// Begins to read like [`Place::read`], without waiting. `None` if the request cannot begin or would save no time,
     /// as for files.
-    fn begin(&self, _key: &str, _piece: Piece) -> Option<Begun> {
+    fn begin(&self, _key: &str, _piece: Piece) -> Option<BegunRequest> {
         None
     }
 
@@ -73,7 +73,7 @@ pub(crate) trait Place: Debug + Send + Sync {
             return Err(InvalidByteRangeError::new(piece.range, bytes.len() as u64).into());
         }
         for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {
-            dest.copy_from_slice(&bytes[number * parts.apart..][..parts.length]);
+            dest.copy_from_slice(&bytes[number * parts.distance..][..parts.length]);
         }
         Ok(true)
     }
@@ -163,15 +163,20 @@ pub(crate) struct Parts {
     /// The length of each part in bytes, at least 1.
     pub(crate) length: usize,
     /// The distance between the starts of neighbouring parts, in bytes.
-    pub(crate) apart: usize,
+    pub(crate) distance: usize,
 }
 
 impl Parts {
     /// Returns whether the parts of a range of this length fill `dest`.
     pub(super) fn fill(self, dest: &[u8], length: usize) -> bool {
-        let Self { length: one, apart } = self;
-        let count = dest.len() / one;
-        count > 0 && dest.len() == count * one && length == (count - 1) * apart + one
+        let Self {
+            length: part_length,
+            distance,
+        } = self;
+        let count = dest.len() / part_length;
+        count > 0
+            && dest.len() == count * part_length
+            && length == (count - 1) * distance + part_length
     }
 }
 
@@ -213,7 +218,7 @@ pub(crate) fn place(name: &Path) -> Result<Arc<dyn Place>, Error> {
 #[derive(Debug)]
 pub(crate) struct Store {
     place: Arc<dyn Place>,
-    delivered: AtomicU64,
+    delivered_bytes: AtomicU64,
     failure: Mutex<Option<io::Error>>,
     /// Values that have been read in advance, by their keys.
     prefetched: Mutex<HashMap<String, Value>>,
@@ -223,7 +228,7 @@ impl Store {
     pub(crate) fn new(place: Arc<dyn Place>) -> Self {
         Self {
             place,
-            delivered: AtomicU64::new(0),
+            delivered_bytes: AtomicU64::new(0),
             failure: Mutex::default(),
             prefetched: Mutex::default(),
         }
@@ -231,12 +236,12 @@ impl Store {
 
     /// Reads whole values of a remote store in parallel, so that they are available when they are read in order.
     pub(crate) fn prefetch(&self, keys: &[&str]) -> Result<(), StorageError> {
-        let begun = keys.iter();
-        let begun = begun.map(|key| (*key, self.place.begin(key, Piece::ALL)));
-        let begun: Vec<_> = begun.collect();
-        for (key, begun) in begun {
-            if let Some(begun) = begun {
-                let value = self.received((begun.wait)().map(|value| (value, true)))?;
+        let requests = keys.iter();
+        let requests = requests.map(|key| (*key, self.place.begin(key, Piece::ALL)));
+        let requests: Vec<_> = requests.collect();
+        for (key, request) in requests {
+            if let Some(request) = request {
+                let value = self.received((request.wait)().map(|value| (value, true)))?;
                 let mut prefetched = self
                     .prefetched
                     .lock()
@@ -253,7 +258,7 @@ impl Store {
 
     /// Returns the number of bytes that have been read.
     pub(crate) fn delivered(&self) -> u64 {
-        self.delivered.load(Ordering::Relaxed)
+        self.delivered_bytes.load(Ordering::Relaxed)
     }
 
     /// Takes the last I/O error out of the store. A codec can have passed it on without its message.
@@ -283,7 +288,8 @@ impl Store {
         }
         let bytes = self.storage_result(self.place.read(key.as_str(), piece))?;
         let length = bytes.as_ref().map_or(0, Bytes::len);
-        self.delivered.fetch_add(length as u64, Ordering::Relaxed);
+        self.delivered_bytes
+            .fetch_add(length as u64, Ordering::Relaxed);
         Ok(bytes)
     }
 
@@ -297,7 +303,8 @@ impl Store {
     ) -> Result<bool, StorageError> {
         let is_there = self.storage_result(self.place.read_to(key.as_str(), piece, parts, dest))?;
         let length = if is_there { dest.len() } else { 0 };
-        self.delivered.fetch_add(length as u64, Ordering::Relaxed);
+        self.delivered_bytes
+            .fetch_add(length as u64, Ordering::Relaxed);
         Ok(is_there)
     }
 
@@ -308,7 +315,7 @@ impl Store {
     ) -> Result<Value, StorageError> {
         let (value, is_first) = self.storage_result(answer)?;
         if let Some(bytes) = value.as_ref().filter(|_| is_first) {
-            self.delivered
+            self.delivered_bytes
                 .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }
         Ok(value)

@@ -99,10 +99,10 @@ impl Target {
         let unfit = |problem: String| {
             Error::usage(format_args!("cannot make {}: {problem}", path.display()))
         };
-        let mut known = metadata.clone();
-        let data_type = metadata::moved(&mut known).map_err(unfit)?;
+        let mut zarrs_metadata = metadata.clone();
+        let data_type = metadata::replace_float8(&mut zarrs_metadata).map_err(unfit)?;
         let parsed: ArrayMetadata =
-            serde_json::from_value(known).map_err(|error| unfit(error.to_string()))?;
+            serde_json::from_value(zarrs_metadata).map_err(|error| unfit(error.to_string()))?;
         let array = Array::new_with_metadata(Arc::new(Store::new(place(path)?)), "/", parsed);
         let array = array.map_err(|error| unfit(error.to_string()))?;
         let sizes = |value: &Value| -> Result<Vec<usize>, Error> {

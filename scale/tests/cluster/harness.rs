@@ -254,7 +254,7 @@ pub(crate) struct Run {
 
 /// The exit code and the output of a run of the command.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct RunResult {
     pub(crate) code: i32,
     pub(crate) output: String,
     pub(crate) errors: String,
@@ -280,14 +280,14 @@ impl Run {
     }
 
     /// Waits until the run ends. The test fails if that takes longer than `limit`.
-    pub(crate) fn end(mut self, limit: Duration) -> Said {
+    pub(crate) fn end(mut self, limit: Duration) -> RunResult {
         let code = wait(&mut self.child, limit);
         let _ = self.child.kill();
         let _ = self.child.wait();
         let [output, errors] =
             [&self.output, &self.errors].map(|path| fs::read_to_string(path).unwrap());
         match code {
-            Some(code) => Said {
+            Some(code) => RunResult {
                 code,
                 output,
                 errors,
@@ -299,11 +299,11 @@ impl Run {
 
 /// Runs the command to its end, which must be successful, and returns its output.
 pub(crate) fn run(folder: &Path, arguments: &[&str]) -> String {
-    let said = Run::start(folder, arguments).end(Duration::from_secs(120));
+    let outcome = Run::start(folder, arguments).end(Duration::from_secs(120));
     assert_eq!(
-        said.code, 0,
+        outcome.code, 0,
         "{arguments:?}: {}{}",
-        said.output, said.errors
+        outcome.output, outcome.errors
     );
-    said.output
+    outcome.output
 }

@@ -1,6 +1,6 @@
 //! Jobs on Zarr arrays, including when processes are killed and disks fail.
 
-use super::harness::{Cluster, Run, Said, run};
+use super::harness::{Cluster, Run, RunResult, run};
 use crate::{
     random::{Random, Slice},
     wait::until,
@@ -28,7 +28,7 @@ fn values() -> Vec<u16> {
         .collect()
 }
 
-/// Writes an array of u16 to a `.npy` file.
+/// Writes an array of u16 to an `.npy` file.
 fn write_npy(path: &Path, shape: &[usize], values: &[u16]) {
     let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
     let mut header = format!("{{'descr': '<u2', 'fortran_order': False, 'shape': ({sizes}), }}");
@@ -48,7 +48,7 @@ fn write_npy(path: &Path, shape: &[usize], values: &[u16]) {
     file.write_all(&bytes).unwrap();
 }
 
-/// Reads the elements of a `.npy` file of u16.
+/// Reads the elements of an `.npy` file of u16.
 fn read_npy(path: &Path) -> Vec<u16> {
     let bytes = fs::read(path).unwrap();
     let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
@@ -151,9 +151,9 @@ impl Folder {
     }
 }
 
-fn figures(said: &Said) -> Value {
-    assert_eq!(said.code, 0, "{}{}", said.output, said.errors);
-    serde_json::from_str(said.output.lines().last().unwrap()).unwrap()
+fn figures(outcome: &RunResult) -> Value {
+    assert_eq!(outcome.code, 0, "{}{}", outcome.output, outcome.errors);
+    serde_json::from_str(outcome.output.lines().last().unwrap()).unwrap()
 }
 
 /// Returns the elements of the array with all dimensions flipped.
@@ -322,10 +322,10 @@ fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() 
     for id in cluster.executors() {
         cluster.kill(id);
     }
-    let said = job.end(LIMIT);
-    assert_eq!(said.code, 1, "{}", said.errors);
-    let errors = said.errors.to_lowercase();
-    assert!(errors.contains("executor"), "{}", said.errors);
+    let outcome = job.end(LIMIT);
+    assert_eq!(outcome.code, 1, "{}", outcome.errors);
+    let errors = outcome.errors.to_lowercase();
+    assert!(errors.contains("executor"), "{}", outcome.errors);
     drop(cluster);
     let stood = folder.shards("b.zarr");
     assert!((3..24).contains(&stood), "{stood} shards");
@@ -370,11 +370,11 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     for error in &errors {
         fs::write(error, "").unwrap();
     }
-    let said = folder
+    let outcome = folder
         .slice(FLIP, "c.zarr", "20,20,10", &cluster.url)
         .end(LIMIT);
-    assert_eq!(said.code, 1, "{}", said.errors);
-    assert!(said.errors.contains("on purpose"), "{}", said.errors);
+    assert_eq!(outcome.code, 1, "{}", outcome.errors);
+    assert!(outcome.errors.contains("on purpose"), "{}", outcome.errors);
     let exhausted = cluster.exhausted();
     assert!(exhausted > 0);
     for error in &errors {
@@ -389,11 +389,11 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
         *byte ^= 0x5a;
     }
     fs::write(&path, bytes).unwrap();
-    let said = folder
+    let outcome = folder
         .slice(":, :, :", "d.zarr", "20,20,10", &cluster.url)
         .end(LIMIT);
-    assert_eq!(said.code, 1, "{}", said.errors);
-    assert!(said.errors.contains("c/1/0/1"), "{}", said.errors);
+    assert_eq!(outcome.code, 1, "{}", outcome.errors);
+    assert!(outcome.errors.contains("c/1/0/1"), "{}", outcome.errors);
     assert!(!folder.path("d.zarr").join(key).exists());
     assert_eq!(
         cluster.exhausted(),

@@ -30,18 +30,21 @@ fn executors_read_from_a_bucket_and_write_to_it() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let far = folder.path().join("far.zarr").display().to_string();
+    let folder_result = folder.path().join("far.zarr").display().to_string();
     let on_cluster = ["--cluster", &cluster.url];
-    slice("s3://bucket/a.zarr", &far, &on_cluster);
+    slice("s3://bucket/a.zarr", &folder_result, &on_cluster);
     let expected = (vec![40, 30], source.rows_reversed(30));
-    assert_eq!(read(Path::new(&far)), expected);
+    assert_eq!(read(Path::new(&folder_result)), expected);
 
-    let said = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
-    assert!(said.starts_with("12 of 12 shards"), "{said}");
+    let summary_text = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
+    assert!(
+        summary_text.starts_with("12 of 12 shards"),
+        "{summary_text}"
+    );
     let result = bucket.path().join("b.zarr");
-    assert!(files(&result) == files(Path::new(&far)));
-    let said = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
-    assert!(said.contains("complete"), "{said}");
+    assert!(files(&result) == files(Path::new(&folder_result)));
+    let summary_text = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
+    assert!(summary_text.contains("complete"), "{summary_text}");
     // The source is a folder, and the result is in the bucket.
     let (from, to) = (path.display().to_string(), "s3://bucket/c.zarr");
     slice(&from, to, &on_cluster);

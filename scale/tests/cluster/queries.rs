@@ -51,10 +51,10 @@ fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     let all = batch(&columns);
     let folder = folder.join("images");
     std::fs::create_dir(&folder).unwrap();
-    for part in 0..4 {
+    for file_number in 0..4 {
         write(
-            &folder.join(format!("{part}.parquet")),
-            &all.slice(part * 100, 100),
+            &folder.join(format!("{file_number}.parquet")),
+            &all.slice(file_number * 100, 100),
         );
     }
     (format!("{}/", folder.display()), images, pairs)
@@ -253,65 +253,68 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
 
     // The command names the row by its file; each of the four files has 100 rows. It does so for every function with
     // indices or a mask, with and without an output file, and for tensors with permuted dimensions.
-    let last = Path::new(&path).canonicalize().unwrap().join("3.parquet");
-    let turned = folder.path().canonicalize().unwrap().join("turned.parquet");
+    let last_file = Path::new(&path).canonicalize().unwrap().join("3.parquet");
+    let turned_file = folder.path().canonicalize().unwrap().join("turned.parquet");
     // One element of the mask is true for id < 342, and then two.
     let masks = [&["[true, false]"; 6][..], &["[true, true]"; 2]].concat();
     let mask = format!("gather('[{}]', id / 57)", masks.join(", "));
     let surplus = "the mask has 2 true elements, which is above the capacity 1 ";
     let wrong = "the indices at [] are [6], which is out of range of [6, 5, 2] ";
     for (call, row, file, problem) in [
-        ("gather(image, id / 57)", 42, &last, wrong),
+        ("gather(image, id / 57)", 42, &last_file, wrong),
         (
             "gather_nd(image, tensor_reshape(id / 57, '1'))",
             42,
-            &last,
+            &last_file,
             wrong,
         ),
         (
             "crop(image, tensor_reshape(id / 57, '1'), '1')",
             42,
-            &last,
+            &last_file,
             wrong,
         ),
         (
             "scatter_nd(tensor_reshape(id / 57, '1, 1'), strided_slice(image, '0, 0, :1'), '6')",
             42,
-            &last,
+            &last_file,
             "the indices at [0] are [6], which is out of range of [6] ",
         ),
-        (&format!("nonzero({mask}, '1')"), 42, &last, surplus),
+        (&format!("nonzero({mask}, '1')"), 42, &last_file, surplus),
         (
             &format!("boolean_mask(strided_slice(image, ':2'), {mask}, '1')"),
             42,
-            &last,
+            &last_file,
             surplus,
         ),
         (
             "gather(x, id / 2)",
             4,
-            &turned,
+            &turned_file,
             "the indices at [] are [2], which is out of range of [2, 3] ",
         ),
     ] {
-        let from = match file == &turned {
-            true => format!("'{}'", turned.display()),
+        let from = match file == &turned_file {
+            true => format!("'{}'", turned_file.display()),
             false => format!("'{path}' WHERE id >= 300"),
         };
         let query = format!("SELECT {call} AS y FROM {from}");
         for more in [&["--json"][..], &["-o", "failed.parquet"]] {
             let arguments = [&["sql", &query, "--cluster", &cluster.url], more].concat();
-            let said = Run::start(folder.path(), &arguments).end(Duration::from_secs(60));
-            assert_eq!(said.code, 1, "{query}: {said:?}");
+            let outcome = Run::start(folder.path(), &arguments).end(Duration::from_secs(60));
+            assert_eq!(outcome.code, 1, "{query}: {outcome:?}");
             let function = call.split('(').next().unwrap();
             let expected = format!(
                 "error: {function}: in row {row} of {}, {problem}",
                 file.display()
             );
             assert!(
-                said.errors.lines().any(|line| line.starts_with(&expected)),
+                outcome
+                    .errors
+                    .lines()
+                    .any(|line| line.starts_with(&expected)),
                 "{query}: {}",
-                said.errors
+                outcome.errors
             );
             assert!(!folder.path().join("failed.parquet").exists());
         }
@@ -345,20 +348,20 @@ async fn a_scheduler_that_is_not_there_is_an_error() {
     let folder = TempDir::new().unwrap();
     let (path, ..) = table(folder.path());
     let query = format!("SELECT count(*) FROM '{path}'");
-    let said = Run::start(
+    let outcome = Run::start(
         folder.path(),
         &["sql", &query, "--cluster", "df://127.0.0.1:1"],
     )
     .end(Duration::from_secs(60));
-    assert_eq!(said.code, 1);
-    assert!(said.errors.contains("error: "), "{}", said.errors);
-    let said = Run::start(folder.path(), &["sql", &query, "--cluster", "127.0.0.1:1"])
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.errors.contains("error: "), "{}", outcome.errors);
+    let outcome = Run::start(folder.path(), &["sql", &query, "--cluster", "127.0.0.1:1"])
         .end(Duration::from_secs(60));
-    assert_eq!(said.code, 2);
+    assert_eq!(outcome.code, 2);
     assert!(
-        said.errors.contains("write it as df://host:50050"),
+        outcome.errors.contains("write it as df://host:50050"),
         "{}",
-        said.errors
+        outcome.errors
     );
 }
 
@@ -369,13 +372,14 @@ async fn a_cluster_without_executors_is_an_error_in_time() {
     let cluster = Cluster::with_executors("none", 0, 5, None, &[]);
     let query = "SELECT id, image FROM 'images/' WHERE id % 2 = 0";
     let arguments = ["sql", query, "--cluster", &cluster.url, "--wait", "2"];
-    let said = Run::start(folder.path(), &arguments).end(Duration::from_secs(30));
-    assert_eq!(said.code, 1);
+    let outcome = Run::start(folder.path(), &arguments).end(Duration::from_secs(30));
+    assert_eq!(outcome.code, 1);
     assert!(
-        said.errors
+        outcome
+            .errors
             .contains("has no executor, for 2 s: start executors"),
         "{}",
-        said.errors
+        outcome.errors
     );
 }
 
@@ -393,17 +397,18 @@ async fn names_of_files_may_have_dots() {
     let query = "WITH u AS (SELECT * FROM 'A.b-1.parquet') SELECT gather(t.x, 1) AS y FROM u AS t \
                  JOIN 'A.b-1.parquet' AS v ON t.id = v.id ORDER BY t.id";
     for more in [&[][..], &["--cluster", &cluster.url][..]] {
-        let said = command(folder.path(), &[&["sql", query, "--json"], more].concat());
-        assert_eq!(said, "{\"y\":1}\n{\"y\":3}\n{\"y\":5}\n{\"y\":7}\n");
+        let output = command(folder.path(), &[&["sql", query, "--json"], more].concat());
+        assert_eq!(output, "{\"y\":1}\n{\"y\":3}\n{\"y\":5}\n{\"y\":7}\n");
     }
     let query = "SELECT gather(x, '[5]') AS y FROM 'A.b-1.parquet'";
     let arguments = ["sql", query, "--json", "--cluster", &cluster.url];
-    let said = Run::start(folder.path(), &arguments).end(Duration::from_secs(30));
-    assert_eq!(said.code, 1);
+    let outcome = Run::start(folder.path(), &arguments).end(Duration::from_secs(30));
+    assert_eq!(outcome.code, 1);
     assert!(
-        said.errors
+        outcome
+            .errors
             .starts_with("error: gather: in every row, the indices at [0] are [5]"),
         "{}",
-        said.errors
+        outcome.errors
     );
 }

@@ -17,13 +17,13 @@ use wgslice_scale::engine::Engine;
 const TASK_COUNT: usize = 1_000_000;
 
 /// Divides the tasks into this many files, in the format of a job's lists of tasks.
-fn write_tasks(folder: &Path, files: usize) {
-    let tasks_per_file = TASK_COUNT / files;
-    for file in 0..files {
-        let shards = (0..tasks_per_file).map(|task| (file + task * files) as i64);
+fn write_tasks(folder: &Path, file_count: usize) {
+    let tasks_per_file = TASK_COUNT / file_count;
+    for file_number in 0..file_count {
+        let shards = (0..tasks_per_file).map(|task| (file_number + task * file_count) as i64);
         let shards: ArrayRef = Arc::new(Int64Array::from_iter_values(shards));
         let batch = RecordBatch::try_from_iter([("shard", shards)]).unwrap();
-        let file = File::create(folder.join(format!("{file}.parquet"))).unwrap();
+        let file = File::create(folder.join(format!("{file_number}.parquet"))).unwrap();
         let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
@@ -51,21 +51,26 @@ async fn a_million_tasks_pass_the_scheduler() {
         "| engine | lists of tasks | time in s | lists per s | tasks per s | memory of the scheduler in MiB |"
     );
     println!("|---|---|---|---|---|---|");
-    for files in [8, 100, 1000, 10_000] {
+    for file_count in [8, 100, 1000, 10_000] {
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        write_tasks(folder.path(), files);
+        write_tasks(folder.path(), file_count);
         let local_engine = Engine::embedded(2).unwrap();
         let seconds = time_query(&local_engine, folder.path()).await;
-        report("in one process", files, seconds, "");
-        let cluster = Cluster::with_executors(&format!("scaling-{files}"), 3, 300, None, &[]);
-        let cluster_engine = Engine::cluster(&cluster.url, files).await.unwrap();
+        report("in one process", file_count, seconds, "");
+        let cluster = Cluster::with_executors(&format!("scaling-{file_count}"), 3, 300, None, &[]);
+        let cluster_engine = Engine::cluster(&cluster.url, file_count).await.unwrap();
         let seconds = time_query(&cluster_engine, folder.path()).await;
         let peak = cluster.scheduler_peak() >> 20;
-        report("cluster of 3 executors", files, seconds, &peak.to_string());
+        report(
+            "cluster of 3 executors",
+            file_count,
+            seconds,
+            &peak.to_string(),
+        );
     }
 }
 
-fn report(engine: &str, files: usize, seconds: f64, peak: &str) {
-    let (lists, tasks) = (files as f64 / seconds, TASK_COUNT as f64 / seconds);
-    println!("| {engine} | {files} | {seconds:.1} | {lists:.0} | {tasks:.0} | {peak} |");
+fn report(engine: &str, file_count: usize, seconds: f64, peak: &str) {
+    let (lists, tasks) = (file_count as f64 / seconds, TASK_COUNT as f64 / seconds);
+    println!("| {engine} | {file_count} | {seconds:.1} | {lists:.0} | {tasks:.0} | {peak} |");
 }

@@ -36,7 +36,7 @@ SHAPE, CHUNK = (6, 10), (6, 8)
 NUMBERS = (np.arange(60) // 3 * 37 % 101 - 30).reshape(SHAPE)
 
 
-def known(path, dtype, array):
+def record_expected(path, dtype, array):
     """Records the expected elements of the array at `path`. `dtype` is the name of their type in Zarr V3."""
     array = array.astype(array.dtype.newbyteorder("="))
     arrays[path] = {"data_type": dtype, "shape": array.shape, "elements": array.tobytes().hex()}
@@ -44,20 +44,20 @@ def known(path, dtype, array):
 
 def v2(name, dtype, filters=None, compressor=None, order="C", array=NUMBERS, **more):
     array = array.astype(dtype)
-    made = zarr.create_array(
+    zarr_array = zarr.create_array(
         root / name, shape=SHAPE, chunks=CHUNK, dtype=dtype, zarr_format=2, order=order, filters=filters,
         compressors=compressor, **more,
     )
-    made[...] = array
+    zarr_array[...] = array
     # In `v2/delta-float` the differences are rounded, so their sums differ from `array`.
-    known(name, array.dtype.name, made[...] if name == "v2/delta-float" else array)
+    record_expected(name, array.dtype.name, zarr_array[...] if name == "v2/delta-float" else array)
 
 
 def v3(name, dtype, codecs, **more):
     array = NUMBERS.astype(dtype)
     write_v3(name, array.dtype.name, codecs, **more)
     zarr.open_array(root / name, mode="r+")[...] = array
-    known(name, array.dtype.name, array)
+    record_expected(name, array.dtype.name, array)
 
 
 def write_v3(name, dtype, codecs, chunk=CHUNK, shape=SHAPE, fill=0, **more):
@@ -143,25 +143,25 @@ def xarray():
     for form in (2, 3):
         name = f"xarray-v{form}"
         data.to_zarr(root / name, zarr_format=form, encoding=encoding, consolidated=True)
-        known(f"{name}/t2m", "float32", temperature)
-        known(f"{name}/rain", "int16", rain)
-        known(f"{name}/time", "int64", days)
-        known(f"{name}/lon", "float64", np.arange(10) * 36.0)
+        record_expected(f"{name}/t2m", "float32", temperature)
+        record_expected(f"{name}/rain", "int16", rain)
+        record_expected(f"{name}/time", "int64", days)
+        record_expected(f"{name}/lon", "float64", np.arange(10) * 36.0)
 
 
 def netcdf():
-    made = netCDF4.Dataset(f"file://{root}/netcdf#mode=nczarr,file", "w")
-    made.createDimension("y", 6)
-    made.createDimension("x", 10)
+    dataset = netCDF4.Dataset(f"file://{root}/netcdf#mode=nczarr,file", "w")
+    dataset.createDimension("y", 6)
+    dataset.createDimension("x", 10)
     for name, dtype, compression in [("zlib", "i4", "zlib"), ("bzip2", "f4", "bzip2"), ("zstd", "i2", "zstd")]:
-        variable = made.createVariable(
+        variable = dataset.createVariable(
             name, dtype, ("y", "x"), compression=compression, shuffle=compression == "zlib", chunksizes=(3, 10),
             fill_value=-99,
         )
         variable[:] = NUMBERS
         variable.units = "m"
-        known(f"netcdf/{name}", np.dtype(dtype).name, NUMBERS.astype(dtype))
-    made.close()
+        record_expected(f"netcdf/{name}", np.dtype(dtype).name, NUMBERS.astype(dtype))
+    dataset.close()
 
 
 def gdal():
@@ -171,13 +171,13 @@ def gdal():
         with rasterio.open(
             root / name, "w", driver="Zarr", width=10, height=6, count=1, dtype="uint16", nodata=65535, FORMAT=form,
             BLOCKSIZE="6,8", COMPRESS=compression,
-        ) as made:
-            made.write(array, 1)
-        known(f"{name}/{name}", "uint16", array)
+        ) as dataset:
+            dataset.write(array, 1)
+        record_expected(f"{name}/{name}", "uint16", array)
 
 
 def tensorstore():
-    def made(name, driver, dtype, numbers=NUMBERS, **metadata):
+    def write_store(name, driver, dtype, numbers=NUMBERS, **metadata):
         if driver == "zarr3":
             metadata["data_type"] = dtype.name
         store = ts.open(
@@ -188,31 +188,31 @@ def tensorstore():
         # One chunk stays missing.
         store[:, :8] = array[:, :8]
         array[:, 8:] = 0 if store.fill_value is None else store.fill_value
-        known(name, dtype.name, array)
+        record_expected(name, dtype.name, array)
 
     for dtype in (ts.bfloat16, ts.float8_e5m2, ts.complex64):
-        made(f"tensorstore-v2/{dtype.name}", "zarr", dtype, chunks=CHUNK, order="F", dimension_separator="/")
+        write_store(f"tensorstore-v2/{dtype.name}", "zarr", dtype, chunks=CHUNK, order="F", dimension_separator="/")
     grid = codec("regular", chunk_shape=CHUNK)
     floats = [ts.float8_e4m3fn, ts.float8_e4m3fnuz, ts.float8_e4m3b11fnuz, ts.float8_e5m2, ts.float8_e5m2fnuz]
     for dtype in floats:
-        made(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid)
-        made(f"tensorstore-v3/{dtype.name}-nan", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid, fill_value="NaN")
-        made(f"tensorstore-v3/{dtype.name}-one", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid, fill_value=1.5)
+        write_store(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid)
+        write_store(f"tensorstore-v3/{dtype.name}-nan", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid, fill_value="NaN")
+        write_store(f"tensorstore-v3/{dtype.name}-one", "zarr3", dtype, NUMBERS / 4, chunk_grid=grid, fill_value=1.5)
     for dtype in (ts.bool, ts.int8, ts.uint8, ts.uint32, ts.uint64, ts.float16, ts.complex128):
-        made(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, chunk_grid=grid)
+        write_store(f"tensorstore-v3/{dtype.name}", "zarr3", dtype, chunk_grid=grid)
     for name in ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"):
         # In a single block, Snappy would store these chunks uncompressed.
         blosc = codec("blosc", cname=name, clevel=9, shuffle="shuffle", typesize=8, blocksize=128)
-        made(f"tensorstore-v3/blosc-{name}", "zarr3", ts.int64, chunk_grid=grid, codecs=[LITTLE, blosc])
+        write_store(f"tensorstore-v3/blosc-{name}", "zarr3", ts.int64, chunk_grid=grid, codecs=[LITTLE, blosc])
     transpose, zstd = codec("transpose", order=[1, 0]), codec("zstd", level=1)
-    made("tensorstore-v3/transposed", "zarr3", ts.uint16, np.abs(NUMBERS), chunk_grid=grid, codecs=[transpose, BIG, zstd])
+    write_store("tensorstore-v3/transposed", "zarr3", ts.uint16, np.abs(NUMBERS), chunk_grid=grid, codecs=[transpose, BIG, zstd])
     sharding = codec(
         "sharding_indexed", chunk_shape=[3, 4], codecs=[transpose, LITTLE, zstd, {"name": "crc32c"}],
         index_codecs=[LITTLE, {"name": "crc32c"}],
     )
-    made("tensorstore-v3/sharded", "zarr3", ts.float64, chunk_grid=grid, codecs=[sharding], fill_value="NaN")
+    write_store("tensorstore-v3/sharded", "zarr3", ts.float64, chunk_grid=grid, codecs=[sharding], fill_value="NaN")
     sharding["configuration"]["index_location"] = "start"
-    made("tensorstore-v3/sharded-start", "zarr3", ts.float64, chunk_grid=grid, codecs=[sharding], fill_value="NaN")
+    write_store("tensorstore-v3/sharded-start", "zarr3", ts.float64, chunk_grid=grid, codecs=[sharding], fill_value="NaN")
 
 
 def java():
@@ -222,7 +222,7 @@ def java():
     write_v3("zarr-java", "int32", [BIG, codec("zlib", level=5)], chunk=SHAPE, **null)
     (root / "zarr-java/c/0").mkdir(parents=True)
     (root / "zarr-java/c/0/0").write_bytes(zlib.compress(array.tobytes(), 5))
-    known("zarr-java", "int32", array)
+    record_expected("zarr-java", "int32", array)
 
 
 def zarrita():
@@ -232,7 +232,7 @@ def zarrita():
     write_v3("zarrita", "float32", [], fill=None, dimension_names=["y", "x"])
     (root / "zarrita/c/0").mkdir(parents=True)
     (root / "zarrita/c/0/0").write_bytes(np.ascontiguousarray(array[:, :8]).tobytes())
-    known("zarrita", "float32", array)
+    record_expected("zarrita", "float32", array)
 
 
 def fills():
@@ -252,16 +252,16 @@ def fills():
         }
         (path / ".zarray").write_text(json.dumps(metadata))
         array[:, 8:] = value
-        known(f"fills/{name}", array.dtype.name, array)
+        record_expected(f"fills/{name}", array.dtype.name, array)
 
 
 def scalars():
     """Writes arrays without dimensions, in C and Fortran order and with a transpose codec."""
     for form, more in [(2, {"order": "C"}), (2, {"order": "F"}), (3, {"filters": [zarr.codecs.TransposeCodec(order=())]})]:
         name = f"scalars/v{form}-{more.get('order', 'transposed')}"
-        made = zarr.create_array(root / name, shape=(), chunks=(), dtype="int32", zarr_format=form, **more)
-        made[...] = 7
-        known(name, "int32", np.array(7, "i4"))
+        zarr_array = zarr.create_array(root / name, shape=(), chunks=(), dtype="int32", zarr_format=form, **more)
+        zarr_array[...] = 7
+        record_expected(name, "int32", np.array(7, "i4"))
 
 
 def stale():
@@ -269,14 +269,14 @@ def stale():
     for form in (2, 3):
         group = zarr.open_group(root / f"stale-v{form}", mode="w", zarr_format=form)
         for name in ("grown", "shrunk"):
-            made = group.create_array(name, shape=SHAPE, chunks=CHUNK, dtype="int32", fill_value=-1)
-            made[...] = NUMBERS
+            zarr_array = group.create_array(name, shape=SHAPE, chunks=CHUNK, dtype="int32", fill_value=-1)
+            zarr_array[...] = NUMBERS
         zarr.consolidate_metadata(root / f"stale-v{form}")
         grown = np.full((8, 10), -1, "i4")
         grown[:6] = NUMBERS
         for name, array in [("grown", grown), ("shrunk", NUMBERS[:4, :5].astype("i4"))]:
             zarr.open_array(root / f"stale-v{form}/{name}", mode="r+").resize(array.shape)
-            known(f"stale-v{form}/{name}", "int32", array)
+            record_expected(f"stale-v{form}/{name}", "int32", array)
 
 
 def omitted():
@@ -290,10 +290,10 @@ def omitted():
     ]:
         array = array.astype(dtype)
         write_v3(f"omitted/{name}", dtype, [filter, shard], chunk=(48,), shape=(48,), fill=5)
-        made = zarr.open_array(root / f"omitted/{name}", mode="r+")
-        made[:] = array
-        assert (made[:] == array).all()
-        known(f"omitted/{name}", dtype, array)
+        zarr_array = zarr.open_array(root / f"omitted/{name}", mode="r+")
+        zarr_array[:] = array
+        assert (zarr_array[:] == array).all()
+        record_expected(f"omitted/{name}", dtype, array)
 
 
 for write in (numcodecs, xarray, netcdf, gdal, tensorstore, java, zarrita, fills, scalars, stale, omitted):

@@ -30,13 +30,13 @@ struct Place {
 
 /// The exit code and the output of a run of the command.
 #[derive(Debug)]
-struct Said {
+struct RunResult {
     code: i32,
     output: String,
     errors: String,
 }
 
-impl Said {
+impl RunResult {
     /// Returns the figures that a successful run with `--json` has printed.
     fn figures(&self) -> Value {
         assert_eq!(self.code, 0, "{self:?}");
@@ -77,17 +77,17 @@ impl Place {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Said {
+    fn run(&self, arguments: &[&str]) -> RunResult {
         said(&mut self.command(arguments))
     }
 }
 
-fn said(command: &mut Command) -> Said {
+fn said(command: &mut Command) -> RunResult {
     let begin = Instant::now();
     let output = command.output().unwrap();
     assert!(begin.elapsed() < LIMIT, "{command:?}: {output:?}");
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Said {
+    RunResult {
         code: output.status.code().unwrap(),
         output: text(output.stdout),
         errors: text(output.stderr),

@@ -10,15 +10,18 @@ fn queries_find_tables_in_a_bucket() {
     let place = Place::new();
     let table = place.key("t.parquet").display().to_string();
     let query = "SELECT column1 AS n FROM (VALUES (1), (20), (300))";
-    let said = place.run(&["sql", query, "-o", &table]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = place.run(&["sql", query, "-o", &table]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     let query = format!("SELECT sum(n) AS total FROM '{}'", url("t.parquet"));
-    let said = place.run(&["sql", &query, "--json"]);
-    assert!(said.code == 0 && said.output.contains("321"), "{said:?}");
+    let outcome = place.run(&["sql", &query, "--json"]);
+    assert!(
+        outcome.code == 0 && outcome.output.contains("321"),
+        "{outcome:?}"
+    );
     let query = "SELECT n FROM 's3://other/t.parquet'";
-    let said = place.run(&["sql", query]);
-    let named = said.errors.contains("/other?") && said.errors.contains("NoSuchBucket");
-    assert!(said.code == 2 && named, "{said:?}");
+    let outcome = place.run(&["sql", query]);
+    let is_named = outcome.errors.contains("/other?") && outcome.errors.contains("NoSuchBucket");
+    assert!(outcome.code == 2 && is_named, "{outcome:?}");
 
     let indices = (0..10).map(|row| if row == 7 { 9 } else { 1 });
     let columns: [(&str, ArrayRef); 2] = [
@@ -30,7 +33,9 @@ fn queries_find_tables_in_a_bucket() {
     ];
     write(&place.key("v.parquet"), &batch(&columns));
     let query = format!("SELECT gather(v, i) FROM '{}'", url("v.parquet"));
-    let said = place.run(&["sql", &query]);
-    let named = said.errors.contains("in row 7 of s3://bucket/v.parquet, ");
-    assert!(said.code == 1 && named, "{said:?}");
+    let outcome = place.run(&["sql", &query]);
+    let is_named = outcome
+        .errors
+        .contains("in row 7 of s3://bucket/v.parquet, ");
+    assert!(outcome.code == 1 && is_named, "{outcome:?}");
 }

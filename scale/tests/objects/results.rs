@@ -57,14 +57,14 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     assert!(stood < 12 && !result.join("zarr.json").exists());
 
     // The unfinished result cannot be opened as an array, and no other job continues it.
-    let said = place.run(&slice(":", &to, &place.text("c.zarr"), &[]));
+    let outcome = place.run(&slice(":", &to, &place.text("c.zarr"), &[]));
     assert!(
-        said.code == 2 && said.errors.contains("unfinished"),
-        "{said:?}"
+        outcome.code == 2 && outcome.errors.contains("unfinished"),
+        "{outcome:?}"
     );
-    let said = place.run(&slice("::-2", &from, &to, &[]));
-    let named = said.errors.contains(&to) && said.errors.contains("--overwrite");
-    assert!(said.code == 2 && named, "{said:?}");
+    let outcome = place.run(&slice("::-2", &from, &to, &[]));
+    let is_named = outcome.errors.contains(&to) && outcome.errors.contains("--overwrite");
+    assert!(outcome.code == 2 && is_named, "{outcome:?}");
 
     // Makes a shard look as if a late task of an earlier job had put it before this job did.
     let mut names = files(&result).into_keys();
@@ -73,8 +73,8 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     place
         .server
         .mark(&format!("b.zarr/{}", stale.display()), "another job");
-    let said = place.run(&slice("::-1", &from, &to, &["--json"]));
-    let figures = said.figures();
+    let outcome = place.run(&slice("::-1", &from, &to, &["--json"]));
+    let figures = outcome.figures();
     assert_eq!(figures["stood"], stood - 1, "{figures}");
     assert_eq!(figures["computed"], 12 - stood + 1, "{figures}");
     assert_eq!(read(&result), (vec![30, 20], source.rows_reversed(20)));
@@ -82,20 +82,20 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let keys: Vec<_> = before.keys().filter(|key| !key.starts_with("c")).collect();
     assert_eq!(keys, [Path::new("zarr.json")], "the record is gone");
 
-    let said = place.run(&slice("::-1", &from, &to, &[]));
+    let outcome = place.run(&slice("::-1", &from, &to, &[]));
     assert!(
-        said.code == 0 && said.output.contains("complete"),
-        "{said:?}"
+        outcome.code == 0 && outcome.output.contains("complete"),
+        "{outcome:?}"
     );
-    let said = place.run(&slice("::-2", &from, &to, &[]));
-    let named = said.errors.contains("::-1") && said.errors.contains("--overwrite");
-    assert!(said.code == 2 && named, "{said:?}");
+    let outcome = place.run(&slice("::-2", &from, &to, &[]));
+    let is_named = outcome.errors.contains("::-1") && outcome.errors.contains("--overwrite");
+    assert!(outcome.code == 2 && is_named, "{outcome:?}");
     assert_eq!(files(&result), before);
     // An array whose name begins with the result's name stays when the result is replaced.
     Known::numbers(&place.key("b.zarr2"), &[4], &[2]);
     let beside = files(&place.key("b.zarr2"));
-    let said = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     assert_eq!(files(&place.key("b.zarr2")), beside);
     let near = place.text("near.zarr");
     assert_eq!(place.run(&slice("::-2", &from, &near, &[])).code, 0);
@@ -105,9 +105,9 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     fs::create_dir(place.key("foreign")).unwrap();
     fs::write(place.key("foreign/thesis.txt"), "years of work").unwrap();
     let foreign = url("foreign");
-    let said = place.run(&slice("::-2", &from, &foreign, &["--overwrite"]));
-    let named = said.errors.contains(&foreign) && said.errors.contains("no Zarr array");
-    assert!(said.code == 2 && named, "{said:?}");
+    let outcome = place.run(&slice("::-2", &from, &foreign, &["--overwrite"]));
+    let is_named = outcome.errors.contains(&foreign) && outcome.errors.contains("no Zarr array");
+    assert!(outcome.code == 2 && is_named, "{outcome:?}");
     assert_eq!(files(&place.key("foreign")).len(), 1);
 }
 
@@ -150,8 +150,8 @@ fn a_shard_is_put_again_when_the_server_fails() {
         let put = format!("PUT bucket/b.zarr/{key}");
         place.server.fail(&put, &[Fault::Status500, Fault::Cut]);
     }
-    let said = said(&mut place.command(&slice(":", &from, &to, &["--json"])));
-    assert_eq!(said.figures()["computed"], 12);
+    let outcome = said(&mut place.command(&slice(":", &from, &to, &["--json"])));
+    assert_eq!(outcome.figures()["computed"], 12);
     assert_eq!(place.server.forgive(), 0);
     let expected = (vec![30, 20], source.elements.concat());
     assert_eq!(read(&place.key("b.zarr")), expected);
@@ -160,14 +160,15 @@ fn a_shard_is_put_again_when_the_server_fails() {
         .server
         .fail("PUT bucket/c.zarr/c/5/1", &[Fault::Status500; 100]);
     let to = url("c.zarr");
-    let said = place.run(&slice(":", &from, &to, &[]));
+    let outcome = place.run(&slice(":", &from, &to, &[]));
     let fault_count = 100 - place.server.forgive();
     assert!((16..=32).contains(&fault_count), "{fault_count}");
-    let named = said.errors.contains("s3://bucket/c.zarr/c/5/1") && said.errors.contains("500");
-    assert!(said.code == 1 && named, "{said:?}");
+    let is_named =
+        outcome.errors.contains("s3://bucket/c.zarr/c/5/1") && outcome.errors.contains("500");
+    assert!(outcome.code == 1 && is_named, "{outcome:?}");
     assert!(!place.key("c.zarr/zarr.json").exists());
     let stood = shards(&place.key("c.zarr"));
-    let said = place.run(&slice(":", &from, &to, &["--json"]));
-    assert_eq!(said.figures()["stood"], stood);
+    let outcome = place.run(&slice(":", &from, &to, &["--json"]));
+    assert_eq!(outcome.figures()["stood"], stood);
     assert_eq!(read(&place.key("c.zarr")), expected);
 }

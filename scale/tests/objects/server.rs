@@ -208,8 +208,10 @@ impl State {
                 bytes.truncate(sent_length);
             }
             let is_value = fault.is_none() && answer.status.starts_with('2');
-            let sent = if is_value { body.len() } else { 0 };
-            shared.log.push((request.method, request.key, sent as u64));
+            let sent_bytes = if is_value { body.len() } else { 0 };
+            shared
+                .log
+                .push((request.method, request.key, sent_bytes as u64));
             drop(shared);
             match fault {
                 Some(Fault::Cut) => {

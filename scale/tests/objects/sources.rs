@@ -37,8 +37,8 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         let what = format!("case {case}: {kind:?} {:?}[{}]", source.shape, spec.text);
         let (shape, elements) = spec.naive(&source.elements, &source.shape);
         let shard = sizes(shape.iter().map(|&size| size.div_ceil(2).max(1)));
-        let near = place.text(&format!("near-{case}.zarr"));
-        let far = place.text(&format!("far-{case}.zarr"));
+        let local_result = place.text(&format!("near-{case}.zarr"));
+        let remote_result = place.text(&format!("far-{case}.zarr"));
         let result = format!("r-{case}.zarr");
         let path = source.path.display().to_string();
         let slice = |from: &str, to: &str| {
@@ -47,16 +47,23 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
             let arguments = ["slice", from, &spec.text, "-o", to, "--threads", "1"];
             place.run(&[&arguments[..], &form].concat()).figures()
         };
-        let expected = slice(&path, &near);
+        let expected = slice(&path, &local_result);
         place.server.take_log();
-        let found = slice(&url(&name), &far);
+        let found = slice(&url(&name), &remote_result);
         // The job counts each byte that the server sends, and reads as many bytes as from a folder.
         assert_eq!(found["bytes_read"], sent(&place, &name), "{what}");
         for figure in ["shards", "computed", "chunks_read", "bytes_read"] {
             assert_eq!(found[figure], expected[figure], "{figure}: {what}");
         }
-        assert!(content(far.as_ref()) == content(near.as_ref()), "{what}");
-        assert_eq!(read(far.as_ref()), (shape, elements.concat()), "{what}");
+        assert!(
+            content(remote_result.as_ref()) == content(local_result.as_ref()),
+            "{what}"
+        );
+        assert_eq!(
+            read(remote_result.as_ref()),
+            (shape, elements.concat()),
+            "{what}"
+        );
 
         slice(&url(&name), &url(&result));
         let log = place.server.take_log();
@@ -64,7 +71,7 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         assert_eq!(last.1, format!("bucket/{result}/zarr.json"));
         let result = place.key(&result);
         assert!(
-            crate::zarr::files(&result) == crate::zarr::files(far.as_ref()),
+            crate::zarr::files(&result) == crate::zarr::files(remote_result.as_ref()),
             "{what}"
         );
     }
@@ -77,7 +84,7 @@ fn chunks_of_a_bucket_are_requested_ahead_and_once() {
     let place = Place::new();
     place.server.delay(Duration::from_millis(5));
     let mut random = Random::new(47);
-    let mut most = 0;
+    let mut max_in_flight = 0;
     for case in 0..24 {
         let name = format!("a-{case}.zarr");
         let kind = KINDS[case % 4];
@@ -97,9 +104,12 @@ fn chunks_of_a_bucket_are_requested_ahead_and_once() {
         if threads == "1" {
             assert_eq!(found["bytes_read"], sent(&place, &name), "{what}");
         }
-        most = most.max(place.server.take_most());
+        max_in_flight = max_in_flight.max(place.server.take_most());
     }
-    assert!(most >= 8, "at most {most} requests were on their way");
+    assert!(
+        max_in_flight >= 8,
+        "at most {max_in_flight} requests were on their way"
+    );
 }
 
 /// One thread waits for many answers at the same time, and requests neighbouring chunks of a shard together, unless it
@@ -133,19 +143,22 @@ fn one_thread_has_many_requests_on_their_way() {
             assert_eq!(read(to.as_ref()), expected, "{name}");
             (read_of().count(), place.server.take_most())
         };
-        let (requests, most) = slice(&format!("far-{name}"), &[]);
+        let (requests, max_in_flight) = slice(&format!("far-{name}"), &[]);
         if shard.is_none() {
-            assert!(requests == 64 && most > 32, "{requests}, {most} at a time");
+            assert!(
+                requests == 64 && max_in_flight > 32,
+                "{requests}, {max_in_flight} at a time"
+            );
         } else {
             assert_eq!(requests, 2, "an index, and all chunks");
         }
         // If the memory only suffices for a task, nothing is requested in advance.
         let explained = command(&place.text("explained.zarr"), &["--explain"]);
         let needed = explained["task_bytes"].to_string();
-        let (requests, most) = slice(&format!("little-{name}"), &["--memory", &needed]);
+        let (requests, max_in_flight) = slice(&format!("little-{name}"), &["--memory", &needed]);
         let indexes = usize::from(shard.is_some());
         assert_eq!(
-            (requests, most),
+            (requests, max_in_flight),
             (64 + indexes, 2),
             "metadata at once, then one chunk at a time"
         );
@@ -181,21 +194,29 @@ fn gathers_of_a_bucket_are_those_of_the_folder() {
                 ])
                 .figures()
         };
-        let near = place.text(&format!("near-{case}.zarr"));
-        let far = place.text(&format!("far-{case}.zarr"));
+        let local_result = place.text(&format!("near-{case}.zarr"));
+        let remote_result = place.text(&format!("far-{case}.zarr"));
         let path = source.path.display().to_string();
-        let expected = gather(&path, &indices.display().to_string(), &near);
+        let expected = gather(&path, &indices.display().to_string(), &local_result);
         place.server.take_log();
-        let found = gather(&url(&name), &url(&format!("i-{case}/indices.zarr")), &far);
+        let found = gather(
+            &url(&name),
+            &url(&format!("i-{case}/indices.zarr")),
+            &remote_result,
+        );
         assert_eq!(found["bytes_read"], sent(&place, &name), "case {case}");
         for figure in ["chunks_read", "bytes_read", "out_of_range"] {
             assert_eq!(found[figure], expected[figure], "{figure}: case {case}");
         }
         assert!(
-            content(far.as_ref()) == content(near.as_ref()),
+            content(remote_result.as_ref()) == content(local_result.as_ref()),
             "case {case}"
         );
-        assert_eq!(read(far.as_ref()), read(near.as_ref()), "case {case}");
+        assert_eq!(
+            read(remote_result.as_ref()),
+            read(local_result.as_ref()),
+            "case {case}"
+        );
     }
 }
 
@@ -209,21 +230,21 @@ fn arrays_come_by_http_and_go_to_npy_files_too() {
     assert_eq!(figures.figures()["chunks_read"], 12);
     assert_eq!(read(to.as_ref()), (vec![20, 12], source.elements.concat()));
     let npy = place.text("a.npy");
-    let said = place.run(&["convert", "s3://bucket/a b.zarr", "-o", &npy]);
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = place.run(&["convert", "s3://bucket/a b.zarr", "-o", &npy]);
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     assert!(fs::read(npy).unwrap().ends_with(&source.elements.concat()));
 
-    let said = place.run(&["convert", &url("a b.zarr"), "-o", &url("a.npy")]);
+    let outcome = place.run(&["convert", &url("a b.zarr"), "-o", &url("a.npy")]);
     assert!(
-        said.code == 2 && said.errors.contains("s3://bucket/a.npy"),
-        "{said:?}"
+        outcome.code == 2 && outcome.errors.contains("s3://bucket/a.npy"),
+        "{outcome:?}"
     );
-    let said = place.run(&["slice", &url("a b.zarr"), ":", "-o", &http]);
+    let outcome = place.run(&["slice", &url("a b.zarr"), ":", "-o", &http]);
     assert!(
-        said.code == 2 && said.errors.contains("by HTTP"),
-        "{said:?}"
+        outcome.code == 2 && outcome.errors.contains("by HTTP"),
+        "{outcome:?}"
     );
-    assert!(said.errors.contains(&http), "{said:?}");
+    assert!(outcome.errors.contains(&http), "{outcome:?}");
 }
 
 #[test]
@@ -238,23 +259,24 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     place
         .server
         .fail("a.zarr/c/", &[Fault::Status500, Fault::Cut, Fault::Cut]);
-    let said = slice("b.zarr");
-    assert_eq!(said.code, 0, "{said:?}");
+    let outcome = slice("b.zarr");
+    assert_eq!(outcome.code, 0, "{outcome:?}");
     assert_eq!(place.server.forgive(), 0);
     let expected = (vec![40, 10], source.rows_reversed(10));
     assert_eq!(read(&place.path("b.zarr")), expected);
 
     // The client sends a request up to four times, and each task is tried four times.
-    for (key, most) in [("a.zarr/c/1/0", 80), ("a.zarr/zarr.json", 4)] {
+    for (key, max_faults) in [("a.zarr/c/1/0", 80), ("a.zarr/zarr.json", 4)] {
         place.server.fail(key, &[Fault::Status500; 100]);
-        let said = slice("c.zarr");
+        let outcome = slice("c.zarr");
         let fault_count = 100 - place.server.forgive();
         assert!(
-            (most / 5..=most).contains(&fault_count),
-            "{fault_count}: {said:?}"
+            (max_faults / 5..=max_faults).contains(&fault_count),
+            "{fault_count}: {outcome:?}"
         );
-        let named = said.errors.contains("s3://bucket/a.zarr") && said.errors.contains("500");
-        assert!(said.code == 1 && named, "{said:?}");
+        let is_named =
+            outcome.errors.contains("s3://bucket/a.zarr") && outcome.errors.contains("500");
+        assert!(outcome.code == 1 && is_named, "{outcome:?}");
         assert!(!place.path("c.zarr/zarr.json").exists());
     }
 
@@ -263,11 +285,11 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     for length in [shard.len() - 1, 3, 0] {
         fs::write(path.join("c/0/0"), &shard[..length]).unwrap();
         place.server.take_log();
-        let said = slice("c.zarr");
-        let named = said.errors.contains("s3://bucket/a.zarr/c/0/0");
+        let outcome = slice("c.zarr");
+        let is_named = outcome.errors.contains("s3://bucket/a.zarr/c/0/0");
         assert!(
-            said.code == 1 && named && said.errors.contains("corrupt"),
-            "{said:?}"
+            outcome.code == 1 && is_named && outcome.errors.contains("corrupt"),
+            "{outcome:?}"
         );
         let log = place.server.take_log();
         let asked = log.iter().filter(|(_, key, _)| key.ends_with("c/0/0"));
@@ -283,8 +305,8 @@ fn a_chunk_of_another_length_is_refused_in_a_bucket_too() {
         let array = url(raw.path.file_name().unwrap().to_str().unwrap());
         place.server.take_log();
         let to = place.text(&format!("{}.zarr", raw.name));
-        let said = place.run(&["slice", &array, "5:6, :", "-o", &to, "--json"]);
-        assert_eq!(said.figures()["chunks_read"], 1, "{}", raw.name);
+        let outcome = place.run(&["slice", &array, "5:6, :", "-o", &to, "--json"]);
+        assert_eq!(outcome.figures()["chunks_read"], 1, "{}", raw.name);
         let log = place.server.take_log();
         let asked = log.iter().filter(|(_, key, _)| key.ends_with(&raw.key));
         // In a shard, the index is read first.
@@ -318,9 +340,9 @@ fn what_is_not_there_is_an_error_in_time() {
         ("ftp://bucket/a.zarr", 2, "s3, gs, az"),
         ("az://box/a.zarr", 2, "AZURE_"),
     ] {
-        let said = place.run(&["slice", from, ":", "-o", &to]);
-        let named = said.errors.contains(from) && said.errors.contains(problem);
-        assert!(said.code == code && named, "{from}: {said:?}");
+        let outcome = place.run(&["slice", from, ":", "-o", &to]);
+        let is_named = outcome.errors.contains(from) && outcome.errors.contains(problem);
+        assert!(outcome.code == code && is_named, "{from}: {outcome:?}");
     }
     // No process accepts the connections to one port, and none listens on the other.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -330,9 +352,9 @@ fn what_is_not_there_is_an_error_in_time() {
         for to in [to.clone(), url("b.zarr")] {
             let mut command = place.command(&["slice", &from, ":", "-o", &to]);
             command.envs(environment(port)).env("AWS_TIMEOUT", "1s");
-            let said = said(&mut command);
-            let named = said.errors.contains(&from) && said.errors.contains(problem);
-            assert!(said.code == 1 && named, "{said:?}");
+            let outcome = said(&mut command);
+            let is_named = outcome.errors.contains(&from) && outcome.errors.contains(problem);
+            assert!(outcome.code == 1 && is_named, "{outcome:?}");
         }
     }
     assert!(!place.path("b.zarr").exists());

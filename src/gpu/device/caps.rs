@@ -24,9 +24,9 @@ pub(crate) struct Tuning {
     /// Dispatches of fewer units than this share pipelines, which read the numbers of dimensions and coordinates at run
     /// time. For other dispatches, pipelines are compiled for these numbers.
     pub(crate) few_units: usize,
-    /// At most this many contiguous rows of any length are moved by buffer copies.
+    /// A move with at most this many contiguous rows is recorded as buffer copies, whatever the length of the rows.
     pub(crate) few_rows: usize,
-    /// Contiguous rows of at least this many bytes are moved by buffer copies, whatever their number.
+    /// A move with contiguous rows of at least this many bytes is recorded as buffer copies, whatever their number.
     pub(crate) long_row: usize,
 }
 
@@ -50,7 +50,7 @@ impl Tuning {
         long_row: 16 << 10,
     };
 
-    /// Returns the numbers for an adapter. If the device's limits on invocations or workgroup memory are too low for
+    /// Returns the numbers for a device. If the device's limits on invocations or workgroup memory are too low for
     /// the usual workgroup, workgroups have the largest power of two that fits, but at least 64. A device that does not
     /// allow 64 rejects the shaders.
     pub(in crate::gpu) fn for_device(is_software: bool, limits: &wgpu::Limits) -> Self {
@@ -149,11 +149,11 @@ impl BufferParts {
             if at == end {
                 return None;
             }
-            let (part, offset_in_part) = (at / self.bytes, at % self.bytes);
+            let (part_number, offset_in_part) = (at / self.bytes, at % self.bytes);
             let length = (self.bytes - offset_in_part).min(end - at);
             at += length;
             let offset = self.offset + offset_in_part;
-            Some(buffers[usize::try_from(part).ok()?].slice(offset..offset + length))
+            Some(buffers[usize::try_from(part_number).ok()?].slice(offset..offset + length))
         })
     }
 }
@@ -186,17 +186,17 @@ impl DispatchLimits {
         from: u64,
         to: u64,
     ) -> Option<(BindingRange, u64)> {
-        let part = from / parts.bytes;
+        let part_number = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.
         let to = to.max(from + 1);
-        if (to - 1) / parts.bytes != part {
+        if (to - 1) / parts.bytes != part_number {
             return None;
         }
         let offset_in_part = parts.offset + from % parts.bytes;
         let offset = offset_in_part - offset_in_part % self.alignment;
         let bytes = (offset_in_part - offset + (to - from)).next_multiple_of(4);
         let span = BindingRange {
-            part: usize::try_from(part).ok()?,
+            part: usize::try_from(part_number).ok()?,
             offset,
             bytes,
         };

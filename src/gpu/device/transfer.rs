@@ -96,28 +96,28 @@ const MIN_CHECKED_BYTES: u64 = 1 << 20;
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
 const TUPLES_MULTIPLE: u64 = 80_640;
 
-/// Returns the size in bytes of each part except the last: at most `max_bytes`, unless `max_bytes` is below 256.
-/// `row_bytes` is the size of a row of the innermost dimension.
+/// Returns the size in bytes of each part of a tensor except the last: at most `max_bytes`, unless `max_bytes` is below
+/// 256. A part is in its own buffer. `row_bytes` is the size of a row of the innermost dimension.
 ///
 /// An index tuple must not be split between two buffers, and a tensor can be reshaped before it is used as indices. If
 /// `max_bytes` allows it, as on all real devices, parts therefore have whole tuples of up to 10 integers. They also
 /// have whole rows, which can be longer tuples, unless this would make parts much smaller. If `max_bytes` does not
 /// allow whole tuples, parts have whole rows if possible.
 pub(in crate::gpu) fn part_bytes(max_bytes: u64, row_bytes: u64) -> u64 {
-    let rows = multiple_of_both(row_bytes, PART_ALIGNMENT);
-    let tuples_and_rows = multiple_of_both(TUPLES_MULTIPLE, rows);
-    let step = [
-        (tuples_and_rows, max_bytes / 8),
+    let rows_multiple = multiple_of_both(row_bytes, PART_ALIGNMENT);
+    let common_multiple = multiple_of_both(TUPLES_MULTIPLE, rows_multiple);
+    let multiple = [
+        (common_multiple, max_bytes / 8),
         (TUPLES_MULTIPLE, max_bytes),
-        (rows, max_bytes),
+        (rows_multiple, max_bytes),
     ]
     .into_iter()
-    .find_map(|(step, limit)| (step <= limit).then_some(step));
-    let step = step.unwrap_or(PART_ALIGNMENT);
-    (max_bytes / step * step).max(PART_ALIGNMENT)
+    .find_map(|(multiple, limit)| (multiple <= limit).then_some(multiple));
+    let multiple = multiple.unwrap_or(PART_ALIGNMENT);
+    (max_bytes / multiple * multiple).max(PART_ALIGNMENT)
 }
 
-/// Returns the least common multiple of two numbers, or a larger number if the multiple exceeds 64 bits.
+/// Returns the least common multiple of two numbers, or `u64::MAX` if the multiple exceeds 64 bits.
 fn multiple_of_both(one: u64, other: u64) -> u64 {
     let (mut common, mut rest) = (one, other);
     while rest > 0 {

@@ -33,10 +33,10 @@ impl OpenDevice {
         while at < bytes {
             let mut view = self.staging_memory(&dest, at, PIECE_BYTES.min(bytes - at))?;
             // The view has whole words, so it can be longer than the remaining bytes.
-            let piece = view.len().min(bytes - at);
-            write_slice(step_move, source, at, view.slice(..piece))?;
+            let piece_bytes = view.len().min(bytes - at);
+            write_slice(step_move, source, at, view.slice(..piece_bytes))?;
             self.run_guarded(DOING_UPLOAD, || drop(view))?;
-            at += piece;
+            at += piece_bytes;
             // A tensor of a single piece is not submitted: the next submission by any caller copies it.
             if bytes > PIECE_BYTES {
                 submissions.push_back(self.run_guarded(DOING_UPLOAD, || self.queue.submit([]))?);

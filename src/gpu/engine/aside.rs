@@ -1,5 +1,5 @@
-//! Handles sources and index tuples that are in the buffer of the destination. Examples are a cache that moves its own
-//! rows, and a buffer that a program divides among its arrays.
+//! Handles sources and index tuples that are in the buffer of the destination. Examples are a caller's cache that moves
+//! its own rows, and a buffer that a program divides among its arrays.
 //!
 //! wgpu does not allow one dispatch to read and write the same buffer, whatever the offsets. So the bytes that a move
 //! reads from the destination's buffer are first copied to scratch memory. A move that also writes these bytes is
@@ -39,11 +39,12 @@ impl Engine {
         dest: &Argument<'_>,
     ) -> Result<[Option<CopyPlace>; 2], Error> {
         // Only tensors can have several buffers or no buffer, and tensors do not share buffers.
-        let shares = |argument: &&Argument<'_>| {
+        let shares_buffer = |argument: &&Argument<'_>| {
             let first_buffer = argument.buffers.first();
             first_buffer.is_some_and(|buffer| dest.buffers.contains(buffer))
         };
-        let [source, indices] = [Some(source), indices].map(|argument| argument.filter(shares));
+        let [source, indices] =
+            [Some(source), indices].map(|argument| argument.filter(shares_buffer));
         if source.is_none() && indices.is_none() || step_move.result_bytes() == 0 {
             return Ok([None, None]);
         }
@@ -69,7 +70,7 @@ impl Engine {
             place_copy(indices, indices_range)?,
         ];
         let doing = "allocating memory for a source in the buffer of dest";
-        let memory = self.grown_twofold(&self.scratch.aside, size, doing)?;
+        let memory = self.grown_buffer(&self.scratch.aside, size, doing)?;
         let memory_place = |(offset, read_range)| CopyPlace {
             memory: memory.clone(),
             offset,
@@ -136,7 +137,7 @@ pub(super) fn check_steps(
         None => Some(range),
         Some(total) => Some(total.start.min(range.start)..total.end.max(range.end)),
     };
-    let shares = |one: &Argument<'_>, other: &Argument<'_>| {
+    let shares_buffer = |one: &Argument<'_>, other: &Argument<'_>| {
         one.buffers
             .iter()
             .any(|buffer| other.buffers.contains(buffer))
@@ -152,7 +153,7 @@ pub(super) fn check_steps(
             continue;
         };
         let numbered_inputs = inputs.iter().enumerate();
-        for (n, input) in numbered_inputs.filter(|(_, input)| shares(input, dest)) {
+        for (n, input) in numbered_inputs.filter(|(_, input)| shares_buffer(input, dest)) {
             let operand = Operand::Input(n);
             let reads = plan.steps().filter_map(|(step_move, step)| match step {
                 step if step.from == operand => Some(reached_range(step_move, Side::Source)),
@@ -190,7 +191,7 @@ fn check_apart(
 }
 
 /// Describes the cost of a source in the buffer of the destination, for a move that changes its destination in place.
-/// Returns `None` for all other moves.
+/// Returns `None` for all other moves, and for moves without rows.
 pub(in crate::gpu) fn describe_cost(step_move: &Move) -> Option<String> {
     let bytes = reached_range(step_move, Side::Source);
     let bytes = counted(
@@ -207,7 +208,10 @@ pub(in crate::gpu) fn describe_cost(step_move: &Move) -> Option<String> {
 fn written_range(step_move: &Move) -> Range<u64> {
     match step_move.effect() {
         Effect::Update => reached_range(step_move, Side::Dest),
-        Effect::Scatter(Scatter { fresh: false, .. }) if step_move.walk().is_none() => 0..0,
+        Effect::Scatter(Scatter {
+            starts_from_zeros: false,
+            ..
+        }) if step_move.walk().is_none() => 0..0,
         _ => 0..step_move.result_bytes() as u64,
     }
 }

@@ -14,18 +14,19 @@
 //! 4. **Walk.** The lowest and the highest unit that any row reads are in the source's binding, and the lowest and the
 //!    highest unit that any row writes are in the destination's binding. Offsets are sums of digits times strides, so
 //!    the extremes occur where each digit is 0 or at its maximum. A coordinate can add any position of its window;
-//!    `add` and `lies_inside` reject all other positions. For the kernels that combine, neighbouring rows and
-//!    neighbouring slices are `pitch` units apart.
-//! 5. **Dense results.** `copy_words` writes its groups in the order of rows, starting with group 0.
-//! 6. **Tuples.** The words of all index tuples are in their binding, and no column is beyond a tuple.
+//!    `add` and `lies_inside` in `walk.wgsl` reject all other positions. For the kernels that combine, neighbouring
+//!    rows and neighbouring slices are `pitch` units apart.
+//! 5. **Dense results.** `copy_words` writes its groups of four elements in the order of rows, starting with group 0.
+//! 6. **Tuples.** The words of all index tuples are in their binding, and no coordinate reads a column beyond the end
+//!    of a tuple.
 //! 7. **Words.** Kernels for small elements load and store whole words. Every word that contains a byte of a source or
 //!    of a result is in the binding.
 //! 8. **Arguments.** The moved bytes are in the arguments of the move. It is not enough that they are in the bindings,
 //!    which can begin before an argument and end after it.
 //!
 //! Like the shaders, the check reads a dispatch from the words of its uniforms. It uses none of the code that computed
-//! these words. Kernels with a walk differ only in their [`KernelUnits`], in the unit of a segment and in their lists.
-//! The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
+//! these words. Kernels with a walk differ only in their [`KernelUnits`], in the unit of a segment and in their lists
+//! of rows (`chain.wgsl`). The kernels that search masks have no walk; [`mask_accesses`] lists their accesses.
 
 use super::{
     caps::{BufferParts, DispatchLimits},
@@ -104,7 +105,7 @@ impl KernelUnits {
         })
     }
 
-    /// Returns the range of bytes of a range of units.
+    /// Returns the range of the bytes that these units cover.
     fn bytes(self, units: NumberRange) -> Range<i128> {
         units.low * self.unit..units.high * self.unit + self.element
     }
@@ -176,41 +177,41 @@ pub(super) fn argument_memory(
 
 /// Returns an error if a dispatch of the passes breaks the contract at the top of this file.
 pub(super) fn check_cut(
-    reach: &DispatchLimits,
+    limits: &DispatchLimits,
     step_move: &Move,
     places: &ArgumentPlaces,
     cut: &Cut,
 ) -> Result<(), Refusal> {
     let memory = argument_memory(step_move, places, cut.scratch);
     for dispatch in cut.dispatches() {
-        check_dispatch(reach, &memory, dispatch)
+        check_dispatch(limits, &memory, dispatch)
             .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
     }
     Ok(())
 }
 
 pub(super) fn check_dispatch(
-    reach: &DispatchLimits,
+    limits: &DispatchLimits,
     memory: &[(BufferParts, u64)],
     dispatch: &Dispatch,
 ) -> Result<(), Refusal> {
     for bound in &dispatch.bound {
         let span = bound.span;
-        let is_valid = span.offset.is_multiple_of(reach.alignment)
+        let is_valid = span.offset.is_multiple_of(limits.alignment)
             && span.bytes > 0
             && span.bytes.is_multiple_of(4)
-            && span.bytes <= reach.binding;
+            && span.bytes <= limits.binding;
         require(is_valid, || {
             format!("argument {} is bound as {span:?}", bound.argument)
         })?;
     }
-    let groups = workgroup_count(reach, dispatch)?;
+    let groups = workgroup_count(limits, dispatch)?;
     let accesses = match &dispatch.uniforms {
         Uniforms::Search(search) => mask_accesses(dispatch, search, groups)?,
         Uniforms::Walk(walk) => {
-            let measure = KernelUnits::from_dispatch(dispatch)?;
-            check_grid(dispatch, walk, measure, groups)?;
-            accesses(dispatch, walk, measure)?
+            let kernel_units = KernelUnits::from_dispatch(dispatch)?;
+            check_grid(dispatch, walk, kernel_units, groups)?;
+            accesses(dispatch, walk, kernel_units)?
         }
     };
     for (binding, byte_range, block) in accesses {
@@ -234,10 +235,10 @@ pub(super) fn check_dispatch(
 }
 
 /// Returns the number of workgroups. Fails if the grid is larger than item 2 of the contract allows.
-fn workgroup_count(reach: &DispatchLimits, dispatch: &Dispatch) -> Result<i128, Refusal> {
+fn workgroup_count(limits: &DispatchLimits, dispatch: &Dispatch) -> Result<i128, Refusal> {
     let (width, height) = (dispatch.uniforms.groups_x(), dispatch.height);
     require(
-        width <= reach.groups && height <= reach.groups && width.max(height) < 1 << 16,
+        width <= limits.groups && height <= limits.groups && width.max(height) < 1 << 16,
         || format!("{width} by {height} workgroups"),
     )?;
     let groups = i128::from(width) * i128::from(height);
@@ -252,7 +253,7 @@ fn workgroup_count(reach: &DispatchLimits, dispatch: &Dispatch) -> Result<i128, 
 fn check_grid(
     dispatch: &Dispatch,
     walk: &WalkWords,
-    measure: KernelUnits,
+    kernel_units: KernelUnits,
     groups: i128,
 ) -> Result<(), Refusal> {
     let kernel = dispatch.program.kernel;
@@ -262,7 +263,7 @@ fn check_grid(
         format!("{lanes} lanes in workgroups of {workgroup}")
     })?;
     let [rows, run, head, slices] = [walk.rows, walk.run, walk.head, walk.slices].map(i128::from);
-    let element = measure.element;
+    let element = kernel_units.element;
     // The number of units that the segments of a row must cover. A row that can begin anywhere in a word can touch one
     // word more than its bytes fill.
     let units = match kernel {
@@ -270,7 +271,7 @@ fn check_grid(
         Kernel::CombineParts => divide_up(run * element + 4 - element, 4),
         Kernel::Convert => divide_up(i128::from(walk.to_base) % (4 / element) + run, 4 / element),
         Kernel::Last | Kernel::Link | Kernel::Order => 0,
-        _ => divide_up(run + head, measure.group.max(1)),
+        _ => divide_up(run + head, kernel_units.group.max(1)),
     };
     let segments = i128::from(walk.segments);
     let total_words = divide_up(
@@ -327,7 +328,8 @@ fn check_grid(
     })
 }
 
-/// Returns all accesses of a step of a search in a mask: items 2 to 4 of the contract for `mask.wgsl`.
+/// Returns all accesses of a step of a search in a mask. Fails if the step breaks items 2 to 4 of the contract, as far
+/// as they apply to `mask.wgsl`.
 fn mask_accesses(
     dispatch: &Dispatch,
     search: &SearchWords,
@@ -395,7 +397,7 @@ fn mask_accesses(
 fn accesses(
     dispatch: &Dispatch,
     walk: &WalkWords,
-    measure: KernelUnits,
+    kernel_units: KernelUnits,
 ) -> Result<Vec<Access>, Refusal> {
     let mut accesses = list_accesses(dispatch, walk)?;
     let (source_range, dest_range, reads) = match dispatch.program.kernel {
@@ -431,34 +433,34 @@ fn accesses(
             )
         }
     };
-    let (block, group) = (measure.block, measure.group);
+    let (block, group) = (kernel_units.block, kernel_units.group);
     let head_units = i128::from(walk.head);
     require(head_units < group.max(1), || {
         format!("a head of {head_units} in groups of {group}")
     })?;
-    let mut dest = measure.bytes(dest_range);
+    let mut dest = kernel_units.bytes(dest_range);
     if group > 0 {
-        let begin = signed_word(walk.to_base) * block + head_units * measure.element;
-        dest = begin..begin + i128::from(walk.rows) * i128::from(walk.run) * measure.element;
+        let begin = signed_word(walk.to_base) * block + head_units * kernel_units.element;
+        dest = begin..begin + i128::from(walk.rows) * i128::from(walk.run) * kernel_units.element;
     }
     accesses.push((2, dest, block));
-    let from_measure = match dispatch.program.kernel {
+    let source_units = match dispatch.program.kernel {
         Kernel::Convert => {
             let bytes = constant_value(dispatch, Constant::FromBytes)?;
             accesses.extend(table_access(dispatch, walk, source_range)?);
             KernelUnits {
                 unit: bytes,
                 element: bytes,
-                ..measure
+                ..kernel_units
             }
         }
-        _ => measure,
+        _ => kernel_units,
     };
     if reads {
-        accesses.push((1, from_measure.bytes(source_range), block));
+        accesses.push((1, source_units.bytes(source_range), block));
     }
-    // Shaders load the first unit even for rows without a source. This unit is in the binding, but might be outside the
-    // argument.
+    // For rows without a source, shaders load the first unit of the binding. This unit can be outside the argument, but
+    // not outside the binding.
     let reads_first = i128::from(dispatch.bound[1].span.bytes) >= block;
     require(reads || reads_first, || {
         format!("the first unit of {block} bytes is not bound")
@@ -560,9 +562,9 @@ fn reached_units(
     require(rows > 0 && rows == walk.rows.into() && walk.run > 0, || {
         format!("{rows} rows of {} in {dims:?}", walk.run)
     })?;
-    let along_run = |coordinate: &CoordinateWords| coordinate.along == RUN_DIMENSION;
+    let is_along_run = |coordinate: &CoordinateWords| coordinate.along == RUN_DIMENSION;
     let last_of_run = i128::from(walk.run) - 1;
-    let mut source_range = match coordinates.iter().any(along_run) {
+    let mut source_range = match coordinates.iter().any(is_along_run) {
         true => NumberRange::ZERO,
         false => NumberRange::ZERO.extend_along(0, last_of_run, signed_word(walk.run_from)),
     };
@@ -582,7 +584,7 @@ fn reached_units(
             u64::from(coordinate.size) | u64::from(coordinate.high & 0xffff) << 32,
         ]
         .map(i128::from);
-        let is_whole = count == size || !along_run(coordinate);
+        let is_whole = count == size || !is_along_run(coordinate);
         let is_countable = size < 1 << 32 || constant_value(dispatch, Constant::Long)? == 1;
         require(first + count <= size && is_whole && is_countable, || {
             format!("{coordinate:?} takes more than it has, a part of a run, or too long numbers")

@@ -35,7 +35,7 @@ const COPIES: ReadsWord<WalkWords> = |dispatch, words| {
     let clears = words.coordinates[0].size == 0 && words.coordinates_used > 0;
     matches!(kernel, Convert | Copy | CopyWords | UpdateWords) && !clears
 };
-const IS_LONG: ReadsWord<WalkWords> =
+const READS_FIRST_DIM: ReadsWord<WalkWords> =
     |dispatch, words| COPIES(dispatch, words) && words.dims[0].size > 1;
 const IS_INDEXED: ReadsWord<WalkWords> = |dispatch, words| {
     constant_value(dispatch, Constant::Coordinates).is_ok_and(|count| count > 0)
@@ -50,8 +50,12 @@ const WALK_FAULTS: &WordFaults<WalkWords> = &[
     (COPIES, |words| &mut words.run, 1 << 20),
     (COPIES, |words| &mut words.from_base, u32::MAX << 20),
     (WRITES_DEST, |words| &mut words.to_base, 1 << 20),
-    (IS_LONG, |words| &mut words.dims[0].size, 1),
-    (IS_LONG, |words| &mut words.dims[0].from_stride, 1 << 20),
+    (READS_FIRST_DIM, |words| &mut words.dims[0].size, 1),
+    (
+        READS_FIRST_DIM,
+        |words| &mut words.dims[0].from_stride,
+        1 << 20,
+    ),
     (IS_INDEXED, |words| &mut words.coordinates[0].count, 1),
     (IS_INDEXED, |words| &mut words.tuples, 1 << 20),
 ];
@@ -71,7 +75,8 @@ const SEARCH_FAULTS: &WordFaults<SearchWords> = &[
     (READS_SECOND_DIM, |words| &mut words.dims[1].first, 1 << 20),
 ];
 
-/// Returns a copy of the dispatch for each fault in a word that its kernel reads, and the numbers of these faults.
+/// Returns, for each fault in a word that the dispatch's kernel reads, the number of the fault and a copy of the
+/// dispatch with this fault.
 fn with_faults<W: Copy>(
     dispatch: &Dispatch,
     words: W,
@@ -80,9 +85,9 @@ fn with_faults<W: Copy>(
 ) -> Vec<(usize, Dispatch)> {
     let numbered_faults = faults.iter().enumerate();
     let applicable_faults = numbered_faults.filter(|(_, (reads, ..))| reads(dispatch, &words));
-    let broken_dispatches = applicable_faults.map(|(number, (_, word, added))| {
+    let broken_dispatches = applicable_faults.map(|(number, (_, word_of, added))| {
         let mut words = words;
-        let word = word(&mut words);
+        let word = word_of(&mut words);
         *word = word.wrapping_add(*added);
         let mut dispatch = dispatch.clone();
         dispatch.uniforms = to_uniforms(words);
@@ -96,14 +101,14 @@ fn with_faults<W: Copy>(
 fn every_fault_is_refused() {
     let places = ArgumentPlaces::AT_BEGIN;
     let gpu = open_strict(wgpu::DeviceType::DiscreteGpu);
-    let reach = &gpu.engine.reach;
+    let limits = &gpu.engine.limits;
     let mut tried_faults = [vec![0; WALK_FAULTS.len()], vec![0; SEARCH_FAULTS.len()]];
     for tested_move in make_all_moves() {
         let cut = gpu.engine.cut_move(&tested_move, &places).unwrap();
-        check_cut(reach, &tested_move, &places, &cut).unwrap();
+        check_cut(limits, &tested_move, &places, &cut).unwrap();
         let memory = argument_memory(&tested_move, &places, cut.scratch);
         let assert_refused = |fault: &str, broken: &Dispatch| {
-            let refused = check_dispatch(reach, &memory, broken).is_err();
+            let refused = check_dispatch(limits, &memory, broken).is_err();
             assert!(refused, "{fault}: {tested_move}\n{broken:#?}");
         };
         for dispatch in cut.dispatches() {

@@ -28,7 +28,7 @@ pub(in crate::gpu) struct Cache(Mutex<RecentEntries>);
 #[derive(Debug)]
 enum Entry {
     Work(Arc<Work>),
-    /// A work was recorded once with these buffers. No bind groups are kept yet.
+    /// A work was recorded once with certain buffers. No bind groups are kept for them yet.
     Seen,
     Groups {
         work: Arc<Work>,

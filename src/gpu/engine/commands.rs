@@ -87,7 +87,7 @@ struct WorkWithGroups {
     scratch: Option<wgpu::Buffer>,
     /// The dispatches that clear the scratch memory, for each pass that needs it cleared. Only used in an open pass,
     /// which takes no other commands.
-    zeros: Vec<Self>,
+    clearing_works: Vec<Self>,
 }
 
 impl Commands<'_> {
@@ -113,7 +113,8 @@ impl Commands<'_> {
 }
 
 impl Engine {
-    /// Returns the commands of a search for the true elements of a mask.
+    /// Returns the commands of a search for the true elements of a mask. Their positions go to `rows`, and their number
+    /// goes to `count`.
     pub(super) fn search_commands<'a>(
         &self,
         step_move: &Move,
@@ -148,7 +149,7 @@ impl Engine {
         source: &Argument<'_>,
         dest: &Argument<'_>,
     ) -> bool {
-        let route = choose_route(step_move, &self.reach.tuning, can_copy(source, dest));
+        let route = choose_route(step_move, &self.limits.tuning, can_copy(source, dest));
         step_move.tuples().is_none() && !matches!(route, Route::Dispatches)
     }
 
@@ -167,10 +168,10 @@ impl Engine {
         let recipe = match (step_move.tuples(), arguments.get(INDICES)) {
             (Some(_), Some(tuples)) => {
                 let (has_walk, bytes) = (step_move.walk().is_some(), step_move.result_bytes());
-                let is_nothing = match step_move.effect() {
+                let has_no_commands = match step_move.effect() {
                     Effect::Scatter(scatter) => {
                         tuples.check_tuples(&source, &dest)?;
-                        if scatter.fresh && !has_walk && bytes > 0 {
+                        if scatter.starts_from_zeros && !has_walk && bytes > 0 {
                             return self.choose_commands(
                                 &Move::zeros(bytes),
                                 &[],
@@ -182,7 +183,7 @@ impl Engine {
                     }
                     _ => bytes == 0 || step_move.is_in_place() && !has_walk,
                 };
-                if is_nothing {
+                if has_no_commands {
                     Recipe::Nothing
                 } else {
                     tuples.check_tuples(&source, &dest)?;
@@ -200,7 +201,7 @@ impl Engine {
             }
             _ => {
                 let may_copy = may_copy && can_copy(&source, &dest);
-                let route = choose_route(step_move, &self.reach.tuning, may_copy);
+                let route = choose_route(step_move, &self.limits.tuning, may_copy);
                 if !matches!(route, Route::Nothing) {
                     source.check_sizes(&dest)?;
                 }
@@ -266,7 +267,7 @@ impl Engine {
                 groups: self.bind_groups(&work, arguments)?,
                 work,
                 scratch: None,
-                zeros: Vec::new(),
+                clearing_works: Vec::new(),
             });
         }
         debug_assert_eq!(arguments.len(), SCRATCH);
@@ -275,17 +276,18 @@ impl Engine {
         let groups = self.bind_groups(&work, &[arguments, &[memory]].concat())?;
         let cleared = work.passes.iter().map(|pass| pass.cleared);
         let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
-        let zeros = cleared.map(|bytes| {
-            let part = Argument::own_memory("scratch", scratch.slice(..bytes as u64), bytes);
+        let clearing_works = cleared.map(|bytes| {
+            let cleared_memory =
+                Argument::own_memory("scratch", scratch.slice(..bytes as u64), bytes);
             self.work_with_groups(
                 &Move::zeros(bytes),
                 &[],
-                &[arguments[SOURCE], part],
+                &[arguments[SOURCE], cleared_memory],
                 in_pass,
             )
         });
         Ok(WorkWithGroups {
-            zeros: zeros.collect::<Result<_, _>>()?,
+            clearing_works: clearing_works.collect::<Result<_, _>>()?,
             groups,
             work,
             scratch: Some(scratch),
@@ -304,7 +306,7 @@ impl Engine {
             let mut parts = arguments
                 .get(number)
                 .map_or(BufferParts::ONE_PART, |argument| argument.parts);
-            parts.offset -= self.reach.align_offset(parts.offset);
+            parts.offset -= self.limits.align_offset(parts.offset);
             parts
         };
         let places = ArgumentPlaces {
@@ -330,18 +332,21 @@ impl Engine {
         grouped_work: &WorkWithGroups,
         report_slots: &mut ReportSlots,
     ) {
-        let (mut groups, mut zeros) = (grouped_work.groups.iter(), grouped_work.zeros.iter());
+        let (mut groups, mut clearing_works) = (
+            grouped_work.groups.iter(),
+            grouped_work.clearing_works.iter(),
+        );
         for pass in &grouped_work.work.passes {
             let scratch_to_clear = grouped_work.scratch.as_ref().filter(|_| pass.cleared > 0);
             if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, scratch_to_clear) {
                 encoder.clear_buffer(scratch, 0, Some(pass.cleared as u64));
             }
             target.in_pass(operation, |open_pass| {
-                if let Some(zeros) = scratch_to_clear.and_then(|_| zeros.next()) {
+                if let Some(clearing_work) = scratch_to_clear.and_then(|_| clearing_works.next()) {
                     self.record_passes(
                         &mut Target::Pass(open_pass),
                         operation,
-                        zeros,
+                        clearing_work,
                         report_slots,
                     );
                 }
@@ -364,7 +369,7 @@ impl Engine {
                 Some(tables) if argument == TABLES => (tables, 0, span.bytes),
                 _ => {
                     let Argument { buffers, parts, .. } = arguments[argument];
-                    let begin = self.reach.align_offset(parts.offset);
+                    let begin = self.limits.align_offset(parts.offset);
                     (&buffers[span.part], begin + span.offset, span.bytes)
                 }
             };

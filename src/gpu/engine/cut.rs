@@ -5,7 +5,8 @@
 //! drivers abort a dispatch that takes several seconds. One rule handles all limits: a walk that exceeds a limit is
 //! halved until it fits. It is halved along a dimension or, because any index can select any position, in the middle of
 //! the positions of an indexed dimension. The positions that a dispatch binds are its window. If there are several
-//! windows, several dispatches process the same rows, and each dispatch writes the rows with a source in its window.
+//! windows, several dispatches process the same rows, and each dispatch writes the rows with tuples that select
+//! positions in its window.
 
 use super::{
     caps::{DispatchLimits, VECTOR_BYTES, check_limit},
@@ -22,10 +23,10 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Cuts walks with arguments at `places` for a device with the limits `reach`.
+/// Cuts walks with arguments at `places` for a device with these limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cutter<'a> {
-    pub(crate) reach: &'a DispatchLimits,
+    pub(crate) limits: &'a DispatchLimits,
     pub(crate) places: &'a ArgumentPlaces,
     pub(crate) tuples: Option<TupleArgument>,
     /// The size of the source in bytes. A walk that reads nothing binds at most one vector of it.
@@ -34,7 +35,8 @@ pub(crate) struct Cutter<'a> {
     pub(crate) conversion: Option<(&'a PlanConversion, DType)>,
 }
 
-/// The limit that a walk exceeds.
+/// The limit that a walk exceeds. `Source`, `Dest` and `Tuples` mean that a binding of this argument would exceed a
+/// limit.
 #[derive(Clone, Copy, Debug)]
 enum ExceededLimit {
     /// There are too many bytes to write, too many rows or too many dimensions.
@@ -73,7 +75,7 @@ impl Cutter<'_> {
             "the tables of a conversion",
             "max_storage_buffer_binding_size",
             size_of_val(&table.entries[..]) as u64,
-            self.reach.binding,
+            self.limits.binding,
         )
     }
 
@@ -89,7 +91,7 @@ impl Cutter<'_> {
         };
         let Some(halves) = split_walk(walk, limit) else {
             self.check_tuple(walk)?;
-            return Err(self.reach.too_small(unit));
+            return Err(self.limits.too_small(unit));
         };
         halves
             .iter()
@@ -107,7 +109,7 @@ impl Cutter<'_> {
     /// Returns the dispatch of a walk, or the limit that the walk exceeds.
     fn make_dispatch(&self, walk: &Walk, move_unit: usize) -> Result<WalkDispatch, ExceededLimit> {
         let [source_size, dest_size] = self.distance_bytes();
-        if (walk.units() * dest_size) as u64 > self.reach.dispatch {
+        if (walk.units() * dest_size) as u64 > self.limits.dispatch {
             return Err(ExceededLimit::Size);
         }
         let mut walk = walk.clone();
@@ -122,14 +124,14 @@ impl Cutter<'_> {
         let (source, shift) = source.ok_or(ExceededLimit::Source)?;
         walk.from += shift;
         let dest = self.bind_range(DEST, &walk.span(Side::Dest), dest_size, move_unit);
-        let (dest, begin) = dest.ok_or(ExceededLimit::Dest)?;
-        walk.to += begin;
+        let (dest, dest_shift) = dest.ok_or(ExceededLimit::Dest)?;
+        walk.to += dest_shift;
         let walk_tuples = self.tuples.filter(|_| walk.columns > 0);
         let site = LaunchSite {
-            reach: self.reach,
+            limits: self.limits,
             source,
             dest,
-            widest: if read_range.len() < VECTOR_BYTES && reads_nothing {
+            widest_unit: if read_range.len() < VECTOR_BYTES && reads_nothing {
                 4
             } else {
                 VECTOR_BYTES
@@ -166,10 +168,10 @@ impl Cutter<'_> {
     ) -> Option<(BoundRange, isize)> {
         let bytes = |number: isize| (number.cast_unsigned() * size) as u64;
         let (low, high) = (bytes(range.start), bytes(range.end));
-        let (bound, residue) = self.places.bind_range(self.reach, argument, low, high)?;
+        let (bound, residue) = self.places.bind_range(self.limits, argument, low, high)?;
         let units = (high - low) / unit as u64;
-        let begin = (residue / size).cast_signed() - range.start;
-        (units <= self.reach.units).then_some((bound, begin))
+        let shift = (residue / size).cast_signed() - range.start;
+        (units <= self.limits.units).then_some((bound, shift))
     }
 
     /// Fails if the index tuple of a walk with a single unit is split between two buffers.
@@ -177,7 +179,7 @@ impl Cutter<'_> {
         let Some(tuples) = self.tuples.filter(|_| walk.columns > 0) else {
             return Ok(());
         };
-        let bytes = (walk.columns * tuples.index.bytes()) as u64;
+        let bytes = (walk.columns * tuples.index_type.bytes()) as u64;
         let tuple_start = walk.tuple as u64 * bytes;
         self.places
             .parts_of(tuples.argument)
@@ -191,15 +193,15 @@ impl Cutter<'_> {
         walk: &Walk,
         tuples: TupleArgument,
     ) -> Option<(BoundRange, usize)> {
-        let bytes = (walk.columns * tuples.index.bytes()) as u64;
+        let bytes = (walk.columns * tuples.index_type.bytes()) as u64;
         let first_tuple = walk.tuple as u64;
         let end = first_tuple + walk.tuples() as u64;
-        let (reach, unit) = (self.reach, tuples.index.bytes().min(4));
+        let (limits, unit) = (self.limits, tuples.index_type.bytes().min(4));
         let bound_range =
             self.places
-                .bind_range(reach, tuples.argument, first_tuple * bytes, end * bytes);
+                .bind_range(limits, tuples.argument, first_tuple * bytes, end * bytes);
         let (bound, begin) = bound_range?;
-        (bound.span.bytes / unit as u64 <= reach.units).then_some((bound, begin / unit))
+        (bound.span.bytes / unit as u64 <= limits.units).then_some((bound, begin / unit))
     }
 }
 
@@ -214,16 +216,16 @@ pub(super) fn check_coordinates(walk: &Walk, circular: bool) -> Result<(), Error
     for coordinate in &walk.coordinates {
         let Coordinate { begin, along, .. } = *coordinate;
         // The extent of a box is a signed 32-bit number, and circular boxes take remainders of such numbers. If all
-        // positions of a coordinate are the same, as in a broadcast, they cannot be divided among dispatches, so their
-        // number must fit in 32 bits.
+        // positions of a coordinate select the same unit, as in a broadcast, they cannot be divided among dispatches,
+        // so their number must fit in 32 bits.
         let box_reach = along.map_or(0, |along| along.box_reach().unsigned_abs());
-        let max_distance = match (begin, along) {
+        let max_positions = match (begin, along) {
             (StartIndex::At(_), _) => MAX_SIGNED,
             (_, Some(_)) if circular => MAX_SIGNED,
             _ if coordinate.stride == 0 => u32::MAX.into(),
             _ => MAX_POSITIONS,
         };
-        check_positions(coordinate.size, max_distance)?;
+        check_positions(coordinate.size, max_positions)?;
         check_positions(box_reach, MAX_SIGNED)?;
     }
     Ok(())
@@ -250,17 +252,17 @@ fn split_walk(walk: &Walk, limit: ExceededLimit) -> Option<[Walk; 2]> {
         ExceededLimit::Dest => walk.points == Side::Dest,
         ExceededLimit::Tuples | ExceededLimit::Size => false,
     };
-    let window = |c: usize| {
+    let window_reach = |c: usize| {
         let coordinate = &walk.coordinates[c];
         coordinate.window.count.saturating_sub(1) * coordinate.stride.unsigned_abs()
     };
-    let coordinates = if is_windowed {
+    let coordinate_count = if is_windowed {
         walk.coordinates.len()
     } else {
         0
     };
-    let widest_window = (0..coordinates).max_by_key(|&c| window(c));
-    if let Some(c) = widest_window.filter(|&c| window(c) > reach_of(farthest_dim)) {
+    let widest_window = (0..coordinate_count).max_by_key(|&c| window_reach(c));
+    if let Some(c) = widest_window.filter(|&c| window_reach(c) > reach_of(farthest_dim)) {
         let middle = split_position(walk.coordinates[c].window.count)?;
         return Some(walk.split_window(c, middle));
     }

@@ -11,7 +11,7 @@ use super::{
 pub(crate) const SOURCE: usize = 0;
 pub(crate) const DEST: usize = 1;
 pub(crate) const INDICES: usize = 2;
-/// Scratch memory.
+/// The memory between the steps of a scatter or a search.
 pub(crate) const SCRATCH: usize = 3;
 /// The tables of a move that converts, which belong to its work.
 pub(crate) const TABLES: usize = 4;
@@ -45,12 +45,12 @@ impl ArgumentPlaces {
     /// [`DispatchLimits::binding_range`].
     pub(crate) fn bind_range(
         &self,
-        reach: &DispatchLimits,
+        limits: &DispatchLimits,
         argument: usize,
         from: u64,
         to: u64,
     ) -> Option<(BoundRange, usize)> {
-        let (span, begin) = reach.binding_range(self.parts_of(argument), from, to)?;
+        let (span, begin) = limits.binding_range(self.parts_of(argument), from, to)?;
         Some((BoundRange { argument, span }, usize::try_from(begin).ok()?))
     }
 }
@@ -88,17 +88,17 @@ pub(crate) struct Dispatch<U = Uniforms> {
 }
 
 impl<U> Dispatch<U> {
-    /// Makes a dispatch of `groups` workgroups that reports nothing. `width` is the uniform for the number of
-    /// workgroups along x. Returns `None` if the device does not allow this number of workgroups.
+    /// Makes a dispatch of `groups` workgroups that reports nothing. `width` selects the uniform that has the number
+    /// of workgroups along x. Returns `None` if the device does not allow this number of workgroups.
     pub(super) fn new(
-        reach: &DispatchLimits,
+        limits: &DispatchLimits,
         program: Program,
         mut uniforms: U,
         width: fn(&mut U) -> &mut u32,
         groups: usize,
         bound: Vec<BoundRange>,
     ) -> Option<Self> {
-        let (groups_x, height) = grid_size(groups, reach.groups)?;
+        let (groups_x, height) = grid_size(groups, limits.groups)?;
         *width(&mut uniforms) = groups_x;
         Some(Self {
             program,
@@ -189,14 +189,14 @@ pub(crate) type WalkDispatch = Dispatch<WalkWords>;
 
 impl WalkDispatch {
     pub(super) fn from_walk(
-        reach: &DispatchLimits,
+        limits: &DispatchLimits,
         program: Program,
         words: WalkWords,
         groups: usize,
         bound: Vec<BoundRange>,
     ) -> Option<Self> {
         Self::new(
-            reach,
+            limits,
             program,
             words,
             |words| &mut words.groups_x,

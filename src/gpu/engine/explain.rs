@@ -23,7 +23,7 @@ impl Engine {
     }
 
     fn explain_recorded(&self, step_move: &Move) -> String {
-        match choose_route(step_move, &self.reach.tuning, true) {
+        match choose_route(step_move, &self.limits.tuning, true) {
             Route::Nothing => return "nothing is recorded".into(),
             Route::Copies(walk) => {
                 let run = walk.contiguous();
@@ -44,7 +44,7 @@ impl Engine {
         let main_dispatch = match step_move.effect() {
             Effect::Find(_) => return explain_search(&cut),
             // The last dispatch of a pass moves or combines the rows.
-            Effect::Scatter(_) => cut.passes.iter().find_map(|block| block.dispatches.last()),
+            Effect::Scatter(_) => cut.passes.iter().find_map(|pass| pass.dispatches.last()),
             _ => cut.dispatches().next(),
         };
         let dispatch_and_words =

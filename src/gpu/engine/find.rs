@@ -3,8 +3,8 @@
 //! | dispatches | number |
 //! |---|---|
 //! | `mask_count` | one for each part of the mask that fits the device's limits |
-//! | `mask_scan` | one, or one for each part of the counts that fits a binding |
-//! | `mask_rows` with `FILLS`, which fills unused rows | one for each part of the result that fits |
+//! | `mask_scan` | one, or one for each part of the counts of chunks that fits the limits |
+//! | `mask_rows` with `FILLS`, which fills unused rows | one for each part of the result that fits the limits |
 //! | `mask_rows` | one for each part of the mask and each part of the result |
 //!
 //! So a mask and a result within the limits take four dispatches. Each dispatch begins when the previous one is done:
@@ -30,26 +30,26 @@ type SearchDispatch = Dispatch<SearchWords>;
 
 /// The size in bytes of the buffer to which a search writes the number of true elements.
 pub(in crate::gpu) const COUNT_BYTES: usize = 32;
-/// The number of the argument with this buffer.
+/// A search binds the buffer with the number of true elements in place of indices.
 const COUNT_ARGUMENT: usize = INDICES;
 
 /// The number of elements of a chunk that one invocation takes: four words of one-byte elements.
 pub(super) const ELEMENTS_PER_INVOCATION: usize = 16;
 
 /// The maximum number of iterations of the outer loop in `mask_scan`, in which each invocation takes one chunk.
-/// Lavapipe exits every loop of an invocation after 65,535 iterations in total. An outer iteration and its inner ones
-/// are at most 12 iterations.
+/// Lavapipe exits every loop of an invocation after 65,535 iterations in total. One outer iteration and its inner
+/// loops have at most 12 iterations together.
 const MAX_SCAN_ITERATIONS: usize = 1 << 12;
 
 /// Decides the steps of a search in a mask of shape `mask`.
 pub(super) fn search_cut(
-    reach: &DispatchLimits,
+    limits: &DispatchLimits,
     places: &ArgumentPlaces,
     mask: &[usize],
     find: Find,
 ) -> Result<Cut, Error> {
     let searcher = Searcher {
-        reach,
+        limits,
         places,
         mask,
         find,
@@ -59,7 +59,7 @@ pub(super) fn search_cut(
 
 /// The data that all dispatches of a search share.
 struct Searcher<'a> {
-    reach: &'a DispatchLimits,
+    limits: &'a DispatchLimits,
     places: &'a ArgumentPlaces,
     /// The shape of the mask.
     mask: &'a [usize],
@@ -84,7 +84,7 @@ impl Searcher<'_> {
         )?;
         check_positions(self.find.capacity, MAX_SIGNED)?;
         let elements: usize = self.mask.iter().product();
-        // All elements of a part have the same position along each dimension outside the long dimension.
+        // All elements of a part have the same position along each dimension before the long dimension: see `long_dim`.
         let row_elements: usize = self.mask[self.long_dim()..].iter().product();
         let mut parts: Vec<MaskPart> = Vec::new();
         let mut chunks = 0;
@@ -98,20 +98,25 @@ impl Searcher<'_> {
                 });
             }
         }
-        let scans = self.cut_range(SCRATCH, 0..chunks)?;
-        let rows = match self.row_bytes() {
+        let chunk_ranges = self.cut_range(SCRATCH, 0..chunks)?;
+        let row_count = match self.row_bytes() {
             0 => 0,
             _ => self.find.capacity,
         };
-        let rows = self.cut_range(DEST, 0..rows)?;
-        let rows: Vec<_> = rows.into_iter().filter(|rows| !rows.is_empty()).collect();
-        let dispatch_count = (parts.len() as u64 + 1).saturating_mul(rows.len() as u64 + 1);
+        let row_ranges = self.cut_range(DEST, 0..row_count)?;
+        let row_ranges: Vec<_> = row_ranges
+            .into_iter()
+            .filter(|rows| !rows.is_empty())
+            .collect();
+        let dispatch_count = (parts.len() as u64 + 1).saturating_mul(row_ranges.len() as u64 + 1);
         let limit = "limit on dispatches";
         check_limit("a mask of this size", limit, dispatch_count, MAX_DISPATCHES)?;
         let counting_dispatches = parts.iter().map(|part| self.counting_dispatch(part));
-        let scanning_dispatches = scans.iter().map(|chunks| self.scanning_dispatch(chunks));
-        let filling_dispatches = rows.iter().map(|rows| self.filling_dispatch(rows));
-        let rows_and_parts = rows
+        let scanning_dispatches = chunk_ranges
+            .iter()
+            .map(|chunks| self.scanning_dispatch(chunks));
+        let filling_dispatches = row_ranges.iter().map(|rows| self.filling_dispatch(rows));
+        let rows_and_parts = row_ranges
             .iter()
             .flat_map(|rows| parts.iter().map(move |part| (rows, part)));
         let writing_dispatches =
@@ -121,7 +126,7 @@ impl Searcher<'_> {
             .chain(filling_dispatches)
             .chain(writing_dispatches);
         let dispatches = dispatches.collect::<Option<Vec<_>>>();
-        let dispatches = dispatches.ok_or_else(|| self.reach.too_small(4))?;
+        let dispatches = dispatches.ok_or_else(|| self.limits.too_small(4))?;
         let pass = Pass::from_dispatches(0, dispatches, Uniforms::Search);
         Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
     }
@@ -139,7 +144,7 @@ impl Searcher<'_> {
                 let [from, to] =
                     [range.start, range.end].map(|n| (n * self.size_of(argument)) as u64);
                 self.places.parts_of(argument).check_whole(from, to)?;
-                return Err(self.reach.too_small(4));
+                return Err(self.limits.too_small(4));
             };
             let middle = range.start + half;
             ranges.extend([middle..range.end, range.start..middle]);
@@ -148,7 +153,7 @@ impl Searcher<'_> {
     }
 
     fn workgroup_size(&self) -> usize {
-        self.reach.tuning.workgroup as usize
+        self.limits.tuning.workgroup as usize
     }
 
     /// Returns the number of elements, or of rows, that a workgroup takes.
@@ -164,7 +169,7 @@ impl Searcher<'_> {
     }
 
     fn row_bytes(&self) -> usize {
-        self.mask.len() * self.find.index.bytes()
+        self.mask.len() * self.find.index_type.bytes()
     }
 
     /// Returns the size in bytes of one item of an argument: an element of the mask, a row of the result, the whole
@@ -180,12 +185,12 @@ impl Searcher<'_> {
 
     /// Returns whether a dispatch can take this range of the mask, the chunks or the rows.
     fn is_small_enough(&self, argument: usize, range: &Range<usize>) -> bool {
-        let (reach, length) = (self.reach, range.len());
+        let (limits, length) = (self.limits, range.len());
         let bytes = (length * self.size_of(argument)) as u64;
         let is_dispatchable = |units, groups| {
-            bytes <= reach.dispatch
-                && units <= reach.units
-                && grid_size(groups, reach.groups).is_some()
+            bytes <= limits.dispatch
+                && units <= limits.units
+                && grid_size(groups, limits.groups).is_some()
         };
         let is_within_limits = match argument {
             SOURCE => is_dispatchable(bytes, self.chunk_count(range)),
@@ -208,10 +213,11 @@ impl Searcher<'_> {
     fn bind_range(&self, argument: usize, range: &Range<usize>) -> Option<(BoundRange, usize)> {
         let bytes = |number: usize| (number * self.size_of(argument)) as u64;
         let (from, to) = (bytes(range.start), bytes(range.end));
-        self.places.bind_range(self.reach, argument, from, to)
+        self.places.bind_range(self.limits, argument, from, to)
     }
 
-    /// Returns the uniforms of a dispatch that takes these elements, and its bindings of the mask and the counts.
+    /// Returns the uniforms of a dispatch that takes this part of the mask, and its bindings of the mask and the counts
+    /// of chunks.
     fn words_of(&self, part: &MaskPart) -> Option<(BoundRange, BoundRange, SearchWords)> {
         let (mask, begin) = self.bind_range(SOURCE, &part.elements)?;
         let (counts, first) = self.bind_range(SCRATCH, &part.chunks)?;
@@ -238,7 +244,7 @@ impl Searcher<'_> {
     }
 
     fn scanning_dispatch(&self, chunks: &Range<usize>) -> Option<SearchDispatch> {
-        let (number, at) = self.bind_range(COUNT_ARGUMENT, &(0..1))?;
+        let (count_binding, at) = self.bind_range(COUNT_ARGUMENT, &(0..1))?;
         let (counts, first) = self.bind_range(SCRATCH, chunks)?;
         let words = SearchWords {
             first_chunk: count_word(first / 4),
@@ -247,8 +253,14 @@ impl Searcher<'_> {
             capacity: count_word(self.find.capacity),
             ..SearchWords::zeroed()
         };
-        let continues = [(Constant::Continues, u32::from(chunks.start > 0))];
-        self.make_dispatch(Kernel::MaskScan, &continues, words, 1, vec![number, counts])
+        let constants = [(Constant::Continues, u32::from(chunks.start > 0))];
+        self.make_dispatch(
+            Kernel::MaskScan,
+            &constants,
+            words,
+            1,
+            vec![count_binding, counts],
+        )
     }
 
     /// Returns the binding of the rows that a dispatch writes, and the dispatch's uniforms: `words` with this range of
@@ -264,21 +276,21 @@ impl Searcher<'_> {
             first_row: count_word(rows.start),
             rows: count_word(rows.len()),
             row_words: count_word(self.row_bytes() / 4),
-            index_words: self.find.index.words(),
+            index_words: self.find.index_type.words(),
             ..words
         };
         Some((dest, words))
     }
 
     fn filling_dispatch(&self, rows: &Range<usize>) -> Option<SearchDispatch> {
-        let (number, at) = self.bind_range(COUNT_ARGUMENT, &(0..1))?;
+        let (count_binding, at) = self.bind_range(COUNT_ARGUMENT, &(0..1))?;
         let words = SearchWords {
             number: count_word(at / 4),
             ..SearchWords::zeroed()
         };
         let (dest, words) = self.words_of_rows(rows, words)?;
         let groups = rows.len().div_ceil(self.chunk_size());
-        let bound_arguments = vec![number, number, dest];
+        let bound_arguments = vec![count_binding, count_binding, dest];
         self.make_dispatch(
             Kernel::MaskRows,
             &self.row_constants(true),
@@ -330,10 +342,10 @@ impl Searcher<'_> {
         groups: usize,
         bound_arguments: Vec<BoundRange>,
     ) -> Option<SearchDispatch> {
-        let workgroup = self.reach.tuning.workgroup;
+        let workgroup = self.limits.tuning.workgroup;
         let program = Program::new(kernel, Prelude::None, workgroup).with_constants(constants);
         Dispatch::new(
-            self.reach,
+            self.limits,
             program,
             words,
             |words| &mut words.groups_x,

@@ -21,9 +21,9 @@ pub(super) const DEVICE_TYPES: [wgpu::DeviceType; 2] =
     [wgpu::DeviceType::DiscreteGpu, wgpu::DeviceType::Cpu];
 
 /// Opens a device of this kind. It runs shaders in an interpreter that reports every fault.
-pub(super) fn open_strict(kind: wgpu::DeviceType) -> Gpu {
+pub(super) fn open_strict(device_type: wgpu::DeviceType) -> Gpu {
     let mut options = strict_gpu::Options::default();
-    options.info.device_type = kind;
+    options.info.device_type = device_type;
     let adapter = strict_gpu::StrictGpu::new(options).adapter();
     pollster::block_on(Gpu::from_adapter(&adapter)).unwrap()
 }
@@ -63,21 +63,21 @@ fn make_moves(dtype: DType) -> Vec<Move> {
         ("::3", [1, 999]),
     ] {
         let spec: SliceSpec = text.parse().unwrap();
-        let part = spec.view(&shape).unwrap().shape().to_vec();
+        let part_shape = spec.view(&shape).unwrap().shape().to_vec();
         plans.push(Plan::slice(&shape, &spec, dtype));
-        plans.push(Plan::slice_update(&shape, &spec, &part, dtype));
-        plans.push(Plan::slice_grad(&shape, &spec, &part, dtype));
+        plans.push(Plan::slice_update(&shape, &spec, &part_shape, dtype));
+        plans.push(Plan::slice_grad(&shape, &spec, &part_shape, dtype));
     }
     let transposed_view = View::new(&[70, 67]).unwrap().transpose(&[1, 0]).unwrap();
     plans.push(Plan::contiguous(transposed_view, dtype));
-    let columns = GatherOptions {
+    let column_options = GatherOptions {
         axis: Some(1),
         ..GatherOptions::default()
     };
     for width in [1, 3, 12] {
-        let rows = GatherNdOptions::default();
-        plans.push(Plan::gather_nd(&[40, width], &[8, 1], rows, dtype));
-        plans.push(Plan::gather(&[40, width], &[205], columns, dtype));
+        let row_options = GatherNdOptions::default();
+        plans.push(Plan::gather_nd(&[40, width], &[8, 1], row_options, dtype));
+        plans.push(Plan::gather(&[40, width], &[205], column_options, dtype));
     }
     let options = crop_options(&[4, 4]);
     for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
@@ -222,18 +222,23 @@ pub(super) fn make_all_moves() -> Vec<Move> {
 /// Runs a move on a device, or on the CPU, and returns the bytes of the result.
 fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
     // As f32 or f64, these bytes are neither NaN nor subnormal.
-    let bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
+    let make_bytes = |count| (1..114).cycle().take(count).collect::<Vec<u8>>();
     let (mut source, mut dest) = (
-        bytes(tested_move.source_bytes()),
-        bytes(tested_move.result_bytes()),
+        make_bytes(tested_move.source_bytes()),
+        make_bytes(tested_move.result_bytes()),
     );
     let is_true = |n: usize| n * n % 7 % 3 == 1 || n > 900 && n < 2100;
-    let mask = |count| Vec::from_iter((0..count).map(|n| u8::from(is_true(n)) * 3));
-    if let Effect::Find(Find { capacity, index }) = tested_move.effect() {
-        source = mask(source.len());
+    let make_mask = |count| Vec::from_iter((0..count).map(|n| u8::from(is_true(n)) * 3));
+    if let Effect::Find(Find {
+        capacity,
+        index_type,
+    }) = tested_move.effect()
+    {
+        source = make_mask(source.len());
         let Some(gpu) = gpu else {
             let count = cpu::mask::count(&source);
-            let cpu_count = cpu::mask::find(&source, &tested_move.source, &mut dest, index.bytes());
+            let cpu_count =
+                cpu::mask::find(&source, &tested_move.source, &mut dest, index_type.bytes());
             assert_eq!(cpu_count, count);
             let words = Found { count, capacity }.words();
             return [&dest, bytemuck::cast_slice(&words)].concat();
@@ -242,7 +247,7 @@ fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
             .open_device()
             .upload_slice_of(&Move::copy(source.len()), &source)
             .unwrap();
-        let is_long = index.bytes() == 8;
+        let is_long = index_type.bytes() == 8;
         let dtype = if is_long { DType::I64 } else { DType::U32 };
         let search = Plan::nonzero(&tested_move.source, Some(capacity), dtype).unwrap();
         let search = search.with_count().unwrap();
@@ -269,7 +274,7 @@ fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
         .take(count)
         .collect();
-    let mask = mask(count);
+    let mask = make_mask(count);
     let (indices, bytes) = match tested_move.operation {
         Operation::MaskedUpdate => (Indices::Mask(&mask), &mask[..]),
         _ => (Indices::I32(&indices), bytemuck::cast_slice(&indices)),
@@ -303,26 +308,26 @@ fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     // Small moves share pipelines, so each kind of device also runs them with pipelines that are not shared.
-    let both_devices = |kind| {
+    let both_devices = |device_type| {
         let gpus = [
-            open_strict(kind),
-            open_strict(kind).without_shared_pipelines(),
+            open_strict(device_type),
+            open_strict(device_type).without_shared_pipelines(),
         ];
-        gpus.map(|gpu| (kind, gpu))
+        gpus.map(|gpu| (device_type, gpu))
     };
-    for (kind, gpu) in DEVICE_TYPES.into_iter().flat_map(both_devices) {
+    for (device_type, gpu) in DEVICE_TYPES.into_iter().flat_map(both_devices) {
         for tested_move in make_all_moves() {
             let is_equal = run_move(Some(&gpu), &tested_move) == run_move(None, &tested_move);
             assert!(
                 is_equal,
-                "{kind:?}: {tested_move}: {}",
+                "{device_type:?}: {tested_move}: {}",
                 gpu.explain_move(&tested_move)
             );
         }
         let compiled = gpu.engine.pipelines.compiled_programs();
         for &kernel in Kernel::ALL {
             let has_run = compiled.iter().any(|program| program.kernel == kernel);
-            assert!(has_run, "{kernel:?} on {kind:?}");
+            assert!(has_run, "{kernel:?} on {device_type:?}");
         }
     }
 }
@@ -415,7 +420,7 @@ fn channels_in_any_order_are_one_dispatch() {
 #[test]
 fn a_paste_takes_few_dispatches() {
     let gpu = open_strict(DEVICE_TYPES[0]);
-    let paste_plan = |size, box_indices, options: PasteOptions| {
+    let paste_kernels = |size, box_indices, options: PasteOptions| {
         let boxes = box_shapes(64, 1, box_indices, false);
         let patches = [64, size, 128];
         let plan = Plan::paste(&[64, 4096, 128], &patches, boxes, &options, DType::F16);
@@ -437,14 +442,14 @@ fn a_paste_takes_few_dispatches() {
         (99, true, default_options(), &["last", "last", "copy"]),
         (1, false, strict_options, &["last", "copy"]),
     ] {
-        assert_eq!(paste_plan(size, box_indices, options), expected);
+        assert_eq!(paste_kernels(size, box_indices, options), expected);
     }
 }
 
 #[test]
 fn a_million_rows_take_few_dispatches() {
     let gpu = open_strict(DEVICE_TYPES[0]);
-    let scatter_plan = |rows, slices, options, dtype| {
+    let scatter_kernels = |rows, slices, options, dtype| {
         let plan = Plan::tensor_scatter_nd(&[slices], &[rows, 1], &[rows], options, dtype);
         kernel_names(&gpu, plan.unwrap())
     };
@@ -492,6 +497,6 @@ fn a_million_rows_take_few_dispatches() {
             &["last", "copy"],
         ),
     ] {
-        assert_eq!(scatter_plan(rows, million, options, dtype), expected);
+        assert_eq!(scatter_kernels(rows, million, options, dtype), expected);
     }
 }

@@ -47,7 +47,7 @@ use crate::{
     walk::{BoxExtent, Coordinate, Dim, Side, StartIndex, Walk},
 };
 
-/// The smallest amount of memory that is transferred, in bytes.
+/// The smallest amount of memory that a GPU transfers, in bytes.
 const SECTOR_BYTES: usize = 32;
 
 /// The largest number of invocations that share a tile.
@@ -65,11 +65,12 @@ const BYTES_SQUARE: u32 = 4;
 /// A value of `EDGES` in `convert.wgsl`.
 const EDGES_SHORT: u32 = 2;
 
-/// The maximum distance in bytes between neighbours of a run in the destination, for elements of less than 4 bytes.
+/// The maximum distance in bytes between neighbouring elements of a run in the destination, if elements have less than
+/// 4 bytes.
 const MAX_RUN_TO: isize = 16;
 
-/// The size and the extent of a cropped run are below this number, because the shaders compare its positions in 32
-/// bits.
+/// If the run is cropped, the size of the cropped dimension and the reach of its boxes are below this number, because
+/// the shaders compare positions along it in 32 bits.
 const MAX_CROPPED: usize = 1 << 30;
 
 /// Returns whether the environment variable `WGSLICE_REFUSE`, a list of names separated by commas, contains the
@@ -102,11 +103,11 @@ struct LaunchGrid {
 /// The bindings and the tuples of a walk. A launch needs them in addition to the walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaunchSite<'a> {
-    pub(super) reach: &'a DispatchLimits,
+    pub(super) limits: &'a DispatchLimits,
     pub(super) source: BoundRange,
     pub(super) dest: BoundRange,
     /// The widest unit that can be loaded from the source: 4 bytes if only one word of the source is bound.
-    pub(super) widest: usize,
+    pub(super) widest_unit: usize,
     /// `None` if the walk has no tuples.
     pub(super) tuples: Option<TupleArgument>,
 }
@@ -126,9 +127,11 @@ impl LaunchSite<'_> {
         let contiguous = walk.contiguous();
         let unit = [16, 8, 4]
             .into_iter()
-            .find(|&unit| unit <= self.widest && walk.can_join(unit));
+            .find(|&unit| unit <= self.widest_unit && walk.can_join(unit));
         let unit = match unit {
-            Some(4) if contiguous == 12 && self.widest == VECTOR_BYTES && walk.can_join(12) => {
+            Some(4)
+                if contiguous == 12 && self.widest_unit == VECTOR_BYTES && walk.can_join(12) =>
+            {
                 Some(12)
             }
             unit => unit,
@@ -145,7 +148,7 @@ impl LaunchSite<'_> {
     fn launch_copy(&self, mut walk: Walk, unit: usize) -> Option<WalkDispatch> {
         walk.join(unit);
         let mut rows = RunWalk::from_walk(walk);
-        let (run, loops) = (rows.run.size, self.reach.tuning.loops);
+        let (run, loops) = (rows.run.size, self.limits.tuning.loops);
         // The number of lanes for a row if each lane moves four units.
         let tile_lanes = run.div_ceil(4).next_power_of_two();
         let near_dim = rows.near_dimension(1, SECTOR_BYTES.div_ceil(unit).cast_signed());
@@ -183,13 +186,13 @@ impl LaunchSite<'_> {
         let is_short = run.size < 4;
         let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
-        let is_few = shares_pipelines(total * run.size, &self.reach.tuning);
+        let is_few = shares_pipelines(total * run.size, &self.limits.tuning);
         let is_square = element == 1
             && !is_few
             && !is_short
             && head == 0
             && run.size.is_multiple_of(4)
-            && rows.cropped.is_none()
+            && rows.cropped_coordinate.is_none()
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
         // The number of a row determines its position in the result, so the dimensions cannot be reordered.
@@ -240,7 +243,7 @@ impl LaunchSite<'_> {
             _ => 1,
         };
         let mut rows = RunWalk::from_elements(walk, element);
-        if rows.cropped.is_none() && rows.run.to > MAX_RUN_TO {
+        if rows.cropped_coordinate.is_none() && rows.run.to > MAX_RUN_TO {
             // An invocation would also write the words between the row's elements, which belong to other rows. So each
             // element becomes a row.
             rows.walk.dims.push(rows.run);
@@ -253,7 +256,7 @@ impl LaunchSite<'_> {
         // A row can begin anywhere in its first word.
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tile_grid(rows.walk.units(), words);
-        let is_few = shares_pipelines(rows.walk.units() * rows.run.size, &self.reach.tuning);
+        let is_few = shares_pipelines(rows.walk.units() * rows.run.size, &self.limits.tuning);
         let known_run_to = if to <= 4 { to } else { 0 };
         let is_forward =
             !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
@@ -262,7 +265,7 @@ impl LaunchSite<'_> {
             (Constant::RunTo, count_word(known_run_to)),
             (
                 Constant::Forward,
-                u32::from(is_forward && rows.cropped.is_none()),
+                u32::from(is_forward && rows.cropped_coordinate.is_none()),
             ),
         ];
         self.finish_dispatch(Kernel::UpdateWords, Prelude::None, &constants, &rows, grid)
@@ -286,7 +289,7 @@ impl LaunchSite<'_> {
         let mut rows = RunWalk::from_walk(walk);
         if rows.run.to > 1 {
             rows.walk.dims.push(rows.run);
-            (rows.run, rows.cropped) = (Dim::ONE_POSITION, None);
+            (rows.run, rows.cropped_coordinate) = (Dim::ONE_POSITION, None);
         }
         let word_elements = 4 / result_dtype.size();
         let head = rows
@@ -299,11 +302,11 @@ impl LaunchSite<'_> {
         let is_short = run < word_elements;
         let is_whole = head == 0 && run.is_multiple_of(word_elements);
         if is_whole {
-            rows.begin_near();
+            rows.bring_near_dimension_last();
         }
         let grid = match is_short {
             true => self.lane_grid((total * run + head).div_ceil(word_elements), 1, 1, 1),
-            false if self.reach.tuning.loops => self.tile_grid(total, words),
+            false if self.limits.tuning.loops => self.tile_grid(total, words),
             // Looking up a row takes about as long as converting ten words.
             false => {
                 let lane_words = 4 * (total * words / (4 * INVOCATIONS_OF_LARGE_GPU)).clamp(1, 8);
@@ -360,8 +363,8 @@ impl LaunchSite<'_> {
 
     /// Divides rows of `run` units or groups into tiles. An invocation moves four units of a row together.
     fn tile_grid(&self, rows: usize, run: usize) -> LaunchGrid {
-        let workgroup = self.reach.tuning.workgroup as usize;
-        if self.reach.tuning.loops {
+        let workgroup = self.limits.tuning.workgroup as usize;
+        if self.limits.tuning.loops {
             // All segments of a row have about the same length, so that all lanes have work.
             let max_segment = (rows * run / (workgroup * 32)).clamp(16, 512);
             let segment = run.div_ceil(run.div_ceil(max_segment));
@@ -379,14 +382,14 @@ impl LaunchSite<'_> {
             lanes,
             segment,
             segments,
-            groups: (rows * segments).div_ceil(self.reach.tuning.workgroup as usize / lanes),
+            groups: (rows * segments).div_ceil(self.limits.tuning.workgroup as usize / lanes),
         }
     }
 
     /// Divides rows into tiles that have `lanes` units or groups of each of many rows. An invocation moves units of
     /// four rows together.
     fn four_row_grid(&self, rows: usize, units: usize, lanes: usize) -> LaunchGrid {
-        let workgroup = self.reach.tuning.workgroup as usize;
+        let workgroup = self.limits.tuning.workgroup as usize;
         let lanes = units.next_power_of_two().min(lanes);
         let segments = units.div_ceil(lanes);
         LaunchGrid {
@@ -406,7 +409,7 @@ impl LaunchSite<'_> {
         rows: &RunWalk,
         grid: LaunchGrid,
     ) -> Option<WalkDispatch> {
-        let tuning = &self.reach.tuning;
+        let tuning = &self.limits.tuning;
         let units = rows.walk.units() * rows.run.size;
         let program = Program::new(kernel, prelude, tuning.workgroup)
             .with_constants(constants)
@@ -420,7 +423,7 @@ impl LaunchSite<'_> {
         };
         // A walk without tuples binds its source in place of the tuples, and does not read them.
         let bound_arguments = vec![self.source, self.source, self.dest];
-        WalkDispatch::from_walk(self.reach, program, words, grid.groups, bound_arguments)
+        WalkDispatch::from_walk(self.limits, program, words, grid.groups, bound_arguments)
     }
 }
 
@@ -430,8 +433,8 @@ fn shares_pipelines(units: usize, tuning: &Tuning) -> bool {
 }
 
 /// Returns the constants for the dimensions and coordinates of a walk, in a dispatch of `units` units. If there are
-/// many units, up to 4 dimensions and up to 3 coordinates are counted exactly, so that the compiler can unroll the
-/// loops over them.
+/// many units, the constants are the exact numbers of up to 4 dimensions and up to 3 coordinates, so that the compiler
+/// can unroll the loops over them.
 pub(super) fn walk_constants(
     walk: &Walk,
     units: usize,
@@ -457,7 +460,7 @@ pub(super) fn walk_constants(
             _ => count_word(many),
         };
     let has_plain_tuples = tuples.is_some_and(|tuples| is_plain(walk, tuples));
-    let has_mask = tuples.is_some_and(|tuples| tuples.index == IndexType::Mask);
+    let has_mask = tuples.is_some_and(|tuples| tuples.index_type == IndexType::Mask);
     let coordinates = match walk.coordinates.len() {
         0 => 0,
         count => known_number(count, 3, MAX_COORDINATES),
@@ -488,8 +491,8 @@ pub(super) fn walk_constants(
 pub(super) struct RunWalk {
     pub(super) walk: Walk,
     pub(super) run: Dim,
-    /// The number of the coordinate that extends along the run.
-    cropped: Option<usize>,
+    /// The number of the coordinate with boxes that extend along the run, if there is one.
+    cropped_coordinate: Option<usize>,
     /// The number of elements that precede the result in its first group.
     head: usize,
 }
@@ -520,12 +523,12 @@ impl RunWalk {
         let mut rows = Self {
             walk,
             run: single_unit,
-            cropped: None,
+            cropped_coordinate: None,
             head: 0,
         };
         if is_run && is_near && !is_placed_by_tuples {
             rows.run = rows.walk.dims.remove(last_dim);
-            rows.cropped = cropped_coordinate;
+            rows.cropped_coordinate = cropped_coordinate;
         }
         rows
     }
@@ -535,7 +538,7 @@ impl RunWalk {
     /// element. Distances stay in bytes.
     fn from_elements(mut walk: Walk, element: usize) -> Self {
         let contiguous = walk.contiguous();
-        let bytes = walk.dims.len() - 1;
+        let byte_dim = walk.dims.len() - 1;
         if contiguous > element {
             let mut rows = Self::from_walk(walk);
             rows.run = Dim {
@@ -547,7 +550,7 @@ impl RunWalk {
             return rows;
         }
         if contiguous > 1 {
-            walk.remove(bytes);
+            walk.remove(byte_dim);
             if walk.dims.is_empty() {
                 walk.dims.push(Dim::ONE_POSITION);
             }
@@ -574,12 +577,14 @@ impl RunWalk {
     /// Returns the absolute distance in the source between neighbours of the run.
     fn run_distance(&self) -> usize {
         let step = |c: usize| self.walk.coordinates[c].step();
-        self.cropped.map_or(self.run.from, step).unsigned_abs()
+        self.cropped_coordinate
+            .map_or(self.run.from, step)
+            .unsigned_abs()
     }
 
     /// Makes another dimension the innermost dimension that numbers rows, if neighbours along it are nearer to each
     /// other in the source than the units of a row. The channels of a picture are an example.
-    fn begin_near(&mut self) {
+    fn bring_near_dimension_last(&mut self) {
         let run_distance = self.run_distance();
         let is_near = |&d: &usize| {
             self.walk.dims[d].tuple == 0
@@ -602,7 +607,8 @@ impl RunWalk {
         }
     }
 
-    /// Returns whether all elements of each row use the same table. `shift` is added to the number of an element.
+    /// Returns whether all elements of each row use the same table. `shift` is added to the number of an element
+    /// before the number of its table is computed.
     fn is_steady(&self, table: &PositionTables, shift: isize) -> bool {
         let distance = self.run_distance();
         if distance.is_multiple_of(table.repeat_period()) {
@@ -613,7 +619,8 @@ impl RunWalk {
         // divisor.
         let walk = &self.walk;
         let coordinate_strides = walk.coordinates.iter().enumerate();
-        let coordinate_strides = coordinate_strides.filter(|&(c, _)| self.cropped != Some(c));
+        let coordinate_strides =
+            coordinate_strides.filter(|&(c, _)| self.cropped_coordinate != Some(c));
         let coordinate_strides = coordinate_strides.map(|(_, coordinate)| coordinate.stride);
         let distances = walk
             .dims
@@ -624,7 +631,7 @@ impl RunWalk {
             common_divisor(divisor, distance.unsigned_abs())
         });
         let table_begin = (walk.from + shift).rem_euclid(divisor.cast_signed());
-        let (count, step) = match self.cropped.map(|c| &walk.coordinates[c]) {
+        let (count, step) = match self.cropped_coordinate.map(|c| &walk.coordinates[c]) {
             Some(coordinate) => (coordinate.size, coordinate.stride),
             None => (self.run.size, self.run.from),
         };
@@ -640,7 +647,7 @@ impl RunWalk {
             let dim = &walk.dims[d];
             dim.from.abs() == distance && dim.size >= 4 && dim.tuple == 0 && !walk.is_cropped(d)
         };
-        let is_spread = self.cropped.is_none() && self.run.from.abs() >= sector;
+        let is_spread = self.cropped_coordinate.is_none() && self.run.from.abs() >= sector;
         (0..walk.dims.len())
             .rev()
             .find(is_near)
@@ -650,7 +657,7 @@ impl RunWalk {
     /// Returns the distance in bytes between neighbours of a run in the source. If tuples determine its direction,
     /// returns `None` for a distance of one byte and 0 for all other distances.
     fn source_step(&self) -> Option<isize> {
-        let Some(coordinate) = self.cropped.map(|c| &self.walk.coordinates[c]) else {
+        let Some(coordinate) = self.cropped_coordinate.map(|c| &self.walk.coordinates[c]) else {
             return Some(self.run.from);
         };
         let step = coordinate.step();
@@ -711,7 +718,7 @@ impl RunWalk {
             let Some(along) = coordinate.along else {
                 continue;
             };
-            words.along = match self.cropped == Some(c) {
+            words.along = match self.cropped_coordinate == Some(c) {
                 true => RUN_DIMENSION,
                 false => u32::try_from(along.dim).ok()?,
             };

@@ -1,4 +1,5 @@
-//! Turns walks into recorded commands. The engine uses `device`. Tensors, textures and streams use the engine.
+//! Turns walks into recorded commands. The engine uses the module `device`. Tensors, textures and streams use
+//! the engine.
 //!
 //! | file | decides |
 //! |---|---|
@@ -18,7 +19,7 @@
 //! | `explain` | how the commands of a move are described |
 //! | `argument` | whether the buffers that are passed fit a plan |
 //! | `aside` | how a source or index tuples in the buffer of the destination are copied to another buffer first |
-//! | `report` | how a gather or scatter reports later how many tuples were out of range |
+//! | `report` | how the number of out-of-range tuples is read back when the device is done with a gather or scatter |
 //! | `scratch` | which buffers hold data between the steps of a scatter, between a texture and a tensor, and for `aside` |
 //! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
 
@@ -77,7 +78,7 @@ const DISPATCH_BYTES: u64 = 512 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) device: OpenDevice,
-    pub(super) reach: DispatchLimits,
+    pub(super) limits: DispatchLimits,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) cache: Arc<Cache>,
     pub(super) scratch: Arc<ScratchBuffers>,
@@ -89,7 +90,7 @@ impl Engine {
         let is_software = adapter::is_software(&device.shared.info);
         let space = UniformSpace::for_device(is_software, limits);
         Self {
-            reach: DispatchLimits {
+            limits: DispatchLimits {
                 binding: largest_binding(limits),
                 alignment: limits.min_storage_buffer_offset_alignment.into(),
                 groups: limits.max_compute_workgroups_per_dimension,

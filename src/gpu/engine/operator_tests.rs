@@ -81,7 +81,7 @@ fn tokens_of(text: &str) -> Vec<String> {
 fn ambiguous_pairs(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // The operators of the current expression so far, for each depth of brackets.
-    let mut open_brackets: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut operators_by_depth: Vec<Vec<&str>> = vec![Vec::new()];
     let mut previous_token = String::new();
     let mut read_tokens: Vec<String> = Vec::new();
     for token in tokens_of(text) {
@@ -90,7 +90,7 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
             && !["return", "if", "else", "while", "case"].contains(&&previous_token[..]);
         read_tokens.push(token.clone());
         if let Some(operator) = operator_kind(&token, ends_operand) {
-            let own_operators = open_brackets.last_mut().expect("brackets match");
+            let own_operators = operators_by_depth.last_mut().expect("brackets match");
             if let Some(other) = own_operators
                 .iter()
                 .find(|other| !can_be_adjacent(operator, other))
@@ -101,13 +101,16 @@ fn ambiguous_pairs(text: &str) -> Vec<String> {
             own_operators.push(operator);
         }
         match &token[..] {
-            "(" | "[" | "{" => open_brackets.push(Vec::new()),
-            ")" | "]" | "}" => drop(open_brackets.pop()),
+            "(" | "[" | "{" => operators_by_depth.push(Vec::new()),
+            ")" | "]" | "}" => drop(operators_by_depth.pop()),
             _ => {}
         }
         // Brackets, assignments and the commas of a list separate expressions.
         if matches!(&token[..], "}" | ";" | "," | "=" | ":") {
-            open_brackets.last_mut().expect("brackets match").clear();
+            operators_by_depth
+                .last_mut()
+                .expect("brackets match")
+                .clear();
         }
         previous_token = token;
     }

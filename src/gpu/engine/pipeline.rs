@@ -129,8 +129,9 @@ impl Pipelines {
         is_full
     }
 
-    /// Returns the slot for dispatches whose reports are never read. It belongs to its own strip, which is never
-    /// cleared. If the slot's buffer could not be created, the slot is not kept, and the next recording tries again.
+    /// Returns the slot for dispatches whose reports are never read. It belongs to its own strip (see `slots`), which
+    /// is never cleared. If the slot's buffer could not be created, the slot is not kept, and the next recording tries
+    /// again.
     pub(in crate::gpu) fn unread_slot(
         &self,
         layout: impl FnOnce() -> wgpu::BindGroupLayout,

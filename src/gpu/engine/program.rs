@@ -42,11 +42,11 @@ impl UniformSpace {
 
 /// Declares the kernels: for each, its file and the buffers that it changes.
 macro_rules! modules {
-    ($($(#[$of:meta])* $kernel:ident $file:literal $changed:expr;)*) => {
+    ($($(#[$attribute:meta])* $kernel:ident $file:literal $changed:expr;)*) => {
         /// A kernel: a file in `shaders/` with an entry point.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Kernel {
-            $($(#[$of])* $kernel,)*
+            $($(#[$attribute])* $kernel,)*
         }
 
         impl Kernel {
@@ -106,7 +106,7 @@ modules! {
     MaskRows "mask_rows" [false, false, true];
 }
 
-/// Declares the override constants of the modules that the host sets.
+/// Declares the override constants that the host sets in the modules.
 macro_rules! constants {
     ($($constant:ident $name:literal;)*) => {
         /// An override constant. The module that declares it describes it.

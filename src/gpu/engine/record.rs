@@ -88,8 +88,12 @@ impl Engine {
                         Operand::Input(n) => inputs[*n],
                         Operand::Const(_) => Argument::EMPTY_ARGUMENT,
                     };
-                    let places = [&operands.from, &operands.to].map(argument);
-                    OwnMemory::Count(self.count_slot(step_move, ready_works(number), &places)?)
+                    let mask_and_rows = [&operands.from, &operands.to].map(argument);
+                    OwnMemory::Count(self.count_slot(
+                        step_move,
+                        ready_works(number),
+                        &mask_and_rows,
+                    )?)
                 }
                 _ => OwnMemory::Nothing,
             });
@@ -181,16 +185,16 @@ impl Engine {
             // overwrite.
             Some((step_move, report_slots, (*tuples_or_count)?))
         });
-        let searches = steps.iter().zip(&own_memory);
-        let mut search =
-            searches.filter_map(|((step_move, _, _, tuples_or_count, ..), own_memory)| {
+        let steps_with_memory = steps.iter().zip(&own_memory);
+        let mut searches =
+            steps_with_memory.filter_map(|((step_move, _, _, tuples_or_count, ..), own_memory)| {
                 let slot = match own_memory {
                     OwnMemory::Count(slot) => Some(slot.clone()),
                     _ => None,
                 };
                 Some((step_move.find()?.capacity, (*tuples_or_count)?, slot))
             });
-        let search = search.next_back();
+        let search = searches.next_back();
         if let Some((_, _, Some(slot))) = &search {
             target.hold_slot(slot.clone());
         }

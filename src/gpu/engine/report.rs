@@ -83,7 +83,7 @@ pub(in crate::gpu) fn pending_report(
     search: Option<RecordedSearch<'_>>,
 ) -> Result<Pending<Report>, Error> {
     if tuples.is_none() && search.is_none() {
-        let mut report = plan.nothing()?;
+        let mut report = plan.report_without_findings()?;
         report.copied = copied;
         return Ok(Pending::already_known(report));
     }
@@ -116,12 +116,13 @@ pub(in crate::gpu) fn pending_report(
             None => empty_report,
         };
         report.copied = copied;
-        if let Some((capacity, number, _slot, unreadable_error)) = search_report {
-            if !number.is_readable() {
+        if let Some((capacity, count_words, _slot, unreadable_error)) = search_report {
+            if !count_words.is_readable() {
                 return Err(unreadable_error);
             }
+            // The number of true elements is in words 4 and 5: see `Found::words`.
             let mut words = [0; 2];
-            number.read_words(16, &mut words).await?;
+            count_words.read_words(16, &mut words).await?;
             let count = u64::from(words[1]) << 32 | u64::from(words[0]);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
             report.count(Found { count, capacity });
@@ -130,17 +131,17 @@ pub(in crate::gpu) fn pending_report(
     }))
 }
 
-/// Reads back `reports`: slots, each with the number of the first tuple of its dispatch. Then reads the first invalid
-/// tuple, if there is one.
+/// Reads back the reports in the slots, each with the number of the first tuple of its dispatch. Then reads the first
+/// invalid tuple, if there is one.
 async fn read_reports(
     step_move: Arc<Move>,
-    reports: Vec<(Slot, usize)>,
+    report_slots: Vec<(Slot, usize)>,
     tuples: LaterWords,
 ) -> Result<Report, Error> {
     let device = &tuples.device;
     let mut missing = Missing::default();
     let max_slots = (device.shared.limits.max_buffer_size / u64::from(REPORT_BYTES)).max(1);
-    for slot_group in reports.chunks(usize::try_from(max_slots).unwrap_or(usize::MAX)) {
+    for slot_group in report_slots.chunks(usize::try_from(max_slots).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; slot_group.len()];
         let slots = slot_group
             .iter()

@@ -3,8 +3,8 @@
 //! | move | commands |
 //! |---|---|
 //! | writes nothing | none |
-//! | moves few or long contiguous rows between word boundaries (`copy`), into an encoder | a buffer copy for each row: it needs no pipeline, and wgpu does not clear a new destination first |
-//! | writes only zeros, in whole words, into an encoder | a clear of the buffer |
+//! | moves few or long contiguous rows between word boundaries (see `copy`), and is recorded into an encoder | a buffer copy for each row: it needs no pipeline, and wgpu does not clear a new destination first |
+//! | writes only zeros, in whole words, and is recorded into an encoder | a clear of the buffer |
 //! | any other | a dispatch, or several if the device's limits require it |
 
 use super::{caps::Tuning, copy::is_copied};
@@ -28,7 +28,7 @@ pub(in crate::gpu) fn choose_route<'a>(
         // If a gradient or a scatter into zeros moves nothing, its result is zero.
         let is_zeros = match step_move.effect() {
             Effect::Fill => true,
-            Effect::Scatter(scatter) => scatter.fresh,
+            Effect::Scatter(scatter) => scatter.starts_from_zeros,
             Effect::Make | Effect::Update => false,
             // A search has no walk. Its kernels read the mask.
             Effect::Find(_) => return Route::Dispatches,

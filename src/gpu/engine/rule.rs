@@ -18,7 +18,7 @@ pub(super) struct CombineRule {
     pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) parts: u32,
-    /// True if an atomic operation combines numbers by this rule.
+    /// True if WGSL has an atomic operation that combines numbers by this rule.
     pub(super) is_atomic: bool,
     /// True if results depend on the order of rows. Floating-point results do: they are rounded after each row, and the
     /// minimum or maximum of two zeros with different signs is the first zero.

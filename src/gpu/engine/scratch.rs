@@ -47,7 +47,7 @@ impl ScratchBuffers {
 pub(in crate::gpu) struct ScratchMemory {
     /// One buffer, or several if the memory exceeds the device's `max_buffer_size`.
     buffers: Vec<wgpu::Buffer>,
-    /// Each part except the last consists of whole rows.
+    /// Each part except the last consists of whole rows or, for the values of a plan, of whole index tuples.
     parts: BufferParts,
     bytes: u64,
 }
@@ -91,15 +91,21 @@ impl Engine {
             let is_read = steps.any(|(_, step)| step.reports && step.by == operand);
             let (mut buffers, mut bytes_left) = (Vec::new(), size);
             while bytes_left > 0 {
-                let part = parts.bytes.min(bytes_left);
+                let part_size = parts.bytes.min(bytes_left);
                 buffers.push(match is_read {
-                    true => self.kept_or_new_buffer(&mut Vec::new(), 0, part, part, doing)?,
-                    false => {
-                        self.kept_or_new_buffer(&mut kept_buffers, number, part, part, doing)?
+                    true => {
+                        self.kept_or_new_buffer(&mut Vec::new(), 0, part_size, part_size, doing)?
                     }
+                    false => self.kept_or_new_buffer(
+                        &mut kept_buffers,
+                        number,
+                        part_size,
+                        part_size,
+                        doing,
+                    )?,
                 });
                 number += usize::from(!is_read);
-                bytes_left -= part;
+                bytes_left -= part_size;
             }
             memory.push(ScratchMemory {
                 buffers,
@@ -156,12 +162,12 @@ impl Engine {
     /// it is written to texels: the kept buffer, or a new one if the kept buffer is too small.
     pub(in crate::gpu) fn scratch_buffer(&self, needed_bytes: u64) -> Result<wgpu::Buffer, Error> {
         let doing = "allocating memory between steps";
-        self.grown_twofold(&self.scratch.steps, needed_bytes, doing)
+        self.grown_buffer(&self.scratch.steps, needed_bytes, doing)
     }
 
-    /// Returns the kept buffer, or a new one if it has less than `needed_bytes` bytes. Error messages call the work
-    /// `doing`.
-    pub(super) fn grown_twofold(
+    /// Returns the kept buffer, or a new one if it has less than `needed_bytes` bytes. `doing` describes the allocation
+    /// in error messages.
+    pub(super) fn grown_buffer(
         &self,
         kept_buffers: &IdleBuffers,
         needed_bytes: u64,

@@ -1,6 +1,6 @@
 //! Tests that naga can write every shader in every format that wgpu passes to drivers. The tests need no adapter.
 //!
-//! Each text is written with two settings: the first and the last combination of values of its constants. With
+//! Each shader text is written with two settings: the first and the last combination of values of its constants. With
 //! `WGSLICE_SHADERS=FOLDER`, each text is written with all of its [`constant_settings`], and the files are kept in that
 //! folder for tests with other compilers: see `bash tests/run compilers`.
 
@@ -167,14 +167,14 @@ fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32>
 /// Returns whether the library never uses this combination of values.
 fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
     let has_value = |constant: Constant, value: u32| setting.contains(&(constant, value));
-    let without_tuples = has_value(Coordinates, 0)
+    let lacks_needed_tuples = has_value(Coordinates, 0)
         && [Crops, Scatters, Plain, Long]
             .iter()
             .any(|&constant| has_value(constant, 1));
-    let more_than_a_mask =
+    let needs_more_than_a_mask =
         !has_value(Coordinates, 1) || has_value(Crops, 1) || has_value(Scatters, 1);
-    without_tuples
-        || has_value(Masked, 1) && more_than_a_mask
+    lacks_needed_tuples
+        || has_value(Masked, 1) && needs_more_than_a_mask
         || has_value(Crops, 1) && has_value(Plain, 1)
         || has_value(Long, 1)
             && [Plain, Fixed, Masked]

@@ -237,6 +237,7 @@ fn uniforms_lie_where_the_host_writes_them() {
             ("REPORTS", flags::FLAG_REPORTS),
             ("KEEPS", flags::FLAG_KEEPS),
             ("STRICT", flags::FLAG_STRICT),
+            ("CIRCULAR", flags::FLAG_CIRCULAR),
             ("RUN", RUN_DIMENSION),
         ] {
             assert_eq!(constant_value(&module, name), value, "{name}");

@@ -7,12 +7,13 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The slices of a destination. Neighbouring slices are `apart` units apart, and the lowest begins at unit `lowest`.
+/// The slices of a destination. Neighbouring slices are `distance` units apart, and the lowest begins at unit
+/// `lowest_unit`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DestSlices {
     pub(super) count: usize,
-    pub(super) apart: usize,
-    pub(super) lowest: isize,
+    pub(super) distance: usize,
+    pub(super) lowest_unit: isize,
 }
 
 impl DestSlices {
@@ -23,17 +24,17 @@ impl DestSlices {
         let items = items.map(|dim| (dim.size, dim.to));
         let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
         let reach_of = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
-        let (mut apart, mut lowest, mut highest) = (0, walk.to, walk.to);
+        let (mut distance, mut lowest_unit, mut highest_unit) = (0, walk.to, walk.to);
         for (size, stride) in items.chain(indexed) {
-            apart = common_divisor(apart, stride.unsigned_abs());
-            lowest += reach_of((size, stride)).min(0);
-            highest += reach_of((size, stride)).max(0);
+            distance = common_divisor(distance, stride.unsigned_abs());
+            lowest_unit += reach_of((size, stride)).min(0);
+            highest_unit += reach_of((size, stride)).max(0);
         }
-        let apart = apart.max(1);
+        let distance = distance.max(1);
         Self {
-            count: (highest - lowest).unsigned_abs() / apart + 1,
-            apart,
-            lowest,
+            count: (highest_unit - lowest_unit).unsigned_abs() / distance + 1,
+            distance,
+            lowest_unit,
         }
     }
 }
@@ -50,28 +51,28 @@ impl SliceRows {
     /// Returns the rows of a scatter, which are numbered along the first `row_dims` dimensions of its walk. Also
     /// returns a walk that moves each row to the slice that the row's own tuple selects.
     pub(super) fn from_scatter(walk: &Walk, row_dims: usize, slices: DestSlices) -> (Self, Walk) {
-        let (mut numbers, mut moves) = (walk.clone(), walk.clone());
-        let apart = slices.apart.cast_signed();
+        let (mut numbers, mut moving_walk) = (walk.clone(), walk.clone());
+        let distance = slices.distance.cast_signed();
         numbers.unit = 1;
         numbers.points = Side::Source;
-        numbers.from = (walk.to - slices.lowest) / apart;
+        numbers.from = (walk.to - slices.lowest_unit) / distance;
         numbers.to = 0;
         numbers.dims.truncate(row_dims);
         let mut count = 1_usize;
-        for (row_dim, move_dim) in numbers.dims.iter_mut().zip(&mut moves.dims).rev() {
-            row_dim.from = row_dim.to / apart;
+        for (row_dim, move_dim) in numbers.dims.iter_mut().zip(&mut moving_walk.dims).rev() {
+            row_dim.from = row_dim.to / distance;
             row_dim.to = count.cast_signed();
             (move_dim.to, move_dim.tuple) = (0, count);
             count *= row_dim.size;
         }
         for coordinate in &mut numbers.coordinates {
-            coordinate.stride /= apart;
+            coordinate.stride /= distance;
         }
-        moves.to = slices.lowest;
-        moves.columns = 1;
-        moves.counts = false;
-        moves.coordinates = vec![Coordinate::indexed(slices.count, apart, 0)];
-        (Self { numbers }, moves)
+        moving_walk.to = slices.lowest_unit;
+        moving_walk.columns = 1;
+        moving_walk.counts_tuples = false;
+        moving_walk.coordinates = vec![Coordinate::indexed(slices.count, distance, 0)];
+        (Self { numbers }, moving_walk)
     }
 
     pub(super) fn row_count(&self) -> usize {
@@ -90,7 +91,7 @@ impl SliceRows {
 
     /// Returns whether out-of-range tuples of these rows are counted.
     pub(super) fn are_tuples_counted(&self) -> bool {
-        self.numbers.counts
+        self.numbers.counts_tuples
     }
 
     /// Returns these rows reduced to one row for each tuple.
@@ -122,7 +123,7 @@ impl SliceRows {
     pub(super) fn lookup_walk(&self) -> Walk {
         let mut walk = self.numbers.clone();
         walk.merge();
-        walk.counts = false;
+        walk.counts_tuples = false;
         walk
     }
 }

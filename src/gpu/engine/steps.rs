@@ -77,11 +77,13 @@ struct ScatterSteps {
     cut: Cut,
     /// Dispatches at the beginning of the next pass.
     next_dispatches: Vec<WalkDispatch>,
-    /// The use of the numbers at the beginning of scratch memory, and the row that has number 1.
+    /// The use of the numbers at the beginning of scratch memory, and the row that has number 1. `None` if there are no
+    /// such numbers.
     numbers: Option<(ScratchNumbers, usize)>,
 }
 
-/// The use of the numbers at the beginning of scratch memory. There are `lists` numbers for each slice.
+/// The slices and the units for which row numbers are at the beginning of scratch memory: `lists` numbers for each
+/// slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ScratchNumbers {
     slices: Range<usize>,
@@ -94,7 +96,7 @@ struct ScratchNumbers {
 struct ScatterBlock {
     rows: SliceRows,
     /// Moves each row to the slice that the row's own tuple selects. Its first dimensions are the dimensions of `rows`.
-    moves: Walk,
+    moving_walk: Walk,
     slices: Range<usize>,
     run: Range<usize>,
 }
@@ -138,12 +140,12 @@ pub(super) fn scatter_cut(
         true => DestSlices::from_boxes(walk),
         false => DestSlices {
             count: scatter.slices,
-            apart: pitch,
-            lowest: 0,
+            distance: pitch,
+            lowest_unit: 0,
         },
     };
-    let max_rows = u64::from(u32::MAX - 1);
-    check_positions(slices.count, max_rows)?;
+    let max_count = u64::from(u32::MAX - 1);
+    check_positions(slices.count, max_count)?;
     let options = scatter.options;
     // If rows are not whole words, a kernel that moves a single row changes the row's first and last word by atomics,
     // whereas a gather writes whole words. So such rows are moved separately only if there are few of them.
@@ -166,20 +168,20 @@ pub(super) fn scatter_cut(
         way: combine_way,
         unit: walk.unit,
         pitch,
-        slice_distance: slices.apart,
+        slice_distance: slices.distance,
         has_boxes,
     };
-    let (rows, moves) = SliceRows::from_scatter(walk, row_dims, slices);
+    let (rows, moving_walk) = SliceRows::from_scatter(walk, row_dims, slices);
     let block = ScatterBlock {
         rows,
-        moves,
+        moving_walk,
         slices: 0..slices.count,
         run: 0..pitch,
     };
     let mut steps = ScatterSteps::default();
     let is_empty = walk.coordinates.iter().any(|c| c.size == 0);
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
-        check_positions(block.rows.row_count(), max_rows)?;
+        check_positions(block.rows.row_count(), max_count)?;
         scatterer.add_checks(&block.tuple_block(), &mut steps.next_dispatches)?;
         steps.cut.scratch = MIN_SCRATCH;
     }
@@ -187,7 +189,7 @@ pub(super) fn scatter_cut(
         steps.push_pass(0, Vec::new());
         return Ok(steps.cut);
     }
-    if scatter.fresh && scatterer.is_direct() {
+    if scatter.starts_from_zeros && scatterer.is_direct() {
         let zeros = Walk::zeros(walk.unit, scatter.slices * pitch);
         let cutter = Cutter {
             source_bytes: 4,
@@ -251,7 +253,7 @@ impl ScatterBlock {
         let mut halves = [self.clone(), self.clone()];
         let [first, second] = &mut halves;
         [first.rows, second.rows] = self.rows.split_rows(d, middle);
-        [first.moves, second.moves] = self.moves.split(d, middle);
+        [first.moving_walk, second.moving_walk] = self.moving_walk.split(d, middle);
         Some(halves)
     }
 
@@ -295,7 +297,7 @@ impl Scatterer<'_> {
     }
 
     fn too_small(&self) -> Error {
-        self.cutter.reach.too_small(self.unit)
+        self.cutter.limits.too_small(self.unit)
     }
 
     /// Adds the dispatches that only report out-of-range tuples. They share a report, so they number the rows of the
@@ -337,7 +339,7 @@ impl Scatterer<'_> {
         steps: &mut ScatterSteps,
     ) -> Result<(), PassFailure> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
-        let is_fresh = self.scatter.fresh && rows.start == 0 && !self.is_direct();
+        let is_fresh = self.scatter.starts_from_zeros && rows.start == 0 && !self.is_direct();
         // If the destination starts as zeros, the scatter must write every slice.
         let is_one_chunk =
             !is_fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
@@ -355,7 +357,7 @@ impl Scatterer<'_> {
             CombineWay::Update | CombineWay::Lists { .. } => 3 * rows.len(),
         };
         let scratch = (head_words + link_words) as u64 * 4;
-        if scratch > self.cutter.reach.binding || scratch / 4 > self.cutter.reach.units {
+        if scratch > self.cutter.limits.binding || scratch / 4 > self.cutter.limits.units {
             let has_more_links = link_words > head_words;
             return Err(if has_more_links {
                 PassFailure::Rows
@@ -447,21 +449,25 @@ impl Scatterer<'_> {
             return (1, 31);
         }
         let max_lists = (rows / slices).clamp(1, MAX_LISTS);
-        let list_count = |shift: u32| ((rows - 1) >> shift) + 1;
+        let lists_for_shift = |shift: u32| ((rows - 1) >> shift) + 1;
         let list_shift = (self.rows_per_workgroup().trailing_zeros()..31)
-            .find(|&list_shift| list_count(list_shift) <= max_lists);
+            .find(|&list_shift| lists_for_shift(list_shift) <= max_lists);
         let list_shift = list_shift.unwrap_or(31);
-        (list_count(list_shift), list_shift)
+        (lists_for_shift(list_shift), list_shift)
     }
 
     /// Returns the number of rows for a workgroup of `link.wgsl`.
     fn rows_per_workgroup(&self) -> usize {
-        4 * self.cutter.reach.tuning.workgroup as usize
+        4 * self.cutter.limits.tuning.workgroup as usize
     }
 
     /// Returns the number of units of a slice that an invocation combines.
     fn units_per_invocation(&self) -> usize {
-        if self.cutter.reach.tuning.loops { 4 } else { 1 }
+        if self.cutter.limits.tuning.loops {
+            4
+        } else {
+            1
+        }
     }
 
     /// Returns the maximum number of rows that are linked together. All of them can belong to one slice, and an
@@ -471,14 +477,14 @@ impl Scatterer<'_> {
     /// might mistake a longer wait for a hang. Lavapipe seems to exit every loop of an invocation after 65,535
     /// iterations in total.
     fn max_rows(&self) -> usize {
-        match self.cutter.reach.tuning.loops {
+        match self.cutter.limits.tuning.loops {
             true => (1 << 15) / self.units_per_invocation(),
             false => 1 << 20,
         }
     }
 
     /// Returns the data that the dispatches of a block share. The numbers of its rows begin at `first_row` + 1. Returns
-    /// `None` if the block has too many rows.
+    /// `None` if the block has too many rows, or if no single binding can contain its tuples.
     fn block_pass<'a>(
         &'a self,
         block: &'a ScatterBlock,
@@ -506,7 +512,7 @@ impl Scatterer<'_> {
             walk_settings: walk_constants(
                 &run_walk.walk,
                 run_walk.walk.units() * block.run.len(),
-                &self.cutter.reach.tuning,
+                &self.cutter.limits.tuning,
                 Some(self.tuples),
             ),
             indices,
@@ -541,7 +547,7 @@ struct BlockPass<'a> {
 
 impl BlockPass<'_> {
     fn make_program(&self, kernel: Kernel, prelude: Prelude) -> Program {
-        let workgroup = self.scatterer.cutter.reach.tuning.workgroup;
+        let workgroup = self.scatterer.cutter.limits.tuning.workgroup;
         let program = Program::new(kernel, prelude, workgroup);
         match kernel {
             Kernel::Order => program,
@@ -566,12 +572,12 @@ impl BlockPass<'_> {
         let program = self
             .make_program(kernel, Prelude::None)
             .with_constants(constants);
-        let (reach, groups) = (self.scatterer.cutter.reach, rows.div_ceil(rows_per_group));
-        WalkDispatch::from_walk(reach, program, self.words, groups, bound)
+        let (limits, groups) = (self.scatterer.cutter.limits, rows.div_ceil(rows_per_group));
+        WalkDispatch::from_walk(limits, program, self.words, groups, bound)
     }
 
     fn workgroup_size(&self) -> usize {
-        self.scatterer.cutter.reach.tuning.workgroup as usize
+        self.scatterer.cutter.limits.tuning.workgroup as usize
     }
 
     /// Adds the dispatches of the last step of an update. Their index tuples are in scratch memory: the number of a row
@@ -586,14 +592,14 @@ impl BlockPass<'_> {
         let slices = &self.block.slices;
         let (mut walk, positions, distance) = match self.by_rows {
             true => {
-                let mut walk = self.block.moves.clone();
+                let mut walk = self.block.moving_walk.clone();
                 walk.to += (slices.start * slice_distance).cast_signed();
                 walk.tuple = slices.len() * self.words.lists as usize;
                 (walk, slices.len(), slice_distance)
             }
             false => {
                 let rows = self.block.rows.row_numbers();
-                let outer = Dim {
+                let slice_dim = Dim {
                     to: pitch.cast_signed(),
                     ..Dim::with_own_tuples(slices.len(), 0)
                 };
@@ -603,7 +609,7 @@ impl BlockPass<'_> {
                 };
                 let [from, to] =
                     [&rows, slices].map(|numbers| (numbers.start * pitch).cast_signed());
-                let mut walk = Walk::strided(unit, from, to, vec![outer, pitch_dim]);
+                let mut walk = Walk::strided(unit, from, to, vec![slice_dim, pitch_dim]);
                 walk.columns = 1;
                 (walk, rows.len(), pitch)
             }
@@ -612,7 +618,7 @@ impl BlockPass<'_> {
         let first_row_number = self.words.first_row + 1;
         let tuples = TupleArgument {
             argument: SCRATCH,
-            index: IndexType::U32,
+            index_type: IndexType::U32,
             policy: Policy::default(),
             keeps: !self.is_fresh,
             first_index: if self.by_rows { 0 } else { first_row_number },
@@ -628,15 +634,16 @@ impl BlockPass<'_> {
     fn combine_dispatch(&self) -> Result<WalkDispatch, PassFailure> {
         let Scatterer { rule, way, .. } = *self.scatterer;
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
-        let Cutter { reach, places, .. } = self.scatterer.cutter;
+        let Cutter { limits, places, .. } = self.scatterer.cutter;
         let ScatterBlock { slices, run, .. } = self.block;
-        let (rows, number) = (self.block.rows.row_numbers(), rule.number);
+        let (rows, number_bytes) = (self.block.rows.row_numbers(), rule.number);
         let bind = |argument, numbers: &Range<usize>| {
             let first_byte = ((numbers.start * pitch + run.start) * unit) as u64;
             let end = (((numbers.end - 1) * pitch + run.end) * unit) as u64;
-            let bound_range = places.bind_range(reach, argument, first_byte, end);
-            bound_range
-                .filter(|(bound_range, _)| bound_range.span.bytes / number as u64 <= reach.units)
+            let bound_range = places.bind_range(limits, argument, first_byte, end);
+            bound_range.filter(|(bound_range, _)| {
+                bound_range.span.bytes / number_bytes as u64 <= limits.units
+            })
         };
         let (source, from) = bind(SOURCE, &rows).ok_or(PassFailure::Rows)?;
         let (dest, to) = bind(DEST, slices).ok_or(PassFailure::Slices)?;
@@ -645,7 +652,7 @@ impl BlockPass<'_> {
             false => (slices.len(), PassFailure::Slices),
         };
         let bytes = run.len() * unit;
-        let is_long = |rows: usize| (rows * bytes) as u64 > reach.dispatch;
+        let is_long = |rows: usize| (rows * bytes) as u64 > limits.dispatch;
         if is_long(rows.len()) {
             return Err(PassFailure::Rows);
         }
@@ -654,7 +661,7 @@ impl BlockPass<'_> {
         }
         let copy_unit = match common_power_of_two(16, [bytes, pitch * unit, from, to]) {
             whole_words @ 4.. if way != CombineWay::Atomic => whole_words,
-            _ => number,
+            _ => number_bytes,
         };
         let [units, unit_pitch, updates, to_base] =
             [bytes, pitch * unit, from, to].map(|bytes| bytes / copy_unit);
@@ -684,15 +691,15 @@ impl BlockPass<'_> {
             segment: count_word(segment),
             ..self.words
         };
-        let parts = [
-            (Constant::Element, count_word(number.min(2))),
+        let shared_constants = [
+            (Constant::Element, count_word(number_bytes.min(2))),
             (Constant::Rule, rule.parts),
             (Constant::ByRows, u32::from(self.by_rows)),
             (Constant::Fresh, u32::from(self.is_fresh)),
             (Constant::Unique, u32::from(way == CombineWay::Unique)),
         ];
         let combine = (Constant::Combine, rule.combine);
-        let loops = (Constant::Loops, u32::from(reach.tuning.loops));
+        let loops = (Constant::Loops, u32::from(limits.tuning.loops));
         let program = match way {
             CombineWay::Atomic => self
                 .make_program(
@@ -702,11 +709,11 @@ impl BlockPass<'_> {
                 .with_constants(&[combine]),
             _ if copy_unit < 4 => self
                 .make_program(Kernel::CombineParts, Prelude::None)
-                .with_constants(&parts),
+                .with_constants(&shared_constants),
             _ => self
                 .make_program(Kernel::Combine, Prelude::Words(copy_unit))
                 .with_constants(&[combine, (Constant::Numbers, rule.numbers), loops])
-                .with_constants(&parts),
+                .with_constants(&shared_constants),
         };
         let first_argument = match self.scatterer.is_direct() {
             true => self.indices,
@@ -718,6 +725,6 @@ impl BlockPass<'_> {
         }
         let groups = invocations.div_ceil(self.workgroup_size());
         let bound_arguments = vec![first_argument, source, dest];
-        WalkDispatch::from_walk(reach, program, words, groups, bound_arguments).ok_or(failure)
+        WalkDispatch::from_walk(limits, program, words, groups, bound_arguments).ok_or(failure)
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TupleArgument {
     pub(crate) argument: usize,
-    pub(crate) index: IndexType,
+    pub(crate) index_type: IndexType,
     pub(crate) policy: Policy,
     /// True if units without a source keep their values instead of becoming zeros.
     pub(crate) keeps: bool,
@@ -29,9 +29,9 @@ impl TupleArgument {
         let scatters = matches!(step_move.effect(), Effect::Scatter(_));
         Some(Self {
             argument: INDICES,
-            index: tuples.index,
+            index_type: tuples.index_type,
             policy: tuples.policy,
-            keeps: scatters || tuples.index == IndexType::Mask,
+            keeps: scatters || tuples.index_type == IndexType::Mask,
             first_index: 0,
         })
     }
@@ -50,24 +50,25 @@ pub(super) fn is_plain(walk: &Walk, tuples: TupleArgument) -> bool {
     !changes_numbers && walk.coordinates.iter().all(is_plain)
 }
 
-/// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on, and the meaning of their integers.
+/// Sets the uniforms for the tuples of `walk`: their location, from word `begin` on (in a mask, from byte `begin` on),
+/// and the meaning of their integers.
 pub(super) fn set_tuples(
     uniforms: &mut WalkWords,
     walk: &Walk,
     tuples: TupleArgument,
     begin: usize,
 ) {
-    let words = tuples.index.words();
+    let words = tuples.index_type.words();
     uniforms.tuples = count_word(begin);
     uniforms.index_words = words;
     uniforms.first_index = tuples.first_index;
     uniforms.tuple_words = count_word(walk.columns) * words.max(1);
     let bits = [
-        (tuples.index != IndexType::U32, flags::SIGNED_INDICES),
+        (tuples.index_type != IndexType::U32, flags::SIGNED_INDICES),
         (tuples.policy.wraps(), flags::FLAG_WRAPS),
         (tuples.policy.clamps(), flags::FLAG_CLAMPS),
         (tuples.policy.circular, flags::FLAG_CIRCULAR),
-        (walk.counts, flags::FLAG_REPORTS),
+        (walk.counts_tuples, flags::FLAG_REPORTS),
         (tuples.keeps, flags::FLAG_KEEPS),
     ];
     uniforms.flags = bits

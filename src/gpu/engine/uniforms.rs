@@ -123,7 +123,7 @@ impl Default for WalkWords {
     }
 }
 
-/// The bits of [`WalkWords::flags`]. The names are the same in WGSL.
+/// The bits of [`WalkWords::flags`]. Their names in WGSL lack the prefix `FLAG_`.
 pub(crate) mod flags {
     pub(crate) const SIGNED_INDICES: u32 = 1;
     pub(crate) const FLAG_WRAPS: u32 = 2;
@@ -171,7 +171,7 @@ pub(crate) fn wrapped_word(value: isize) -> u32 {
     value as u32
 }
 
-/// Converts a number of slices, rows or units, which fits in 32 bits.
+/// Returns the lower 32 bits of a number. If it can have more bits, the caller also stores its [`high_bits`].
 pub(crate) fn count_word(number: usize) -> u32 {
     wrapped_word(number.cast_signed())
 }

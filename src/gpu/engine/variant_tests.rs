@@ -340,7 +340,7 @@ impl AdapterKind {
         }
         let mut run_random_variant = |case: &Case, number: usize| {
             let device_number = match number % devices.len() {
-                small @ 2.. if dispatch_estimate(case) > 400 => small - 2,
+                small_device @ 2.. if dispatch_estimate(case) > 400 => small_device - 2,
                 device_number => device_number,
             };
             random_variant(case).map_or(usize::MAX, |variant| {
@@ -446,9 +446,9 @@ fn every_variant_is_reached() {
         "Cases that ran each variant, of {} vectors and",
         vectors.len()
     );
-    for (kind, (_, random)) in ADAPTER_KINDS.iter().zip(&thread_results) {
+    for (kind, (_, random_count)) in ADAPTER_KINDS.iter().zip(&thread_results) {
         println!(
-            "{random:7} random cases of seed {}: {}",
+            "{random_count:7} random cases of seed {}: {}",
             *RANDOM_SEED, kind.name
         );
     }
@@ -477,7 +477,7 @@ fn every_variant_is_reached() {
     }
     let cases = thread_results
         .iter()
-        .map(|(_, random)| vectors.len() + random);
+        .map(|(_, random_count)| vectors.len() + random_count);
     println!("cases: {} passed", cases.sum::<usize>());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -83,7 +83,7 @@ impl Engine {
         let cut = self.cut_move(step_move, &places)?;
         #[cfg(any(test, debug_assertions))]
         {
-            let outcome = super::bounds::check_cut(&self.reach, step_move, &places, &cut);
+            let outcome = super::bounds::check_cut(&self.limits, step_move, &places, &cut);
             assert!(outcome.is_ok(), "{step_move}: {}", outcome.unwrap_err());
         }
         let make_ready = |dispatch: Dispatch| {
@@ -147,14 +147,17 @@ impl Engine {
 
     /// Fails if a move would be cut into too many dispatches.
     fn check_dispatches(&self, step_move: &Move) -> Result<(), Error> {
-        let reach = &self.reach;
+        let limits = &self.limits;
         let count_windows = |bytes: usize, max_bytes: u64| bytes as u64 / max_bytes.max(1) + 1;
-        let dest = count_windows(step_move.result_bytes(), reach.binding.min(reach.dispatch));
-        let source = count_windows(step_move.source_bytes(), reach.binding);
+        let dest_windows = count_windows(
+            step_move.result_bytes(),
+            limits.binding.min(limits.dispatch),
+        );
+        let source_windows = count_windows(step_move.source_bytes(), limits.binding);
         let window_count = match step_move.tuples() {
             // A tuple can select a position in any window of the source.
-            Some(_) => dest.saturating_mul(source),
-            None => dest.max(source.min(step_move.moved_bytes().0 as u64)),
+            Some(_) => dest_windows.saturating_mul(source_windows),
+            None => dest_windows.max(source_windows.min(step_move.moved_bytes().0 as u64)),
         };
         let limit = "limit on dispatches";
         check_limit("a plan of this size", limit, window_count, MAX_DISPATCHES)
@@ -174,11 +177,11 @@ impl Engine {
     /// Cuts a non-empty move into passes of dispatches.
     pub(super) fn cut_move(&self, step_move: &Move, places: &ArgumentPlaces) -> Result<Cut, Error> {
         if let Effect::Find(find) = step_move.effect() {
-            return search_cut(&self.reach, places, &step_move.source, find);
+            return search_cut(&self.limits, places, &step_move.source, find);
         }
         self.check_dispatches(step_move)?;
         let cutter = Cutter {
-            reach: &self.reach,
+            limits: &self.limits,
             places,
             tuples: TupleArgument::from_move(step_move),
             source_bytes: step_move.source_bytes(),

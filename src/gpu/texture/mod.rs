@@ -49,7 +49,7 @@ pub struct Texels {
     texture: wgpu::Texture,
     mip_level: u32,
     /// The type of the format's elements.
-    stored: DType,
+    stored_dtype: DType,
     /// The number of channels of the format.
     channels: usize,
     /// For each channel of the array, the number of the format's channel.
@@ -118,7 +118,7 @@ impl Texels {
             texture: texture.clone(),
             works: Works::default(),
             mip_level,
-            stored,
+            stored_dtype: stored,
             channels,
             order: (0..channels).collect(),
             view: View::new(&[layers, height, width, channels])?,
@@ -208,7 +208,7 @@ impl Texels {
     pub fn converted(&self, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
         let conversion =
-            conversion.looked_up(&View::whole(self.view.source_shape()), self.stored)?;
+            conversion.with_table(&View::whole(self.view.source_shape()), self.stored_dtype)?;
         // The conversion has an entry for each chosen channel. It needs an entry for each channel of the format.
         let order_position = |channel| self.order.iter().position(|&selected| selected == channel);
         let places: Vec<_> = (0..self.channels)
@@ -228,7 +228,7 @@ impl Texels {
     /// have a conversion). Writing to the texels then has the errors of [`Plan::converted`](crate::Plan::converted).
     pub fn converted_from(&self, dtype: DType, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
-        let (found, needed) = (conversion.dtype(), self.stored);
+        let (found, needed) = (conversion.dtype(), self.stored_dtype);
         if found != needed {
             let argument = "the conversion";
             return Err(error::value::dtype_mismatch(argument, found, needed));
@@ -285,7 +285,7 @@ impl Texels {
     /// for `Float`, with as many bits as a channel of the format.
     pub fn dtype(&self) -> DType {
         match &self.conversion {
-            None => self.stored,
+            None => self.stored_dtype,
             Some(TexelConversion::Read(conversion)) => conversion.dtype(),
             Some(TexelConversion::Written(dtype, _)) => *dtype,
         }

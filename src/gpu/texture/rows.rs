@@ -44,7 +44,7 @@ pub(super) struct TexelRows {
 impl TexelRows {
     /// Returns the rows of a selection, or `None` if the selection is empty.
     pub(super) fn from_texels(texels: &Texels) -> Result<Option<Self>, Error> {
-        let (view, dtype) = (&texels.view, texels.stored);
+        let (view, dtype) = (&texels.view, texels.stored_dtype);
         if view.is_empty() {
             return Ok(None);
         }

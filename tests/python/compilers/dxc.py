@@ -43,7 +43,7 @@ def pointer(argument):
     return ctypes.cast(argument, ctypes.c_void_p)
 
 
-def made(status, thing):
+def check_result(status, thing):
     if status != 0 or not thing:
         raise OSError(f"DXC fails with {status & 0xffffffff:#x}")
     return thing
@@ -69,7 +69,7 @@ def compile(compiler, source):
     buffer = Buffer(source, len(source), UTF8)
     arguments = (ctypes.c_wchar_p * len(ARGUMENTS))(*ARGUMENTS)
     result, status = ctypes.c_void_p(), ctypes.c_int32()
-    made(
+    check_result(
         call(
             compiler,
             COMPILE,
@@ -82,7 +82,7 @@ def compile(compiler, source):
         ),
         result,
     )
-    made(call(result, GET_STATUS, ctypes.byref(status)), result)
+    check_result(call(result, GET_STATUS, ctypes.byref(status)), result)
     text = messages(result)
     call(result, RELEASE)
     return status.value == 0, text
@@ -91,10 +91,10 @@ def compile(compiler, source):
 def main(library, *files):
     compiler = ctypes.c_void_p()
     create = ctypes.CDLL(library).DxcCreateInstance
-    made(create(guid(COMPILER), guid(IDXC_COMPILER3), ctypes.byref(compiler)), compiler)
+    check_result(create(guid(COMPILER), guid(IDXC_COMPILER3), ctypes.byref(compiler)), compiler)
     if files == ("--version",):
         info, major, minor = ctypes.c_void_p(), ctypes.c_uint32(), ctypes.c_uint32()
-        made(call(compiler, QUERY_INTERFACE, guid(IDXC_VERSION_INFO), ctypes.byref(info)), info)
+        check_result(call(compiler, QUERY_INTERFACE, guid(IDXC_VERSION_INFO), ctypes.byref(info)), info)
         call(info, GET_VERSION, ctypes.byref(major), ctypes.byref(minor))
         print(f"{major.value}.{minor.value}")
         return

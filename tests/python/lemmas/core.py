@@ -56,7 +56,7 @@ def solver_of(facts):
     return solver
 
 
-def shown(model):
+def describe_counterexample(model):
     """Returns the inputs and outputs of a counterexample."""
     names = ("in", "walk", "out")
     values = [entry for entry in model.decls() if entry.name().split(".")[0] in names]
@@ -104,7 +104,7 @@ class Lemmas:
             self.passed += 1
             return
         self.failed += 1
-        why = shown(solver.model()) if outcome == z3.sat else solver.reason_unknown()
+        why = describe_counterexample(solver.model()) if outcome == z3.sat else solver.reason_unknown()
         if possible != z3.sat:
             why = f"what is given is {possible}"
         print(f"{name}: {outcome} after {spent:.1f} s: {why}", flush=True)

@@ -12,11 +12,11 @@ def prove_all(lemmas):
     offsets(lemmas)
 
 
-def divided(number, by):
+def divided(number, divisor):
     """Returns a variable for the quotient, and the facts that define it."""
     quotient = z3.FreshInt("quotient")
-    rest = number - quotient * by
-    return quotient, [rest >= 0, rest < by]
+    rest = number - quotient * divisor
+    return quotient, [rest >= 0, rest < divisor]
 
 
 def digits(lemmas):
@@ -24,24 +24,24 @@ def digits(lemmas):
     other digits do. The number of the row is less than the product of the sizes."""
     row, outer, middle, inner = z3.Ints("row outer middle inner")
     sizes = [outer > 0, middle > 0, inner > 0]
-    rest, of_rest = divided(row, inner)
-    top, of_top = divided(rest, middle)
-    last, between = row - rest * inner, rest - top * middle
-    given = [*sizes, *of_rest, *of_top, row >= 0, row < outer * middle * inner]
+    rest, rest_facts = divided(row, inner)
+    top, top_facts = divided(rest, middle)
+    last, middle_digit = row - rest * inner, rest - top * middle
+    given = [*sizes, *rest_facts, *top_facts, row >= 0, row < outer * middle * inner]
     lemmas.check("the innermost digit is in its size", given, z3.And(0 <= last, last < inner))
-    lemmas.check("the middle digit is in its size", given, z3.And(0 <= between, between < middle))
-    lemmas.check("digits give back the row", given, (top * middle + between) * inner + last == row)
+    lemmas.check("the middle digit is in its size", given, z3.And(0 <= middle_digit, middle_digit < middle))
+    lemmas.check("digits give back the row", given, (top * middle + middle_digit) * inner + last == row)
     # For more dimensions, the digits follow one step at a time: if a number is less than a product, its quotient by one
     # factor is less than the other factor.
     lemmas.check(
         "a quotient is less than the other sizes",
-        [inner > 0, outer > 0, row >= 0, row < outer * inner, *of_rest],
+        [inner > 0, outer > 0, row >= 0, row < outer * inner, *rest_facts],
         z3.And(0 <= rest, rest < outer),
     )
     digit, other = z3.Ints("digit other")
     lemmas.check(
         "a row has one innermost digit",
-        [inner > 0, *of_rest, other * inner + digit == row, 0 <= digit, digit < inner],
+        [inner > 0, *rest_facts, other * inner + digit == row, 0 <= digit, digit < inner],
         z3.And(digit == last, other == rest),
     )
 
@@ -49,32 +49,32 @@ def digits(lemmas):
 def segments(lemmas):
     """Proves that each unit of each row is in exactly one tile. A tile is a segment of a row."""
     run, segment, rows, tile, j = z3.Ints("run segment rows tile j")
-    count, of_count = divided(run + segment - 1, segment)
-    row, of_row = divided(tile, count)
+    count, count_facts = divided(run + segment - 1, segment)
+    row, row_facts = divided(tile, count)
     number = tile - row * count
     first = number * segment
-    given = [run > 0, segment > 0, *of_count]
+    given = [run > 0, segment > 0, *count_facts]
     lemmas.check("a row has a segment", given, count > 0)
     given += [count > 0]
     lemmas.check(
         "segments cover a row", given, z3.And(count * segment >= run, (count - 1) * segment < run)
     )
     given += [count * segment >= run, (count - 1) * segment < run]
-    given += [rows > 0, 0 <= tile, tile < rows * count, *of_row]
+    given += [rows > 0, 0 <= tile, tile < rows * count, *row_facts]
     lemmas.check("the row of a tile exists", given, z3.And(0 <= row, row < rows))
     lemmas.check(
         "a segment begins in its row", [*given, number <= count - 1], z3.And(0 <= first, first < run)
     )
     # Unit j of a row is only in segment number j / segment.
-    own, of_own = divided(j, segment)
+    own, own_facts = divided(j, segment)
     lemmas.check(
         "a unit is in one segment",
-        [segment > 0, 0 <= j, *of_own],
+        [segment > 0, 0 <= j, *own_facts],
         z3.And(own * segment <= j, j < own * segment + segment),
     )
     lemmas.check(
         "no segment lies behind the last",
-        [*given, 0 <= j, j < run, *of_own],
+        [*given, 0 <= j, j < run, *own_facts],
         z3.And(0 <= own, own < count),
     )
 
@@ -82,15 +82,15 @@ def segments(lemmas):
 def grids(lemmas):
     """Proves that a grid is within the limit, covers all groups, and has fewer idle groups than its height."""
     groups, limit = z3.Ints("groups limit")
-    height, of_height = divided(groups + limit - 1, limit)
-    width, of_width = divided(groups + height - 1, height)
-    given = [groups > 0, 0 < limit, limit <= 0xFFFF, *of_height]
+    height, height_facts = divided(groups + limit - 1, limit)
+    width, width_facts = divided(groups + height - 1, height)
+    given = [groups > 0, 0 < limit, limit <= 0xFFFF, *height_facts]
     lemmas.check("a grid has a row", given, height > 0)
-    given += [height > 0, height <= limit, *of_width]
+    given += [height > 0, height <= limit, *width_facts]
     lemmas.check("a grid covers all groups", given, width * height >= groups)
     lemmas.check("a grid has few idle groups", given, width * height < groups + height)
     lemmas.check("a grid is not too wide", [*given, groups <= height * limit], width <= limit)
-    lemmas.check("groups fit in limit times height", given[:4] + of_height, groups <= height * limit)
+    lemmas.check("groups fit in limit times height", given[:4] + height_facts, groups <= height * limit)
     x, y = z3.Ints("x y")
     lemmas.check(
         "every group has one number",

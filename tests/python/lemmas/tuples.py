@@ -35,10 +35,10 @@ def begins(lemmas):
     """Proves the start index of a coordinate for every out-of-range policy. A clamped box is inside if it fits."""
     tuples = memory("tuples")
     walk = lambda name: word(f"walk.{name}")
-    of = lambda name: walk(f"coordinates.0.{name}")
+    coordinate = lambda name: walk(f"coordinates.0.{name}")
     flag = lambda bit: walk("flags") & bit != 0
-    size, reach = wide(of("size"), BITS), signed(word("in.reach"), BITS)
-    at = word("in.tuple") + product(of("column"), walk("index_words"))
+    size, reach = wide(coordinate("size"), BITS), signed(word("in.reach"), BITS)
+    at = word("in.tuple") + product(coordinate("column"), walk("index_words"))
     low = tuples(at) - walk("first_index")
     one = z3.If(flag(SIGNED), signed(low, BITS), wide(low, BITS))
     number = z3.If(walk("index_words") == 2, signed(z3.Concat(tuples(at + 1), low), BITS), one)
@@ -48,10 +48,10 @@ def begins(lemmas):
     clamped = z3.If(number < lowest, lowest, z3.If(number > highest, highest, number))
     clamps = z3.And(flag(CLAMPS), size > 0)
     number = z3.If(clamps, clamped, number)
-    fixed = of("column") == 0xFFFFFFFF
+    fixed = coordinate("column") == 0xFFFFFFFF
     lemmas.prove(
         "where a coordinate begins",
-        pair("out") == z3.If(fixed, signed(of("begin"), BITS), number),
+        pair("out") == z3.If(fixed, signed(coordinate("begin"), BITS), number),
         given=[
             z3.Implies(clamps, lowest <= highest),
             z3.Or(walk("index_words") == 1, walk("index_words") == 2),

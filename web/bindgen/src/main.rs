@@ -63,11 +63,11 @@ fn blank_comments(module: &mut [u8], shader: &str) {
 
 /// Removes the documentation of the exported items.
 fn without_docs(script: &str) -> String {
-    let mut inside = false;
+    let mut is_inside = false;
     let code = script.split_inclusive('\n').filter(|line| {
-        let starts = line.trim_start().starts_with("/**");
-        let is_doc = inside || starts;
-        inside = is_doc && !line.trim_end().ends_with("*/");
+        let is_start = line.trim_start().starts_with("/**");
+        let is_doc = is_inside || is_start;
+        is_inside = is_doc && !line.trim_end().ends_with("*/");
         !is_doc
     });
     code.collect()

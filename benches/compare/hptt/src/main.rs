@@ -1,4 +1,4 @@
-//! Times HPTT, a C++ library that transposes tensors, on the built-in transposes of `f32`, for `compare.py --program`:
+//! Times HPTT, a C++ library that transposes tensors, on workloads that transpose `f32`, for `compare.py --program`:
 //!
 //! ```text
 //! hptt-peer WORKLOADS REPS ONLY OUT
@@ -46,24 +46,24 @@ fn main() -> Result<(), Box<dyn Error>> {
             for n in 0..=WARM_UP + reps {
                 let begin = Instant::now();
                 // In the mode `fresh` each result gets new memory, and otherwise the previous result's memory.
-                let mut made = match mode {
+                let mut result = match mode {
                     "fresh" => vec![0f32; elements],
                     _ => std::mem::take(&mut kept),
                 };
                 let order = MemoryOrder::RowMajor;
-                transpose_f32(&axes, 1.0, &x, &shape, 0.0, &mut made, cores, order)?;
-                let made = black_box(made);
+                transpose_f32(&axes, 1.0, &x, &shape, 0.0, &mut result, cores, order)?;
+                let result = black_box(result);
                 let time = begin.elapsed().as_secs_f64();
                 match n {
-                    0 => sum = checksum(&made),
+                    0 => sum = checksum(&result),
                     n if n > WARM_UP => times.push(time),
                     _ => {}
                 }
-                kept = made;
+                kept = result;
             }
             let mut line = json!({"peer": "hptt", "workload": name, "mode": mode, "checksum": sum});
             match workload["checksum"].as_f64() {
-                Some(right) if right != sum => line["error"] = "wrong result".into(),
+                Some(expected_sum) if expected_sum != sum => line["error"] = "wrong result".into(),
                 _ => line["times"] = times.into(),
             }
             writeln!(out, "{line}")?;

@@ -174,8 +174,8 @@ pub fn all() -> Vec<Case> {
     add("W1, crop of four dimensions", f32, Work::View(crop));
     let reversed = flip(&[4096, 4096], ":, ::-1", &[1]);
     add("W2, last axis reversed", f32, reversed);
-    let second = view(&[16, 1024, 1024], ":, ::2, ::2");
-    add("W3, every second of two axes", f32, second);
+    let every_second = view(&[16, 1024, 1024], ":, ::2, ::2");
+    add("W3, every second of two axes", f32, every_second);
     add("W4, every third row", f32, view(&[8192, 2048], "::3"));
     let rows = view(&[2_000_000, 4], "::-2, 1:3");
     add("W5, rows of two, reversed", f32, rows);

@@ -131,7 +131,7 @@ fn measure<T: Element>(
     Ok(())
 }
 
-/// Times the calls of all peers that make new results, alternately.
+/// Times all peers' calls that make new results, alternately.
 fn time_new<T: Element>(
     peers: Vec<(&'static str, New<'_, T>)>,
     expected: &[T],
@@ -158,7 +158,7 @@ fn time_new<T: Element>(
     time_alternately(calls, options.seconds)
 }
 
-/// Times the calls of all peers that reuse the result's memory, alternately.
+/// Times all peers' calls that reuse the result's memory, alternately.
 fn time_kept<T: Element>(
     peers: Vec<(&'static str, Kept<'_, T>)>,
     expected: &[T],
@@ -213,7 +213,7 @@ const MIN_TIME: Duration = Duration::from_micros(100);
 /// Times calls alternately, so that other activity on the machine affects all of them alike. The first call of each
 /// peer is a warm-up, and its result is checked.
 fn time_alternately(calls: Vec<(&'static str, Call<'_>)>, seconds: f64) -> Vec<report::Times> {
-    let mut timed: Vec<_> = calls
+    let mut timed_calls: Vec<_> = calls
         .into_iter()
         .map(|(name, mut call)| {
             call(true);
@@ -226,15 +226,15 @@ fn time_alternately(calls: Vec<(&'static str, Call<'_>)>, seconds: f64) -> Vec<r
         })
         .collect();
     for round in 0..25 {
-        for (_, call, repeats, times, spent) in &mut timed {
-            if round < 3 || spent.as_secs_f64() < seconds {
+        for (_, call, repeats, times, total_time) in &mut timed_calls {
+            if round < 3 || total_time.as_secs_f64() < seconds {
                 let sum: Duration = (0..*repeats).map(|_| call(false)).sum();
-                *spent += sum;
+                *total_time += sum;
                 times.push(sum / *repeats);
             }
         }
     }
-    let times = timed.into_iter();
+    let times = timed_calls.into_iter();
     times
         .map(|(name, _, _, times, _)| report::Times::of(name, times))
         .collect()

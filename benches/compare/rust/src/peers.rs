@@ -55,10 +55,13 @@ pub struct Peer<'a, T> {
     pub kept: Option<Kept<'a, T>>,
 }
 
-/// The inputs of a case, for all peers.
+/// The inputs of a case, for all peers, and its correct result.
 pub struct Inputs<T> {
+    /// The elements of the source.
     pub memory: Vec<T>,
+    /// The row numbers or, for `GatherNd`, the integers of the index tuples.
     pub places: Vec<usize>,
+    /// The elements of the correct result.
     pub expected: Vec<T>,
 }
 
@@ -206,7 +209,7 @@ fn with_wgslice<'a, T: Element>(
         run(&backend, &plan, &values[..plan.inputs().len()]);
     };
     let with_values = Rc::new(with_values);
-    let with_values_of_kept = with_values.clone();
+    let with_values_for_write = with_values.clone();
     let make = move || {
         let mut result = Vec::new();
         with_values(&mut |backend, plan, values| {
@@ -215,7 +218,7 @@ fn with_wgslice<'a, T: Element>(
         result
     };
     let write = move |out: &mut [T]| {
-        with_values_of_kept(&mut |backend, plan, values| {
+        with_values_for_write(&mut |backend, plan, values| {
             let outcome = backend.run_into(plan, values, out);
             outcome.expect("a result");
         });
@@ -236,7 +239,7 @@ fn with_ndarray<'a, T: Element>(
     let (make, kept): (Option<New<'a, T>>, Option<Kept<'a, T>>) = match work {
         Work::View(view) => {
             let array = ndarray_view(view, memory);
-            let array_of_kept = array.clone();
+            let array_for_write = array.clone();
             let make = move || array.as_standard_layout().into_owned();
             let show = |result: &ndarray::ArrayD<T>, check: &mut dyn FnMut(&[T])| {
                 check(result.as_slice().expect("an array in order"));
@@ -245,9 +248,9 @@ fn with_ndarray<'a, T: Element>(
                 let shape = IxDyn(&view.shape);
                 let mut out = ArrayViewMutD::from_shape(shape, out).expect("as long");
                 match is_one_thread {
-                    true => out.assign(&array_of_kept),
+                    true => out.assign(&array_for_write),
                     false => Zip::from(&mut out)
-                        .and(&array_of_kept)
+                        .and(&array_for_write)
                         .par_for_each(|to, from| *to = *from),
                 }
             };
@@ -506,7 +509,7 @@ fn with_loop<'a, T: Element>(
         return None;
     }
     let adds = matches!(work, Work::Segments(..));
-    let rows = move |places: usize| &inputs.memory[places * width..][..width];
+    let row_at = move |place: usize| &inputs.memory[place * width..][..width];
     let write = move |out: &mut [T]| match adds {
         true => {
             out.fill(T::default());
@@ -517,7 +520,7 @@ fn with_loop<'a, T: Element>(
         }
         false => {
             for (to, &place) in out.chunks_exact_mut(width).zip(&inputs.places) {
-                to.copy_from_slice(rows(place));
+                to.copy_from_slice(row_at(place));
             }
         }
     };
@@ -530,7 +533,7 @@ fn with_loop<'a, T: Element>(
         false => {
             let mut result = Vec::with_capacity(length);
             for &place in &inputs.places {
-                result.extend_from_slice(rows(place));
+                result.extend_from_slice(row_at(place));
             }
             result
         }

@@ -8,7 +8,7 @@ use std::{error::Error, fmt::Write, fs, path::Path, time::Duration};
 pub struct Times {
     pub name: &'static str,
     median: f64,
-    least: f64,
+    minimum: f64,
     /// The number of measurements.
     count: usize,
 }
@@ -19,13 +19,14 @@ impl Times {
         Self {
             name,
             median: times[times.len() / 2].as_secs_f64(),
-            least: times[0].as_secs_f64(),
+            minimum: times[0].as_secs_f64(),
             count: times.len(),
         }
     }
 }
 
-/// The times of a case in one mode and with one number of threads: first a copy of the result's bytes, then all crates.
+/// The times of a case in one mode, with new or with reused results, and with one number of threads: first a copy of
+/// the result's bytes, then all crates.
 pub struct Row {
     pub case: Case,
     /// The size of the result in bytes.
@@ -85,7 +86,7 @@ pub fn write(options: &Options, rows: &[Row], total_time: Duration) -> Result<()
 
 fn row_json(row: &Row) -> Value {
     let times = row.times.iter().map(|times| {
-        let numbers = json!({"median": times.median, "least": times.least, "calls": times.count});
+        let numbers = json!({"median": times.median, "least": times.minimum, "calls": times.count});
         (times.name.to_owned(), numbers)
     });
     json!({

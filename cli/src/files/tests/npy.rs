@@ -133,7 +133,7 @@ fn types_that_the_library_lacks_are_named() {
     ] {
         let array = read_fixture(&format!("{name}.npy"));
         assert_eq!(array.element().name(), type_name);
-        assert!(array.element().bits_of.is_some());
+        assert!(array.element().foreign_type.is_some());
     }
     let error = fixture_error("no_object.npy");
     assert_says(&error, &["cannot read", "dtype object", "Python objects"]);

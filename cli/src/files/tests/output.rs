@@ -94,12 +94,12 @@ fn what_is_no_file_is_refused_and_kept() {
         let error = write_array(&path, DType::U8, &[1], &[1])
             .unwrap_err()
             .to_string();
-        let why = if name == "folder" {
+        let reason = if name == "folder" {
             "it is a folder"
         } else {
             "device, a pipe or a socket"
         };
-        assert_says(&error, &["cannot write", name, why]);
+        assert_says(&error, &["cannot write", name, reason]);
         assert_eq!(file_types(), before, "{name}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
@@ -111,10 +111,10 @@ fn permissions_are_those_of_any_new_file() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-    let (ours, plain) = (folder.path().join("x.npy"), folder.path().join("plain"));
-    write_array(&ours, DType::U8, &[1], &[1]).unwrap();
-    fs::write(&plain, "").unwrap();
-    assert_eq!(mode(&ours), mode(&plain));
+    let (array_path, plain_path) = (folder.path().join("x.npy"), folder.path().join("plain"));
+    write_array(&array_path, DType::U8, &[1], &[1]).unwrap();
+    fs::write(&plain_path, "").unwrap();
+    assert_eq!(mode(&array_path), mode(&plain_path));
 }
 
 /// Covers arrays in two formats, a text, and a write through a link.
@@ -124,15 +124,15 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let array = |path: &Path| write_array(path, DType::U8, &[1, 1], &[1]).unwrap();
-    let text = |path: &Path| Document::create(path).unwrap().finish("text").unwrap();
+    let write_one_byte = |path: &Path| write_array(path, DType::U8, &[1, 1], &[1]).unwrap();
+    let write_text = |path: &Path| Document::create(path).unwrap().finish("text").unwrap();
     symlink("target.npy", at("link.npy")).unwrap();
     for mode in [0o600, 0o640, 0o666, 0o700] {
         for (name, target, write) in [
-            ("x.npy", "x.npy", &array as &dyn Fn(&Path)),
-            ("x.png", "x.png", &array),
-            ("link.npy", "target.npy", &array),
-            ("x.json", "x.json", &text),
+            ("x.npy", "x.npy", &write_one_byte as &dyn Fn(&Path)),
+            ("x.png", "x.png", &write_one_byte),
+            ("link.npy", "target.npy", &write_one_byte),
+            ("x.json", "x.json", &write_text),
         ] {
             let (path, target) = (at(name), at(target));
             fs::write(&target, "before").unwrap();
@@ -151,7 +151,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
     }
 }
 
-/// On Unix, the map keeps the old file. Other systems might not permit replacing a mapped file.
+/// On Unix, the mapping keeps the old file. Other systems might not permit replacing a mapped file.
 #[cfg(unix)]
 #[test]
 fn a_mapped_file_may_be_written_over() {

@@ -10,10 +10,10 @@ fn rgb_pixels() -> Vec<u8> {
     (0..18).map(|i| i * 14).collect()
 }
 
-fn kept_channels(keep: usize) -> Vec<u8> {
+fn kept_channels(count: usize) -> Vec<u8> {
     rgb_pixels()
         .chunks(3)
-        .flat_map(|pixel| pixel[..keep].to_vec())
+        .flat_map(|pixel| pixel[..count].to_vec())
         .collect()
 }
 

@@ -114,8 +114,8 @@ fn long_tensors_are_mapped_at_their_offsets() {
 
 #[test]
 fn damaged_files_are_refused() {
-    let tensor = |shape: &str, from: u64, to: u64| {
-        format!(r#"{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
+    let tensor = |shape: &str, begin: u64, end: u64| {
+        format!(r#"{{"dtype":"U8","shape":[{shape}],"data_offsets":[{begin},{end}]}}"#)
     };
     // The data of the eight tensors ends at offset 2^64 - 8. Adding the header's length would wrap.
     let tensor_len = (1u64 << 61) - 1;
@@ -172,8 +172,8 @@ fn damaged_files_are_refused() {
 /// Tensors that are complete can be read, even if the file is truncated after them.
 #[test]
 fn a_damaged_tensor_does_not_hide_the_others() {
-    let tensor = |name: &str, shape: &str, from: u64, to: u64| {
-        format!(r#""{name}":{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
+    let tensor = |name: &str, shape: &str, begin: u64, end: u64| {
+        format!(r#""{name}":{{"dtype":"U8","shape":[{shape}],"data_offsets":[{begin},{end}]}}"#)
     };
     let tensors = [
         tensor("good", "2", 0, 2),
@@ -189,14 +189,14 @@ fn a_damaged_tensor_does_not_hide_the_others() {
             .bytes(),
         [7, 7]
     );
-    for (name, why) in [
+    for (name, reason) in [
         ("odd", "length does not fit its shape"),
         ("far", "does not begin where"),
         ("backwards", "does not begin where"),
         ("cut", "but the file has only 11: it is cut short"),
     ] {
         let error = read_content(&format!("x.safetensors#{name}"), &content).unwrap_err();
-        assert_says(&error, &["cannot read", name, "damaged", why]);
+        assert_says(&error, &["cannot read", name, "damaged", reason]);
     }
 }
 
@@ -208,11 +208,11 @@ fn duplicate_names_are_refused() {
             from + 1
         )
     };
-    let long = "x".repeat(1000);
-    for name in ["a", "__metadata__", &long] {
-        for last in [tensor(0), tensor(1), "null".to_owned()] {
+    let long_name = "x".repeat(1000);
+    for name in ["a", "__metadata__", &long_name] {
+        for last_entry in [tensor(0), tensor(1), "null".to_owned()] {
             let header = format!(
-                r#"{{"{name}":{},"b":{},"{name}":{last}}}"#,
+                r#"{{"{name}":{},"b":{},"{name}":{last_entry}}}"#,
                 tensor(0),
                 tensor(1)
             );

@@ -1,4 +1,4 @@
-//! Computes the results of operators and built-in functions, as WGSL defines them.
+//! Computes the terms of the results of operators and built-in functions, as WGSL defines them.
 
 use super::machine::{FormulaMachine, UnsupportedReason};
 use super::terms::Term;
@@ -72,9 +72,9 @@ impl FormulaMachine<'_> {
         })
     }
 
-    /// Returns the quotient of two numbers. If the divisor is unknown or 0, the quotient is an uninterpreted function,
-    /// because solvers are too slow at divisions by unknown words. `tests/python/lemmas/integers.py` proves lemmas
-    /// about quotients of integers.
+    /// Returns the quotient of two unsigned integers. If the divisor is unknown or 0, the quotient is an uninterpreted
+    /// function, because solvers are too slow at divisions by unknown words. `tests/python/lemmas/integers.py` proves
+    /// lemmas about quotients of integers.
     fn make_quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.word_function("bvudiv", &[a, b]),

@@ -10,7 +10,8 @@ use naga::{
 };
 
 impl<'a> FormulaMachine<'a> {
-    /// Returns the value of an expression: the stored value if a statement `Emit` has already evaluated the expression.
+    /// Returns the value of an expression. If a statement `Emit` has already evaluated the expression, returns the
+    /// stored value.
     pub(super) fn evaluate_once(
         &mut self,
         frame: &mut CallFrame<'a>,
@@ -175,12 +176,12 @@ impl<'a> FormulaMachine<'a> {
                 });
             }
             Expression::Relational { fun, argument } => {
-                let terms = match self.evaluate_once(frame, *argument, state)? {
+                let parts = match self.evaluate_once(frame, *argument, state)? {
                     Value::Parts(parts) => parts,
                     other => vec![other],
                 };
                 let mut folded_truth = self.pool.truth_term(*fun == RelationalFunction::All);
-                for part in terms {
+                for part in parts {
                     let Value::Term(term) = part else {
                         return Err(format!("{part:?} in {fun:?}"));
                     };
@@ -213,10 +214,10 @@ impl<'a> FormulaMachine<'a> {
                 convert,
             } => {
                 let source_kind = self.kind(frame, *expr);
-                let (to, keeps_bits) = (*kind, convert.is_none());
+                let (target_kind, keeps_bits) = (*kind, convert.is_none());
                 let value = self.evaluate_once(frame, *expr, state)?;
                 return self.map_components(&[value], |machine, terms| {
-                    machine.convert_scalar(source_kind, to, keeps_bits, terms[0])
+                    machine.convert_scalar(source_kind, target_kind, keeps_bits, terms[0])
                 });
             }
             Expression::ArrayLength(pointer) => {
@@ -266,8 +267,8 @@ impl<'a> FormulaMachine<'a> {
             let part_number = self
                 .pool
                 .word_term(u32::try_from(number).unwrap_or_default());
-            let is_here = self.pool.compare_words("=", [index, part_number]);
-            selected = self.select_value(is_here, part.clone(), selected)?;
+            let is_this_part = self.pool.compare_words("=", [index, part_number]);
+            selected = self.select_value(is_this_part, part.clone(), selected)?;
         }
         Ok(selected)
     }
@@ -277,7 +278,7 @@ impl<'a> FormulaMachine<'a> {
         place: &Place,
         state: &BranchState,
     ) -> Result<Value, UnsupportedReason> {
-        let (root, path) = match &place.root {
+        let (root_value, path) = match &place.root {
             VariableRoot::Local(number) => (state.locals[*number].clone(), &place.path[..]),
             VariableRoot::Known(variable) => (self.uniform_value(*variable)?, &place.path[..]),
             VariableRoot::Buffer(name, ty) => {
@@ -288,14 +289,15 @@ impl<'a> FormulaMachine<'a> {
                 (self.buffer_element(name, base, index)?, path)
             }
         };
-        let mut value = root;
+        let mut value = root_value;
         for &index in path {
             value = self.element_at(&value, index)?;
         }
         Ok(value)
     }
 
-    /// Returns element `index` of a buffer.
+    /// Returns element `index` of a buffer. The element, or each of its parts, is an uninterpreted function of the
+    /// index.
     fn buffer_element(
         &mut self,
         name: &str,
@@ -327,12 +329,12 @@ impl<'a> FormulaMachine<'a> {
         };
         for (number, part) in (0..).zip(&mut parts) {
             let word = self.pool.word_term(number);
-            let is_here = self.pool.compare_words("=", [index, word]);
-            if self.pool.known_truth(is_here) == Some(false) {
+            let is_this_part = self.pool.compare_words("=", [index, word]);
+            if self.pool.known_truth(is_this_part) == Some(false) {
                 continue;
             }
             let changed_part = self.with_stored_part(part.clone(), rest, new.clone())?;
-            *part = self.select_value(is_here, changed_part, part.clone())?;
+            *part = self.select_value(is_this_part, changed_part, part.clone())?;
         }
         Ok(Value::Parts(parts))
     }

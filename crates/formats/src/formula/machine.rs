@@ -51,7 +51,7 @@ pub(super) enum VariableRoot {
 #[derive(Clone, Debug)]
 pub(super) struct BranchState {
     pub(super) locals: Vec<Value>,
-    /// The result. `None` if no statement has returned a value so far.
+    /// The function's result. `None` if no statement has returned a value so far.
     pub(super) result: Option<Value>,
     /// True if the function has returned.
     pub(super) returned: Term,
@@ -170,13 +170,13 @@ impl<'a> FormulaMachine<'a> {
                 Some(names.map(|name| ((*name).to_owned(), part)).collect())
             }
             TypeInner::Struct { members, .. } => {
-                let member_value = |member: &naga::StructMember| {
+                let name_and_type = |member: &naga::StructMember| {
                     (
                         member.name.clone().unwrap_or_default(),
                         PartType::Type(member.ty),
                     )
                 };
-                Some(members.iter().map(member_value).collect())
+                Some(members.iter().map(name_and_type).collect())
             }
             &TypeInner::Array {
                 base,

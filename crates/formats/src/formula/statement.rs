@@ -114,9 +114,9 @@ impl<'a> FormulaMachine<'a> {
                         self.run_block(frame, reject, &mut reject_state)?;
                         // Removes the variables of functions that only one side has called, because nothing uses them
                         // after the branch.
-                        let common_locals = state.locals.len().min(reject_state.locals.len());
-                        state.locals.truncate(common_locals);
-                        reject_state.locals.truncate(common_locals);
+                        let shared_local_count = state.locals.len().min(reject_state.locals.len());
+                        state.locals.truncate(shared_local_count);
+                        reject_state.locals.truncate(shared_local_count);
                         *state = self.merge_states(condition, state.clone(), reject_state)?;
                         Ok(())
                     }

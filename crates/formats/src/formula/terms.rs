@@ -201,8 +201,8 @@ impl TermPool {
             }
         }
         let mut text = String::new();
-        for (name, arguments) in &self.uninterpreted_functions {
-            let sorts = vec![Sort::Word.text(); *arguments].join(" ");
+        for (name, argument_count) in &self.uninterpreted_functions {
+            let sorts = vec![Sort::Word.text(); *argument_count].join(" ");
             writeln!(text, "(declare-fun {name} ({sorts}) {})", Sort::Word.text()).unwrap();
         }
         for term in needed_terms {

@@ -227,7 +227,7 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
         _ if name.starts_with("s_") => Kind::Scalar,
         _ if ["v_mul_lo_", "v_mul_hi_", "v_mad_u64_", "v_mad_i64_"]
             .iter()
-            .any(|multiplies| name.starts_with(multiplies)) =>
+            .any(|prefix| name.starts_with(prefix)) =>
         {
             Kind::Multiplication
         }
@@ -245,8 +245,8 @@ fn memory_access(name: &str) -> Option<(&str, &str)> {
         .then_some((unit, access))
 }
 
-/// Returns how an instruction changes the mask of lanes. Returns `None` if it does not change the mask, or if it only
-/// removes lanes.
+/// Returns how an instruction changes the mask of active lanes. Returns `None` if it does not change the mask, or if it
+/// only removes lanes.
 fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
@@ -263,7 +263,8 @@ fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     }
 }
 
-/// Returns the bytes of an access from the end of its name: `dwordx4` before RDNA 3, `b128` from RDNA 3 on.
+/// Returns the size of an access in bytes, from the end of the instruction's name: `dwordx4` before RDNA 3, `b128` from
+/// RDNA 3 on.
 fn bytes_of_width(width: &str) -> Option<usize> {
     // `d16`, and any part after the width, tell which half of the register is used.
     let width = width.split('_').find(|part| *part != "d16")?;
@@ -295,7 +296,7 @@ fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
     let stores_outside_loop = has_outside_loop(|kind| matches!(kind, Kind::Store(_)));
     let loads_outside_loop = has_outside_loop(|kind| matches!(kind, Kind::Load(_)));
     let has_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
-    let path_value = |PathPosition { at, is_active }: PathPosition| -> PathValue {
+    let position_value = |PathPosition { at, is_active }: PathPosition| -> PathValue {
         let (stored, loaded) = match code[at] {
             _ if !is_active => (0, 0),
             Kind::Store(bytes) if !(stores_outside_loop && in_loop[at]) => (bytes, 0),
@@ -317,7 +318,7 @@ fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
             let next_places = next_positions(code, place).into_iter().flatten();
             let best_next = next_places.max_by_key(best_rest);
             let (own_value, rest_value) = (
-                path_value(place),
+                position_value(place),
                 best_next.as_ref().map_or([0; 3], best_rest),
             );
             best_values[at][usize::from(is_active)] =

@@ -120,7 +120,8 @@ BB2:
     assert_eq!((path.loads.len(), path.stores.len()), (1, 1));
 }
 
-/// Loops store, for example, words that contain several rows. Only the stores outside of loops then decide the path.
+/// A store in a loop, for example of words that contain several rows, does not decide the path if other stores are
+/// outside of loops.
 #[test]
 fn a_store_in_a_loop_is_an_exception_if_others_are_outside() {
     let code_text = |first: &str| {

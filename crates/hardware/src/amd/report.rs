@@ -7,14 +7,14 @@ use std::{collections::BTreeMap, io::BufRead};
 /// The prefix of this program's lines.
 const PROGRESS_MARK: &str = "wgslice-hardware:";
 
-/// A line that this program writes.
+/// A line that this program writes between the lines of RADV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MarkLine {
     /// The driver's name and version.
     Driver(String),
     /// The start of a kernel's report, with the kernel's case and label.
     Kernel { case: String, label: String },
-    /// The last kernel failed to compile.
+    /// The kernel of the last `Kernel` line failed to compile, for this reason.
     Refused(String),
     /// The end of the last kernel's report.
     End,

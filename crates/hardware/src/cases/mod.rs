@@ -25,7 +25,7 @@ pub(crate) enum CaseWork {
     Move(Plan),
     Gather(Plan, HashedIndices),
     Scatter(Plan, HashedIndices),
-    /// A kernel modelled on a peer's.
+    /// A kernel modelled on a peer's kernel.
     Peer(Peer, Box<Launch>),
 }
 

@@ -127,8 +127,8 @@ fn transpose_cases() -> Vec<Case> {
 
 fn gather_cases() -> Vec<Case> {
     let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
-        let index = if is_64_bit { I64 } else { I32 };
-        let tuples = (&[rows, 1], index);
+        let index_type = if is_64_bit { I64 } else { I32 };
+        let tuples = (&[rows, 1], index_type);
         let plan = Plan::gather_nd(shape, tuples, GatherNdOptions::default(), dtype);
         let indices = HashedIndices {
             rows,
@@ -231,9 +231,9 @@ fn update_cases() -> Vec<Case> {
         let slice = Plan::slice(&shape, &spec, dtype).expect("a slice");
         let update = Plan::slice_update(&shape, &spec, slice.shape(), dtype);
         let gradient = Plan::slice_grad(&shape, &spec, slice.shape(), dtype);
-        [("upd", "update", update), ("grad", "gradient", gradient)].map(|(short, long, plan)| {
+        [("upd", "update", update), ("grad", "gradient", gradient)].map(|(prefix, word, plan)| {
             let work = CaseWork::Move(plan.expect("the shape of the slice"));
-            Case::new(&format!("{short}{name}"), &format!("{long} {what}"), work)
+            Case::new(&format!("{prefix}{name}"), &format!("{word} {what}"), work)
         })
     };
     slices.into_iter().flat_map(case).collect()

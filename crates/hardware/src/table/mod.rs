@@ -140,9 +140,10 @@ fn or_dash(value: Option<f64>) -> String {
 
 /// Formats the efficiency in percent for subgroups of 32 and of 64 lanes, as one number if both are equal.
 fn format_percents(narrow: &BufferTraffic, wide: &BufferTraffic) -> String {
-    let percent = |side: &BufferTraffic| {
-        side.sector_efficiency()
-            .map(|part| format!("{:.0}", 100.0 * part))
+    let percent = |traffic: &BufferTraffic| {
+        traffic
+            .sector_efficiency()
+            .map(|efficiency| format!("{:.0}", 100.0 * efficiency))
     };
     match (percent(narrow), percent(wide)) {
         (Some(narrow), Some(wide)) if narrow != wide => format!("{narrow}, {wide}"),
@@ -317,7 +318,7 @@ pub(crate) fn table_text(
 
 /// Describes how well operations predict instructions in the kernels without loops, for which both are known.
 fn fit_description(library: &[Kernel<'_>]) -> String {
-    let without_loops = |kernel: &Kernel<'_>| {
+    let ratio_without_loops = |kernel: &Kernel<'_>| {
         let [rdna2, ..] = kernel.compiled[..] else {
             return None;
         };
@@ -325,7 +326,7 @@ fn fit_description(library: &[Kernel<'_>]) -> String {
             rdna2.path.vector as f64 / estimate::operation_count(&kernel.counts);
         (!rdna2.path.loops).then_some(instructions_each)
     };
-    let mut ratios: Vec<f64> = library.iter().filter_map(without_loops).collect();
+    let mut ratios: Vec<f64> = library.iter().filter_map(ratio_without_loops).collect();
     ratios.sort_by(f64::total_cmp);
     let (Some(min), Some(max)) = (ratios.first(), ratios.last()) else {
         return String::new();

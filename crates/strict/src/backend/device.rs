@@ -19,7 +19,7 @@ use wgpu::custom::{
     DispatchTexture, DispatchTlas, PopErrorScopeFuture, RequestDeviceFuture,
 };
 
-/// The adapter. Its features and limits are the device's.
+/// The adapter of a [`StrictGpu`], with the features and limits of its device.
 #[derive(Debug)]
 pub(super) struct StrictAdapter(pub(super) Arc<SharedState>);
 
@@ -81,7 +81,6 @@ impl AdapterInterface for StrictAdapter {
     }
 }
 
-/// The device.
 #[derive(Debug)]
 pub(super) struct StrictDevice(pub(super) Arc<SharedState>);
 
@@ -178,7 +177,7 @@ impl DeviceInterface for StrictDevice {
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
         let mut scopes = locked(&self.0.scopes);
         let own_scopes = scopes.entry(std::thread::current().id()).or_default();
-        // After a panic, scopes may be closed in any order, so closing a scope also closes the scopes within it.
+        // After a panic, scopes can be closed in any order, so closing a scope also closes the scopes within it.
         let scope = own_scopes
             .drain((index as usize).min(own_scopes.len())..)
             .next();

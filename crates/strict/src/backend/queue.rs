@@ -22,7 +22,6 @@ use wgpu::{
     },
 };
 
-/// The queue.
 #[derive(Debug)]
 pub(super) struct StrictQueue(pub(super) Arc<SharedState>);
 
@@ -219,8 +218,8 @@ impl StrictQueue {
         // The order does not depend on earlier dispatches or on other threads, so it can be repeated.
         let random = seed.map(|seed| {
             let sizes = bound_buffers.iter().flatten().map(|place| place.bytes);
-            let grid_numbers = workgroups.iter().copied().map(u64::from).chain(sizes);
-            let bytes = grid_numbers.flat_map(u64::to_le_bytes);
+            let order_inputs = workgroups.iter().copied().map(u64::from).chain(sizes);
+            let bytes = order_inputs.flat_map(u64::to_le_bytes);
             Random::from_seed_and_bytes(seed, bytes.chain(immediates.iter().copied()))
         });
         let dispatch_number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;

@@ -58,17 +58,17 @@ impl PipelineRequest {
 fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
     let variables = program.module.global_variables.iter();
     let binding_points = variables.filter_map(|(_, variable)| variable.binding);
-    let groups = binding_points
+    let group_count = binding_points
         .map(|binding| binding.group + 1)
         .max()
         .unwrap_or(0);
-    (0..groups)
+    (0..group_count)
         .map(|group| group_layout(&program.module, group))
         .collect()
 }
 
 impl StrictGroupLayout {
-    /// Returns the entries of this layout.
+    /// Returns this layout in wgpu's form. Every binding is visible to compute shaders.
     pub(super) fn entries(&self) -> Vec<BindGroupLayoutEntry> {
         let entry = |(&binding, &(ty, has_dynamic_offset))| BindGroupLayoutEntry {
             binding,
@@ -162,10 +162,10 @@ mod tests {
             };
             request.groups.iter().map(group_layout).collect::<Vec<_>>()
         };
-        let written = BufferBindingType::Storage { read_only: false };
+        let writable_storage = BufferBindingType::Storage { read_only: false };
         let expected = |dynamic| {
             vec![
-                vec![(1, written, false)],
+                vec![(1, writable_storage, false)],
                 vec![(0, BufferBindingType::Uniform, dynamic)],
             ]
         };
@@ -189,7 +189,7 @@ mod tests {
             })
         };
         let groups = [
-            group(1, written, false),
+            group(1, writable_storage, false),
             group(0, BufferBindingType::Uniform, true),
         ];
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {

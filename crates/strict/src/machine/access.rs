@@ -64,22 +64,22 @@ impl<'a> Machine<'a> {
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
-        from: &Pointer,
+        pointer: &Pointer,
         inner: &TypeInner,
         mask: &Mask,
     ) -> Data {
         let lanes = self.lanes;
-        match from.place {
+        match pointer.place {
             Location::Local(slot) => {
                 let count = component_count(&self.program.module, inner);
-                if from.at.uniform && StrayIndex::from_code(from.at.words[0]).is_none() {
-                    let first_word = to_usize(from.at.words[0].cast_unsigned());
+                if pointer.at.uniform && StrayIndex::from_code(pointer.at.words[0]).is_none() {
+                    let first_word = to_usize(pointer.at.words[0].cast_unsigned());
                     return self.stack[slot].part(first_word, count, lanes);
                 }
                 let mut words = vec![0; count * lanes];
                 let mut unknown_words = vec![0; count * lanes];
                 for lane in (0..lanes).filter(|&lane| mask[lane]) {
-                    let Some(first) = self.local_place(frame, handle, (slot, from, lane), READ)
+                    let Some(first) = self.local_place(frame, handle, (slot, pointer, lane), READ)
                     else {
                         continue;
                     };
@@ -100,7 +100,7 @@ impl<'a> Machine<'a> {
                     _ => READ,
                 };
                 // If all lanes share an address, only the first active lane reads it.
-                let reading_lanes: Vec<usize> = match from.at.uniform {
+                let reading_lanes: Vec<usize> = match pointer.at.uniform {
                     true => mask
                         .iter()
                         .position(|&is_active| is_active)
@@ -111,12 +111,12 @@ impl<'a> Machine<'a> {
                 let places = self.active_lane_places(
                     frame,
                     handle,
-                    (variable, from),
+                    (variable, pointer),
                     &parts,
                     &reading_lanes,
                     access,
                 );
-                let width = if from.at.uniform { 1 } else { lanes };
+                let width = if pointer.at.uniform { 1 } else { lanes };
                 let mut words = vec![0; parts.len() * width];
                 let mut unknown_words = Vec::new();
                 for (lane, at) in places {
@@ -131,7 +131,7 @@ impl<'a> Machine<'a> {
                         }
                     }
                 }
-                let data = Data::new(words, from.at.uniform);
+                let data = Data::new(words, pointer.at.uniform);
                 if unknown_words.is_empty() {
                     data
                 } else {
@@ -145,24 +145,25 @@ impl<'a> Machine<'a> {
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
-        to: &Pointer,
+        pointer: &Pointer,
         inner: &TypeInner,
         value: &Data,
         mask: &Mask,
     ) {
         let lanes = self.lanes;
-        match to.place {
+        match pointer.place {
             Location::Local(slot) => {
-                if to.at.uniform
-                    && StrayIndex::from_code(to.at.words[0]).is_none()
+                if pointer.at.uniform
+                    && StrayIndex::from_code(pointer.at.words[0]).is_none()
                     && !mask.contains(&false)
                 {
-                    let first_word = to_usize(to.at.words[0].cast_unsigned());
+                    let first_word = to_usize(pointer.at.words[0].cast_unsigned());
                     self.stack[slot].set_all(first_word, value, lanes);
                     return;
                 }
                 for lane in (0..lanes).filter(|&lane| mask[lane]) {
-                    let place = self.local_place(frame, handle, (slot, to, lane), Access::Write);
+                    let place =
+                        self.local_place(frame, handle, (slot, pointer, lane), Access::Write);
                     let Some(first) = place else { continue };
                     for n in 0..value.components(lanes) {
                         let unknown_bits = value.unknown_at(n, lane, lanes);
@@ -185,7 +186,7 @@ impl<'a> Machine<'a> {
                 for (lane, at) in self.active_lane_places(
                     frame,
                     handle,
-                    (variable, to),
+                    (variable, pointer),
                     &parts,
                     &active_lanes,
                     access,
@@ -216,7 +217,7 @@ impl<'a> Machine<'a> {
         handle: Handle<Expression>,
         (variable, pointer): (Handle<GlobalVariable>, &Pointer),
         parts: &[(u32, Scalar)],
-        active: &[usize],
+        active_lanes: &[usize],
         access: Access,
     ) -> Vec<(usize, u64)> {
         let program = self.program;
@@ -228,8 +229,8 @@ impl<'a> Machine<'a> {
             .map(|&(offset, scalar)| u64::from(offset) + u64::from(scalar.width))
             .max();
         let bytes = bytes.unwrap_or(0);
-        let mut places = Vec::with_capacity(active.len());
-        for &lane in active {
+        let mut places = Vec::with_capacity(active_lanes.len());
+        for &lane in active_lanes {
             let at = pointer.at.word_at(0, lane, self.lanes);
             match StrayIndex::from_code(at) {
                 Some(stray) => {
@@ -260,7 +261,7 @@ impl<'a> Machine<'a> {
         if let (Some(counter), true, WordLocation::Bound(bound)) =
             (&mut self.counter, is_storage, location)
         {
-            // A read that all lanes share counts as a read of one lane, because `active` is then a single lane.
+            // A read that all lanes share counts as a read of one lane, because `active_lanes` is then a single lane.
             let lanes: Vec<_> = places
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))

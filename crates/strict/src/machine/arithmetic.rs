@@ -54,8 +54,8 @@ pub(super) fn binary_function(op: Op, scalar: Scalar) -> BinaryFunction {
     }
 }
 
-/// Returns the unknown bits of the result of a binary operator. `scalar` is the type of the left operand. Each operand
-/// is given with its unknown bits.
+/// Returns a mask of the unknown bits of a binary operator's result: the bits that depend on unwritten memory. `scalar`
+/// is the type of the left operand. Each operand comes with the mask of its own unknown bits.
 pub(super) fn unknown_bits(
     op: Op,
     scalar: Scalar,

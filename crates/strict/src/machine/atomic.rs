@@ -1,4 +1,4 @@
-//! Atomic operations.
+//! Runs atomic operations on buffers and workgroup memory.
 
 use super::{
     CallFrame, Machine, Mask,
@@ -71,11 +71,11 @@ impl<'a> Machine<'a> {
             };
             (old_values[lane], exchanged_lanes[lane]) = (old, i64::from(matches));
             unknown_words[lane] = unknown_bits;
-            let written = (
+            let new_bits = (
                 to_bits(new, scalar),
                 to_bits(new_unknown.cast_signed(), scalar),
             );
-            self.set_bits(variable, at, written, scalar);
+            self.set_bits(variable, at, new_bits, scalar);
         }
         if let Some(result) = result {
             if compare_value.is_some() {

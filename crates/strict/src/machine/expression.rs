@@ -56,7 +56,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the type of an expression.
     pub(super) fn type_of(
         &self,
         frame: &CallFrame<'a>,
@@ -369,7 +368,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts the operations of an expression that was emitted, unless its value is uniform.
+    /// Counts the operations of an expression that was emitted, unless its value is the same in all lanes.
     pub(super) fn count(
         &mut self,
         frame: &CallFrame<'a>,

@@ -64,8 +64,8 @@ impl Program {
         &self.module.entry_points[self.entry]
     }
 
-    /// Returns the size of the workgroup memory that the entry point uses. By WebGPU's rule, each variable takes a
-    /// multiple of 16 bytes.
+    /// Returns the size in bytes of the workgroup memory that the entry point uses. By WebGPU's rule, each variable
+    /// takes a multiple of 16 bytes.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
         let used_globals = self.info.get_entry_point(self.entry);
         let variables = self.module.global_variables.iter();
@@ -214,7 +214,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the parts of the workgroup that run in sequence, as masks. There is one part with all lanes or, for
-    /// about half of the workgroups in random order, two parts. Barriers need all lanes together.
+    /// about half of the workgroups in random order, two parts. A shader with barriers has one part, because a barrier
+    /// needs all lanes.
     fn split_into_parts(&mut self) -> Vec<Mask> {
         let lanes = self.lanes;
         let module = &self.program.module;

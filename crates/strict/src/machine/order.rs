@@ -16,7 +16,7 @@ impl Random {
         random
     }
 
-    /// Returns a separate generator for one of several purposes.
+    /// Returns a separate generator for each value of `purpose`, such as the number of a workgroup.
     pub(crate) fn fork(&self, purpose: u64) -> Self {
         let mut random = Self(self.0 ^ purpose);
         Self(random.next())

@@ -1,4 +1,4 @@
-//! Pointers: elements of vectors, arrays and structures, in memory or in values.
+//! Finds elements of vectors, arrays and structures: through pointers, or in values that are not in memory.
 
 use super::{
     CallFrame, Machine, Mask, READ,
@@ -103,10 +103,12 @@ impl<'a> Machine<'a> {
                         .sum(),
                     false => u64::from(members[earlier_members.len()].offset),
                 };
-                let at = pointer.at.map(|from| match StrayIndex::from_code(from) {
-                    None => from + at.cast_signed(),
-                    Some(_) => from,
-                });
+                let at = pointer
+                    .at
+                    .map(|offset| match StrayIndex::from_code(offset) {
+                        None => offset + at.cast_signed(),
+                        Some(_) => offset,
+                    });
                 return Pointer {
                     place: pointer.place,
                     at,
@@ -125,13 +127,13 @@ impl<'a> Machine<'a> {
             _ => u32::MAX,
         };
         let finds_wraps = self.options.outside == Outside::Fault;
-        let at = pointer.at.zip(index, self.lanes, |from, word| {
+        let at = pointer.at.zip(index, self.lanes, |offset, word| {
             let (index, wrapped) = index_of(word);
             match () {
-                () if StrayIndex::from_code(from).is_some() => from,
+                () if StrayIndex::from_code(offset).is_some() => offset,
                 () if wrapped && finds_wraps => StrayIndex::Wrapped(index).code(),
                 () if index > last && !clamps => StrayIndex::Outside(index).code(),
-                () => from + (u64::from(index.min(last)) * stride).cast_signed(),
+                () => offset + (u64::from(index.min(last)) * stride).cast_signed(),
             }
         });
         Pointer {

@@ -226,8 +226,8 @@ pub(super) enum Location {
     Global(Handle<GlobalVariable>),
 }
 
-/// An index that points to no element. The field holds the low 32 bits of the index. A fault occurs only when the
-/// element is read or written.
+/// An index that points to no element. The field holds the low 32 bits of the index. Only a read or a write through the
+/// index is a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StrayIndex {
     /// The index is beyond a vector or an array of fixed size.
@@ -237,20 +237,20 @@ pub(super) enum StrayIndex {
 }
 
 impl StrayIndex {
-    const WRAPPED: i64 = i64::MIN / 2;
+    const WRAPPED_CODE: i64 = i64::MIN / 2;
 
     /// Returns the negative number that represents this index instead of an offset.
     pub(super) fn code(self) -> i64 {
         match self {
             Self::Outside(index) => i64::MIN + i64::from(index),
-            Self::Wrapped(index) => Self::WRAPPED + i64::from(index),
+            Self::Wrapped(index) => Self::WRAPPED_CODE + i64::from(index),
         }
     }
 
     pub(super) fn from_code(at: i64) -> Option<Self> {
         match at {
             0.. => None,
-            Self::WRAPPED..0 => Some(Self::Wrapped(low_word(at - Self::WRAPPED))),
+            Self::WRAPPED_CODE..0 => Some(Self::Wrapped(low_word(at - Self::WRAPPED_CODE))),
             _ => Some(Self::Outside(low_word(at.wrapping_sub(i64::MIN)))),
         }
     }

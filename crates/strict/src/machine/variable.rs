@@ -41,7 +41,7 @@ impl PrivateVariable {
         }
     }
 
-    /// Sets the components from number `first` on, in all lanes.
+    /// Stores `value` in the components from number `first` on, in all lanes.
     pub(super) fn set_all(&mut self, first: usize, value: &Data, lanes: usize) {
         let begin = first * lanes;
         let places = begin..begin + value.components(lanes) * lanes;

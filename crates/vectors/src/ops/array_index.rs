@@ -188,9 +188,9 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
         let mut value = draw_tensor(rng, &shape);
         let combine = ["update", "add", "sub", "mul", "min", "max"][rng.usize(..6)];
         // The values are small, so that the result of a few updates fits the smallest element type.
-        let max_value = if combine == "mul" { 2 } else { 8 };
+        let limit = if combine == "mul" { 2 } else { 8 };
         if combine != "update" {
-            value.data.iter_mut().for_each(|value| *value %= max_value);
+            value.data.iter_mut().for_each(|value| *value %= limit);
             case.args.insert("combine".into(), combine.into());
         }
         case.tensors.insert("value".into(), value);

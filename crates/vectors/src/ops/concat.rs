@@ -28,7 +28,7 @@ impl<'a> Op<'a> for Concat<'a> {
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (first, rest) = self.arrays.split_first().unzip();
         let first_view = first
-            .map(|first_view| apply_view_steps(first_view, &self.view))
+            .map(|tensor| apply_view_steps(tensor, &self.view))
             .transpose()?;
         let tensors = first_view.iter().chain(rest.into_iter().flatten().copied());
         let tensors: Vec<_> = tensors.map(|x| (&x.shape[..], &x.data[..])).collect();

@@ -14,7 +14,8 @@ pub struct Convert<'a> {
     operation: ConvertedOperation<'a>,
     from: DType,
     to: DType,
-    /// The axis along which scale and bias vary, then the scale and the bias, both as bits of `float32`.
+    /// The axis along which scale and bias vary, then the scale and the bias, both as bits of `float32`. `None` if
+    /// elements are not scaled.
     scaling: Option<(i64, Vec<i64>, Vec<i64>)>,
     /// True if the conversion follows the rules of NumPy's `astype`.
     is_cast: bool,

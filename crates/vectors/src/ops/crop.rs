@@ -318,20 +318,20 @@ impl Paste<'_> {
             });
         }
         let Params { tensor, view } = &self.crop.from.params;
-        // After the view's steps, `selected` holds the index in the tensor of each element of the view.
-        let selected = Tensor {
+        // After the view's steps, `view_indices` holds the index in the tensor of each element of the view.
+        let view_indices = Tensor {
             data: (0..values.len() as i64).collect(),
             shape: tensor.shape.clone(),
         };
-        let selected = apply_view_steps(&selected, view)?;
+        let view_indices = apply_view_steps(&view_indices, view)?;
         let to_place = |&index: &i64| usize::try_from(index).unwrap_or_default();
-        let places: Vec<usize> = selected.data.iter().map(to_place).collect();
+        let places: Vec<usize> = view_indices.data.iter().map(to_place).collect();
         let old_values: Vec<T> = places.iter().map(|&place| values[place].clone()).collect();
-        let written = self.crop.with_boxes(|boxes| {
+        let pasted_view = self.crop.with_boxes(|boxes| {
             let circular = self.circular;
             let boxes = reference::Boxes { circular, ..boxes };
             let shape = &self.patches.shape;
-            reference::paste(&old_values, &selected.shape, patches, shape, boxes)
+            reference::paste(&old_values, &view_indices.shape, patches, shape, boxes)
         })?;
         let mut seen_places = HashSet::new();
         if !places.iter().all(|&place| seen_places.insert(place)) {
@@ -340,13 +340,13 @@ impl Paste<'_> {
                 message: "the view selects an element twice".into(),
             });
         }
-        let mut updated = values.to_vec();
-        for (place, value) in places.into_iter().zip(written.values) {
-            updated[place] = value;
+        let mut new_values = values.to_vec();
+        for (place, value) in places.into_iter().zip(pasted_view.values) {
+            new_values[place] = value;
         }
         Ok(Scattered {
-            values: updated,
-            bad_rows: written.bad_rows,
+            values: new_values,
+            bad_rows: pasted_view.bad_rows,
         })
     }
 }

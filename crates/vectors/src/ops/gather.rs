@@ -128,8 +128,8 @@ impl<'a> Op<'a> for Gather<'a> {
         let (source, params, mut args) = random_params(rng);
         let axis = rng.usize(..params.len());
         let batch_dims = if rng.bool() { 0 } else { rng.usize(..=axis) };
-        let mut indices = params[..batch_dims].to_vec();
-        indices.extend(draw_few_dims(rng, 2));
+        let mut indices_shape = params[..batch_dims].to_vec();
+        indices_shape.extend(draw_few_dims(rng, 2));
         let draw_axis = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
             0 if at < rank => at as i64 - rank as i64,
             _ => at as i64,
@@ -137,11 +137,11 @@ impl<'a> Op<'a> for Gather<'a> {
         args.insert("axis".into(), draw_axis(rng, axis, params.len()).into());
         args.insert(
             "batch_dims".into(),
-            draw_axis(rng, batch_dims, indices.len()).into(),
+            draw_axis(rng, batch_dims, indices_shape.len()).into(),
         );
         draw_policy(rng, &mut args);
-        let mut tuples = draw_tuples(rng, &indices, &params[axis..=axis]);
-        tuples.shape = indices;
+        let mut tuples = draw_tuples(rng, &indices_shape, &params[axis..=axis]);
+        tuples.shape = indices_shape;
         let tensors = [("params", draw_tensor(rng, &source)), ("indices", tuples)];
         Case::new(operation, tensors, args)
     }
@@ -264,12 +264,12 @@ impl<'a> Op<'a> for BatchGather<'a> {
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let params = draw_shape(rng, 4, 1);
         let batch_dims = rng.usize(..params.len());
-        let mut indices = params[..batch_dims].to_vec();
-        indices.push(rng.usize(..6));
+        let mut indices_shape = params[..batch_dims].to_vec();
+        indices_shape.push(rng.usize(..6));
         let mut args = Map::new();
         draw_policy(rng, &mut args);
-        let mut tuples = draw_tuples(rng, &indices, &params[batch_dims..=batch_dims]);
-        tuples.shape = indices;
+        let mut tuples = draw_tuples(rng, &indices_shape, &params[batch_dims..=batch_dims]);
+        tuples.shape = indices_shape;
         let tensors = [("params", draw_tensor(rng, &params)), ("indices", tuples)];
         Case::new(operation, tensors, args)
     }

@@ -28,7 +28,7 @@ impl Masked<'_> {
         params.map_or(Ok(empty_tensor), Params::reference_array)
     }
 
-    /// Returns the mask on a device. It has type bool if all elements are 0 or 1.
+    /// Returns the mask on a device. It has type bool if all elements are 0 or 1, otherwise uint8.
     fn upload_mask(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
         let byte = |&value: &i64| u8::try_from(value).unwrap_or(1);
         let bytes: Vec<u8> = self.mask.data.iter().map(byte).collect();
@@ -61,8 +61,8 @@ impl<'a> Op<'a> for Masked<'a> {
     }
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
-        let (trues, params) = (self.mask_values(), self.reference_params()?);
-        let mask = (&trues[..], &self.mask.shape[..]);
+        let (mask_values, params) = (self.mask_values(), self.reference_params()?);
+        let mask = (&mask_values[..], &self.mask.shape[..]);
         let Tensor { shape, data } = &params;
         let other_tensor = self.other.unwrap_or(&params);
         let other_tensor = (&other_tensor.data[..], &other_tensor.shape[..]);
@@ -134,9 +134,9 @@ impl<'a> Op<'a> for Masked<'a> {
         let mut source = draw_shape(rng, 4, usize::from(operation != Operation::Nonzero));
         let mut capacity = 200;
         match rng.u8(..8) {
-            // The maximum number of dimensions of a search.
+            // A search for true elements supports at most 30 dimensions.
             0 if operation == Operation::Nonzero => source.resize(30, 1),
-            // Enough elements for devices with small limits to scan the counts of true elements in several dispatches.
+            // With so many elements, devices with small limits scan the counts of true elements in several dispatches.
             1 if operation == Operation::Nonzero => {
                 source = vec![rng.usize(4200..4300)];
                 capacity = 4;
@@ -164,10 +164,10 @@ impl<'a> Op<'a> for Masked<'a> {
                         args.insert("axis".into(), axis.into());
                     } else {
                         let rows = rng.usize(..=sizes.iter().product::<usize>().min(40));
-                        let mut values = vec![rows];
-                        values.extend(&params[end..]);
-                        disturb_shape(rng, &mut values);
-                        tensors.push(("other", draw_tensor(rng, &values)));
+                        let mut values_shape = vec![rows];
+                        values_shape.extend(&params[end..]);
+                        disturb_shape(rng, &mut values_shape);
+                        tensors.push(("other", draw_tensor(rng, &values_shape)));
                     }
                     sizes
                 }
@@ -196,9 +196,9 @@ impl<'a> Op<'a> for Masked<'a> {
                         disturb_shape(rng, &mut sizes);
                         sizes
                     };
-                    let (mask, other) = (draw_broadcast(), draw_broadcast());
-                    tensors.push(("other", draw_tensor(rng, &other)));
-                    mask
+                    let (mask_shape, other_shape) = (draw_broadcast(), draw_broadcast());
+                    tensors.push(("other", draw_tensor(rng, &other_shape)));
+                    mask_shape
                 }
             }
         };

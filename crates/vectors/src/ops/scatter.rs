@@ -1,4 +1,4 @@
-//! Scatters.
+//! Scatters of rows, and of single elements.
 
 use super::*;
 use std::{collections::HashSet, hash::Hash};
@@ -46,13 +46,13 @@ impl<'a> Rows<'a> {
 }
 
 /// Returns whether no two tuples that are in range have the same target. The target of a tuple consists of its
-/// positions and the result of `row` for the number of its row. `sizes` are the sizes of the dimensions that the tuples
-/// index.
+/// positions and the result of `row_key` for the number of its row. `sizes` are the sizes of the dimensions that the
+/// tuples index.
 pub(super) fn are_targets_unique<R: Hash + Eq>(
     tuples: &[i64],
     sizes: &[usize],
     indexing: Indexing,
-    row: impl Fn(usize) -> R,
+    row_key: impl Fn(usize) -> R,
 ) -> bool {
     let position = |(&index, &size): (&i64, &usize)| {
         let size = size as i64;
@@ -67,7 +67,7 @@ pub(super) fn are_targets_unique<R: Hash + Eq>(
     let mut rows = tuples.chunks_exact(sizes.len().max(1)).enumerate();
     rows.all(|(number, tuple)| {
         let positions: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
-        positions.is_none_or(|positions| seen_places.insert((row(number), positions)))
+        positions.is_none_or(|positions| seen_places.insert((row_key(number), positions)))
     })
 }
 
@@ -82,9 +82,9 @@ pub(super) fn random_rows(
         if rng.bool() {
             shape[0] = 0;
         }
-        let mut updates = shape.to_vec();
-        disturb_shape(rng, &mut updates);
-        return (draw_tuples(rng, &[], &[]), draw_tensor(rng, &updates));
+        let mut updates_shape = shape.to_vec();
+        disturb_shape(rng, &mut updates_shape);
+        return (draw_tuples(rng, &[], &[]), draw_tensor(rng, &updates_shape));
     }
     // A workgroup of 64 invocations links 256 rows. Some cases have more rows, each of one element. In half of these
     // cases there are so many slices that most slices have no row.
@@ -98,12 +98,12 @@ pub(super) fn random_rows(
         1..4 => (1 + rng.usize(..shape.len()), vec![rng.usize(..40)]),
         _ => (1 + rng.usize(..shape.len()), draw_few_dims(rng, 3)),
     };
-    let mut updates = [&lead, &shape[depth..]].concat();
-    if updates.iter().product::<usize>() > MAX_ELEMENTS {
-        updates = [&lead[..0], &shape[depth..]].concat();
-        updates.insert(0, 1);
+    let mut updates_shape = [&lead, &shape[depth..]].concat();
+    if updates_shape.iter().product::<usize>() > MAX_ELEMENTS {
+        updates_shape = [&lead[..0], &shape[depth..]].concat();
+        updates_shape.insert(0, 1);
         let indices = draw_tuples(rng, &[1], &shape[..depth]);
-        return (indices, draw_tensor(rng, &updates));
+        return (indices, draw_tensor(rng, &updates_shape));
     }
     // In half of the cases, valid tuples use only the first 4 positions of each dimension, so that many are equal.
     let mut used_sizes = shape[..depth].to_vec();
@@ -116,9 +116,9 @@ pub(super) fn random_rows(
     if rng.u8(..3) == 0 {
         make_tuples_differ(rng, &mut indices.data, &used_sizes);
     }
-    disturb_shape(rng, &mut updates);
+    disturb_shape(rng, &mut updates_shape);
     draw_policy(rng, args);
-    let mut updates = draw_tensor(rng, &updates);
+    let mut updates = draw_tensor(rng, &updates_shape);
     // The values are small, so that the sum of a few updates fits the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 8);
     (indices, updates)
@@ -360,11 +360,8 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             _ => "update",
         };
         // The values are small, so that the result of a few updates fits the smallest element type.
-        let max_value = if combine == "mul" { 2 } else { 8 };
-        updates
-            .data
-            .iter_mut()
-            .for_each(|value| *value %= max_value);
+        let limit = if combine == "mul" { 2 } else { 8 };
+        updates.data.iter_mut().for_each(|value| *value %= limit);
         indices.shape = sizes;
         let mut args = Map::new();
         let from_end = if rng.bool() { shape.len() as i64 } else { 0 };

@@ -36,9 +36,9 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let shape = draw_shape(rng, 8, 0);
         let mut args = draw_spec(rng, &shape);
-        let mut dy = shape_of_slice(&shape, &args);
-        disturb_shape(rng, &mut dy);
+        let mut dy_shape = shape_of_slice(&shape, &args);
+        disturb_shape(rng, &mut dy_shape);
         args.insert("shape".into(), shape.into());
-        Case::new(operation, [("dy", draw_tensor(rng, &dy))], args)
+        Case::new(operation, [("dy", draw_tensor(rng, &dy_shape))], args)
     }
 }

@@ -41,20 +41,20 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let shape = draw_shape(rng, 8, 0);
         let args = draw_spec(rng, &shape);
-        let mut value = shape_of_slice(&shape, &args);
-        for size in &mut value {
+        let mut value_shape = shape_of_slice(&shape, &args);
+        for size in &mut value_shape {
             if rng.u8(..6) == 0 {
                 *size = 1;
             }
         }
         match rng.u8(..6) {
-            0 => value = value.split_off(rng.usize(..=value.len())),
-            1 => value.insert(0, 1),
-            _ => disturb_shape(rng, &mut value),
+            0 => value_shape = value_shape.split_off(rng.usize(..=value_shape.len())),
+            1 => value_shape.insert(0, 1),
+            _ => disturb_shape(rng, &mut value_shape),
         }
         let tensors = [
             ("input", draw_tensor(rng, &shape)),
-            ("value", draw_tensor(rng, &value)),
+            ("value", draw_tensor(rng, &value_shape)),
         ];
         Case::new(operation, tensors, args)
     }

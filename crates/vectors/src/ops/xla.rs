@@ -4,7 +4,7 @@ use super::*;
 use crate::reference::XlaDims;
 use wgslice::options::{GatherDims, ScatterDims, XlaScatterOptions};
 
-/// The argument names of the lists of a gather and of a scatter, in the order of [`Numbers`].
+/// The argument names of the lists in [`Numbers`], in their order: of a gather, and of a scatter.
 const ARGUMENT_NAMES: [[&str; 5]; 2] = [
     [
         "offset_dims",
@@ -34,9 +34,9 @@ impl Numbers {
     fn from_case(case: &Case, names: [&str; 5]) -> Result<Self, BadLine> {
         let args = case.arguments();
         let lists = names.map(|name| args.sizes(name));
-        let [window, dropped, batching, of_indices, map] = lists;
+        let [window, dropped, batching, indices_batching, map] = lists;
         Ok(Self {
-            lists: [window?, dropped?, batching?, of_indices?, map?],
+            lists: [window?, dropped?, batching?, indices_batching?, map?],
             index_vector_dim: args.size("index_vector_dim")?,
         })
     }
@@ -68,12 +68,12 @@ pub struct XlaGather<'a> {
 impl XlaGather<'_> {
     /// Returns the dimension numbers in the library's form.
     pub fn dims(&self) -> GatherDims {
-        let [window, dropped, batching, of_indices, map] = self.numbers.lists.clone();
+        let [window, dropped, batching, indices_batching, map] = self.numbers.lists.clone();
         GatherDims {
             offset_dims: window,
             collapsed_slice_dims: dropped,
             operand_batching_dims: batching,
-            start_indices_batching_dims: of_indices,
+            start_indices_batching_dims: indices_batching,
             start_index_map: map,
             index_vector_dim: self.numbers.index_vector_dim,
             slice_sizes: self.slice_sizes.clone(),
@@ -165,18 +165,18 @@ pub struct XlaScatter<'a> {
 impl XlaScatter<'_> {
     /// Returns the dimension numbers in the library's form.
     pub fn dims(&self) -> ScatterDims {
-        let [window, dropped, batching, of_indices, map] = self.numbers.lists.clone();
+        let [window, dropped, batching, indices_batching, map] = self.numbers.lists.clone();
         ScatterDims {
             update_window_dims: window,
             inserted_window_dims: dropped,
             input_batching_dims: batching,
-            scatter_indices_batching_dims: of_indices,
+            scatter_indices_batching_dims: indices_batching,
             scatter_dims_to_operand_dims: map,
             index_vector_dim: self.numbers.index_vector_dim,
         }
     }
 
-    /// Returns the reference's result for these values.
+    /// Returns the reference's result for a tensor and updates with these values.
     ///
     /// # Errors
     ///
@@ -253,9 +253,9 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         if combine != "update" {
             args.insert("combine".into(), combine.into());
         }
-        let mut result = drawn.result;
-        disturb_shape(rng, &mut result);
-        let mut updates = draw_tensor(rng, &result);
+        let mut updates_shape = drawn.result_shape;
+        disturb_shape(rng, &mut updates_shape);
+        let mut updates = draw_tensor(rng, &updates_shape);
         // The values are small, so that the result of a few updates fits the smallest element type.
         let limit = if combine == "mul" { 2 } else { 8 };
         updates.data.iter_mut().for_each(|value| *value %= limit);
@@ -306,7 +306,7 @@ struct DrawnXla {
     numbers: Numbers,
     sizes: Vec<usize>,
     indices: Tensor,
-    result: Vec<usize>,
+    result_shape: Vec<usize>,
 }
 
 impl DrawnXla {
@@ -396,7 +396,7 @@ impl DrawnXla {
             false => move_tuple_axis(&data, &indices_shape, map.len(), index_vector_dim),
         };
         // Inserts the window dimensions into the result.
-        let mut result = indices_shape.clone();
+        let mut result_shape = indices_shape.clone();
         let mut window = Vec::new();
         let mut places: Vec<usize> = (0..indices_shape.len() + kept_dims.len()).collect();
         match rng.u8(..3) {
@@ -407,7 +407,7 @@ impl DrawnXla {
         places.truncate(kept_dims.len());
         places.sort_unstable();
         for (&at, &d) in places.iter().zip(&kept_dims) {
-            result.insert(at, sizes[d]);
+            result_shape.insert(at, sizes[d]);
             window.push(at);
         }
         let mut lists = [window, dropped, batching, indices_batching, map];
@@ -425,7 +425,7 @@ impl DrawnXla {
             },
             sizes,
             indices,
-            result,
+            result_shape,
         }
     }
 
@@ -439,7 +439,7 @@ impl DrawnXla {
 }
 
 /// Makes a tensor from tuples of `depth` integers, which are consecutive in `data`. In the tensor, each tuple is along
-/// dimension `at`.
+/// dimension `at`, and the other dimensions have the sizes `lead`.
 fn move_tuple_axis(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
     let mut shape = lead.to_vec();
     shape.insert(at, depth);

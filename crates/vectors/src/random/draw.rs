@@ -158,8 +158,8 @@ pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
     case
 }
 
-/// Makes the values of 5 of 16 scatters floating-point numbers. Devices may differ in subnormal numbers and in
-/// infinities, so no sum of the numbers can be subnormal or overflow.
+/// Makes the values of 5 of 16 scatters floating-point numbers. Devices can differ in subnormal numbers and in
+/// infinities, so no sum can overflow, or be subnormal in the type in which devices compute it.
 pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
     let dtype = match rng.u8(..16) {
         0 | 1 => DType::F32,
@@ -252,16 +252,16 @@ pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
                 json!({ "transpose": permutation })
             }
             1 => {
-                let mut to = shape.clone();
-                for size in &mut to {
+                let mut new_shape = shape.clone();
+                for size in &mut new_shape {
                     if *size == 1 {
                         *size = rng.usize(..4);
                     }
                 }
-                if to.iter().product::<usize>() * 3 < MAX_ELEMENTS && rng.bool() {
-                    to.insert(0, rng.usize(1..4));
+                if new_shape.iter().product::<usize>() * 3 < MAX_ELEMENTS && rng.bool() {
+                    new_shape.insert(0, rng.usize(1..4));
                 }
-                json!({ "broadcast_to": to })
+                json!({ "broadcast_to": new_shape })
             }
             _ => json!({ "strided_slice": draw_spec(rng, &shape) }),
         };

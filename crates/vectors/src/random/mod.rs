@@ -79,10 +79,10 @@ mod tests {
         let mut success_count = 0;
         for number in 0..3000 {
             let case = case(7, number);
-            let answered =
+            let answered_case =
                 answered(case.clone()).unwrap_or_else(|bad| panic!("{bad}: {}", case.to_line()));
-            assert!(variant(&answered).is_some(), "{}", case.to_line());
-            let succeeds = matches!(answered.expected, Expectation::Success(_));
+            assert!(variant(&answered_case).is_some(), "{}", case.to_line());
+            let succeeds = matches!(answered_case.expected, Expectation::Success(_));
             success_count += usize::from(succeeds);
             operations.insert(case.op);
         }
@@ -117,9 +117,9 @@ mod tests {
         for number in 0..300 {
             let case = answered(case(3, number)).unwrap();
             let line = case.to_line();
-            let read = parse(&line).next().unwrap().unwrap();
-            assert_eq!(read.to_line(), line);
-            assert_eq!(oracle::expectation(&read).unwrap(), case.expected);
+            let reparsed_case = parse(&line).next().unwrap().unwrap();
+            assert_eq!(reparsed_case.to_line(), line);
+            assert_eq!(oracle::expectation(&reparsed_case).unwrap(), case.expected);
         }
     }
 
@@ -137,10 +137,10 @@ mod tests {
         for number in 0..2000 {
             let case = case(5, number);
             if case.op == Operation::StridedSlice && fails(&case) {
-                let smallest = reduce(&case, 4000, fails);
-                assert_eq!(smallest.arguments().integers("begin").unwrap(), [3]);
+                let reduced_case = reduce(&case, 4000, fails);
+                assert_eq!(reduced_case.arguments().integers("begin").unwrap(), [3]);
                 // A new axis has an entry in `begin`, but needs no dimension.
-                assert!(smallest.tensor("input").unwrap().shape.len() <= 1);
+                assert!(reduced_case.tensor("input").unwrap().shape.len() <= 1);
                 reduced_count += 1;
             }
         }

@@ -13,16 +13,16 @@ use serde_json::{Map, Value};
 
 /// Returns the smallest failing case that is found from `case`, after trying at most `max_tries` candidates.
 pub fn reduce(case: &Case, max_tries: usize, fails: impl Fn(&Case) -> bool) -> Case {
-    let mut smallest = case.clone();
+    let mut smallest_case = case.clone();
     let mut tries = 0;
     loop {
-        let smaller_case = smaller_cases(&smallest).find(|candidate| {
+        let smaller_case = smaller_cases(&smallest_case).find(|candidate| {
             tries += 1;
             tries <= max_tries && fails(candidate)
         });
         match smaller_case {
-            Some(smaller_case) => smallest = smaller_case,
-            None => return smallest,
+            Some(smaller_case) => smallest_case = smaller_case,
+            None => return smallest_case,
         }
     }
 }
@@ -60,28 +60,34 @@ fn smaller_sizes(case: &Case) -> Vec<(usize, usize)> {
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
     let size_pairs = |&size: &usize| {
-        let mut to = vec![1, size / 2, size.saturating_sub(1)];
-        to.retain(|&to| 0 < to && to < size);
-        to.dedup();
-        to.into_iter().map(move |to| (size, to)).collect::<Vec<_>>()
+        let mut new_sizes = vec![1, size / 2, size.saturating_sub(1)];
+        new_sizes.retain(|&new_size| 0 < new_size && new_size < size);
+        new_sizes.dedup();
+        new_sizes
+            .into_iter()
+            .map(move |new_size| (size, new_size))
+            .collect::<Vec<_>>()
     };
     sizes.iter().flat_map(size_pairs).collect()
 }
 
-fn resized_everywhere(case: &Case, size: usize, to: usize) -> Case {
+fn resized_everywhere(case: &Case, size: usize, new_size: usize) -> Case {
     let mut smaller_case = case.clone();
     for tensor in smaller_case.tensors.values_mut() {
-        let shape = tensor.shape.iter().map(|&s| if s == size { to } else { s });
+        let shape = tensor
+            .shape
+            .iter()
+            .map(|&s| if s == size { new_size } else { s });
         *tensor = crop_tensor(tensor, &shape.collect::<Vec<_>>());
     }
     if let Some(Value::Array(shape)) = smaller_case.args.get_mut("shape") {
         let equal_sizes = shape.iter_mut().filter(|s| s.as_u64() == Some(size as u64));
-        equal_sizes.for_each(|s| *s = to.into());
+        equal_sizes.for_each(|s| *s = new_size.into());
     }
     smaller_case
 }
 
-fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Case> {
+fn resized_once(case: &Case, size: usize, new_size: usize) -> impl Iterator<Item = Case> {
     let places = case.tensors.iter().flat_map(move |(name, tensor)| {
         let is_of_size = move |&at: &usize| tensor.shape[at] == size;
         (0..tensor.shape.len())
@@ -92,7 +98,7 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
         let mut smaller_case = case.clone();
         if let Some(tensor) = smaller_case.tensors.get_mut(name) {
             let mut shape = tensor.shape.clone();
-            shape[at] = to;
+            shape[at] = new_size;
             *tensor = crop_tensor(tensor, &shape);
         }
         smaller_case
@@ -154,11 +160,11 @@ fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
         let nearer_cases = (0..index_count).flat_map(move |at| {
             let value = tensor.data[at];
             let mut nearer_values = vec![0, value / 2, value - value.signum()];
-            nearer_values.retain(|to| to.unsigned_abs() < value.unsigned_abs());
+            nearer_values.retain(|new_value| new_value.unsigned_abs() < value.unsigned_abs());
             nearer_values.dedup();
-            nearer_values.into_iter().map(move |to| {
+            nearer_values.into_iter().map(move |new_value| {
                 let mut data = tensor.data.clone();
-                data[at] = to;
+                data[at] = new_value;
                 with_data(case, name, data)
             })
         });
@@ -174,64 +180,64 @@ fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
     smaller_case
 }
 
-/// Returns the arguments after each possible reduction.
+/// Returns a copy of the arguments for each possible reduction of one argument.
 fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let with_arg = |name: &str, value: Value| {
         let mut args = args.clone();
         args.insert(name.to_owned(), value);
         args
     };
-    let mut simpler_cases = Vec::new();
-    for optional in ["view", "negative", "out_of_range"] {
-        if args.contains_key(optional) {
+    let mut reduced_args = Vec::new();
+    for optional_name in ["view", "negative", "out_of_range"] {
+        if args.contains_key(optional_name) {
             let mut args = args.clone();
-            args.remove(optional);
-            simpler_cases.push(args);
+            args.remove(optional_name);
+            reduced_args.push(args);
         }
     }
-    let entries = args
+    let entry_count = args
         .get("begin")
         .and_then(Value::as_array)
         .map_or(0, Vec::len);
-    simpler_cases.extend((0..entries).map(|at| without_entry(args, at)));
+    reduced_args.extend((0..entry_count).map(|at| without_entry(args, at)));
     for (name, value) in args {
         match value {
             Value::Array(list) if name == "steps" || name == "view" => {
                 for (at, step) in list.iter().enumerate() {
                     let mut shorter_list = list.clone();
                     shorter_list.remove(at);
-                    simpler_cases.push(with_arg(name, shorter_list.into()));
+                    reduced_args.push(with_arg(name, shorter_list.into()));
                     let Some(Value::Object(spec)) = step.get("strided_slice") else {
                         continue;
                     };
                     for spec in shorter_args(spec) {
                         let mut steps = list.clone();
                         steps[at] = serde_json::json!({ "strided_slice": spec });
-                        simpler_cases.push(with_arg(name, steps.into()));
+                        reduced_args.push(with_arg(name, steps.into()));
                     }
                 }
             }
             Value::Array(list) if name != "shape" => {
                 for (at, value) in list.iter().enumerate() {
-                    for to in simpler_integers(value.as_i64().unwrap_or(0), name) {
+                    for new_value in simpler_integers(value.as_i64().unwrap_or(0), name) {
                         let mut list = list.clone();
-                        list[at] = to.into();
-                        simpler_cases.push(with_arg(name, list.into()));
+                        list[at] = new_value.into();
+                        reduced_args.push(with_arg(name, list.into()));
                     }
                 }
             }
             Value::Number(number) => {
                 let old_number = number.as_i64().unwrap_or(0);
-                simpler_cases.extend(
+                reduced_args.extend(
                     simpler_integers(old_number, name)
                         .into_iter()
-                        .map(|to| with_arg(name, to.into())),
+                        .map(|new_value| with_arg(name, new_value.into())),
                 );
             }
             _ => {}
         }
     }
-    simpler_cases
+    reduced_args
 }
 
 /// Returns simpler integers than `value`. For a mask, returns one mask for each set bit, without this bit. For other
@@ -247,10 +253,12 @@ fn simpler_integers(value: i64, name: &str) -> Vec<i64> {
         return set_bits.map(|bit: i32| (mask & !bit).into()).collect();
     }
     let simplest = i64::from(name == "strides");
-    let mut to = vec![simplest, value / 2, value - value.signum()];
-    to.retain(|&to| to.unsigned_abs() < value.unsigned_abs() || value == 0 && to == 1);
-    to.dedup();
-    to
+    let mut new_values = vec![simplest, value / 2, value - value.signum()];
+    new_values.retain(|&new_value| {
+        new_value.unsigned_abs() < value.unsigned_abs() || value == 0 && new_value == 1
+    });
+    new_values.dedup();
+    new_values
 }
 
 /// Returns the arguments of a slice without entry `at`. In masks, bit `at` is removed and the bits above it move down.

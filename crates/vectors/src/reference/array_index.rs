@@ -4,7 +4,7 @@ use super::{
     ReferenceError, all_coordinates, check_length, fail_with, format_shape, value_at, vec_for_shape,
 };
 
-/// One entry of the brackets.
+/// One entry of the brackets in `x[…]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A single position.
@@ -21,13 +21,13 @@ pub enum Entry {
     Mask(Vec<bool>, Vec<usize>),
 }
 
-/// How positions along a dimension of the array are found.
+/// How positions along a dimension of the indexed array are found.
 enum PositionSource {
     /// Looked up in a list, by the coordinate in this dimension of the result.
     List(usize, Vec<usize>),
     /// A single position.
     Single(usize),
-    /// Looked up in the array with this number, by the coordinates in the arrays' dimensions.
+    /// Looked up in the array of positions with this number, by the coordinates in the dimensions of these arrays.
     Array(usize),
 }
 
@@ -68,7 +68,7 @@ pub fn array_index<T: Clone>(
     check_slices(&entries, shape, are_zipped)?;
     let (mut sources, mut result_dims) = (Vec::new(), Vec::new());
     let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
-    // The index in `entries` of each entry that is an array.
+    // The index in `entries` of each array. Next to arrays, a single position also counts as an array.
     let mut array_numbers: Vec<usize> = Vec::new();
     let mut add_array = |number: usize, result_dims: &mut Vec<ResultDimension>| {
         if array_numbers.is_empty() {
@@ -147,13 +147,13 @@ pub fn array_index<T: Clone>(
     }
     if !are_zipped {
         // In an outer expression, the positions of arrays are checked after all other entries, so their errors come
-        // last. `place` has the number of the array's source and the size of its dimension.
-        for (list, place) in arrays.drain(..) {
+        // last. `source_and_size` has the number of the array's source and the size of its dimension.
+        for (list, source_and_size) in arrays.drain(..) {
             let checked_list = list
                 .iter()
-                .map(|&position| position_in_range(position, place[1]));
+                .map(|&position| position_in_range(position, source_and_size[1]));
             let checked_list: Vec<usize> = checked_list.collect::<Result<_, _>>()?;
-            if let PositionSource::List(_, empty) = &mut sources[place[0]] {
+            if let PositionSource::List(_, empty) = &mut sources[source_and_size[0]] {
                 *empty = checked_list;
             }
         }
@@ -165,10 +165,10 @@ pub fn array_index<T: Clone>(
     let are_adjacent = array_numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
     // The first dimension of the result that comes from the broadcast arrays. `own_dims` lists the entries of
     // `result_dims` for all dimensions that do not come from these arrays, with their sizes.
-    let first_list_dim = result_dims
+    let first_array_dim = result_dims
         .iter()
         .position(|result_dim| matches!(result_dim, ResultDimension::Arrays));
-    let first_list_dim = first_list_dim.filter(|_| are_adjacent).unwrap_or(0);
+    let first_array_dim = first_array_dim.filter(|_| are_adjacent).unwrap_or(0);
     let own_dims: Vec<(usize, usize)> = result_dims
         .iter()
         .enumerate()
@@ -178,14 +178,17 @@ pub fn array_index<T: Clone>(
         })
         .collect();
     let mut sizes: Vec<usize> = own_dims.iter().map(|&(_, size)| size).collect();
-    sizes.splice(first_list_dim..first_list_dim, common_shape.iter().copied());
+    sizes.splice(
+        first_array_dim..first_array_dim,
+        common_shape.iter().copied(),
+    );
     let mut result = vec_for_shape(&sizes)?;
     for element in all_coordinates(&sizes) {
-        let shared_coordinates = &element[first_list_dim..first_list_dim + common_shape.len()];
+        let shared_coordinates = &element[first_array_dim..first_array_dim + common_shape.len()];
         let own_coordinate = |dim: usize| {
             let list_number = own_dims.iter().position(|&(found, _)| found == dim);
             let list_number = list_number.expect("a list belongs to a dimension of its own");
-            let skipped = if list_number < first_list_dim {
+            let skipped = if list_number < first_array_dim {
                 0
             } else {
                 common_shape.len()
@@ -266,11 +269,11 @@ fn expand_ellipsis(
     };
     let whole_dims = std::iter::repeat_n(Entry::Range(None, None, 1), uncovered_dims);
     let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
-    let (before, after) = entries.split_at(at.unwrap_or(entries.len()));
+    let (leading_entries, remaining_entries) = entries.split_at(at.unwrap_or(entries.len()));
     // The ellipsis stays, because it separates arrays even if it covers no dimension.
-    let ellipsis = after.first().cloned();
-    let after_ellipsis = after.iter().skip(1).cloned();
-    Ok(before
+    let ellipsis = remaining_entries.first().cloned();
+    let after_ellipsis = remaining_entries.iter().skip(1).cloned();
+    Ok(leading_entries
         .iter()
         .cloned()
         .chain(ellipsis)

@@ -60,5 +60,5 @@ pub(super) fn can_broadcast(shape: &[usize], new_shape: &[usize]) -> bool {
     shape.len() <= new_shape.len()
         && size_pairs
             .into_iter()
-            .all(|(size, new)| size == new || *size == 1)
+            .all(|(size, new_size)| size == new_size || *size == 1)
 }

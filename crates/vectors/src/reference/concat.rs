@@ -80,11 +80,11 @@ fn first_shape_of<'a, T>(arrays: &[(&'a [usize], &[T])]) -> Result<&'a [usize], 
 
 /// Returns the dimension that `axis` means in an array of this rank.
 pub(super) fn axis_of(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
-    let from_end = Indexing {
+    let python_indexing = Indexing {
         wrap: true,
         clamp: false,
     };
-    match from_end.resolve_index(axis, rank) {
+    match python_indexing.resolve_index(axis, rank) {
         Some(axis) => Ok(axis),
         None => fail_with("axis", format!("axis {axis} of {rank} dimensions")),
     }

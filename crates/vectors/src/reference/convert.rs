@@ -111,7 +111,7 @@ pub fn convert(
     let converted_elements = all_coordinates(shape).zip(values).map(|(place, &element)| {
         let mut value = value_of(from, element);
         if let Some((d, scale, bias)) = scaled_axis {
-            let at = |list: &[i64]| {
+            let entry_of = |list: &[i64]| {
                 let entry = if list.len() == 1 {
                     list[0]
                 } else {
@@ -125,10 +125,10 @@ pub fn convert(
             let is_wide = from.bit_width() > 32
                 || matches!(from, Numbers::Signed(32) | Numbers::Unsigned(32));
             let number = match is_wide {
-                true => number * at(scale) + at(bias),
+                true => number * entry_of(scale) + entry_of(bias),
                 false => {
-                    let product = f64::from((number * at(scale)) as f32);
-                    f64::from((product + at(bias)) as f32)
+                    let product = f64::from((number * entry_of(scale)) as f32);
+                    f64::from((product + entry_of(bias)) as f32)
                 }
             };
             value = value_of(Numbers::Float(11, 52), number.to_bits() as i64);
@@ -191,7 +191,7 @@ fn size_and_exponent((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i3
     }
 }
 
-/// Returns the nearest `f64`.
+/// Returns the `f64` nearest to a value.
 fn float_of(value: ExactValue) -> f64 {
     f64::from_bits(element_of(Numbers::Float(11, 52), value, ConversionRule::Nearest) as u64)
 }
@@ -250,7 +250,7 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
             ..
         } => is_negative,
     };
-    // Every number except 0 is true.
+    // In a cast to booleans, every number except 0 is true.
     let is_zero = matches!(value, ExactValue::Finite { size: 0, .. });
     let bits = match numbers {
         Numbers::Truths if rule != ConversionRule::Nearest => u64::from(!is_zero),

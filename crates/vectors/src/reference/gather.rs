@@ -62,12 +62,12 @@ pub fn gather<T: Clone + Default>(
         .map(|&index| indexing.resolve_index(index, params_shape[axis]))
         .collect();
     for element in all_coordinates(&shape) {
-        let (before, rest) = element.split_at(axis);
-        let (within, after) = rest.split_at(inner_indices_shape.len());
-        let index = [&before[..batch_dims], within].concat();
+        let (leading_coordinates, rest) = element.split_at(axis);
+        let (index_coordinates, trailing_coordinates) = rest.split_at(inner_indices_shape.len());
+        let index = [&leading_coordinates[..batch_dims], index_coordinates].concat();
         values.push(match *value_at(&positions, indices_shape, &index) {
             Some(position) => {
-                let source = [before, &[position], after].concat();
+                let source = [leading_coordinates, &[position], trailing_coordinates].concat();
                 value_at(params, params_shape, &source).clone()
             }
             None => T::default(),
@@ -181,9 +181,9 @@ fn resolve_batch(
 /// Returns the position that `number` means among `count` positions. A negative number counts from the end. `None` if
 /// there is no such position.
 fn resolve_position(number: i64, count: usize) -> Option<usize> {
-    let wrap = Indexing {
+    let python_indexing = Indexing {
         wrap: true,
         clamp: false,
     };
-    wrap.resolve_index(number, count)
+    python_indexing.resolve_index(number, count)
 }

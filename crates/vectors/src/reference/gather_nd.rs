@@ -116,17 +116,17 @@ pub fn gather_nd<T: Clone + Default>(
         );
     }
 
-    let indexed = &params_shape[batch_dims..batch_dims + depth];
-    let slice = &params_shape[batch_dims + depth..];
-    let shape = [lead, slice].concat();
+    let indexed_sizes = &params_shape[batch_dims..batch_dims + depth];
+    let slice_shape = &params_shape[batch_dims + depth..];
+    let shape = [lead, slice_shape].concat();
     let mut values = vec_for_shape(&shape)?;
     let mut bad_rows = Vec::new();
     for (number, row) in all_coordinates(lead).enumerate() {
-        let index = indexing.resolve_row(indices, indices_shape, &row, indexed);
+        let index = indexing.resolve_row(indices, indices_shape, &row, indexed_sizes);
         if index.is_none() {
             bad_rows.push(number);
         }
-        for rest in all_coordinates(slice) {
+        for rest in all_coordinates(slice_shape) {
             values.push(match &index {
                 Some(index) => value_at(
                     params,

@@ -43,8 +43,8 @@ fn true_positions(mask: &[bool], shape: &[usize]) -> Result<Vec<Vec<usize>>, Ref
 }
 
 /// Returns the shape and the values of the slices of an array that a mask selects, in row-major order. The mask has the
-/// dimensions of the array from `axis` on. In the result, one dimension replaces them. It has `capacity` positions, or
-/// one for each true element. Positions after the last true element are zeros.
+/// sizes of some dimensions of the array, from `axis` on. In the result, one dimension replaces these dimensions. It
+/// has `capacity` positions, or one for each true element. Positions after the last true element are zeros.
 ///
 /// # Errors
 ///

@@ -126,11 +126,11 @@ pub fn tensor_scatter_nd<T: Clone>(
 /// Checks that indices and updates, each given by its number of values and its shape, fill their shapes and have at
 /// least one dimension. Returns the depth of indices.
 fn check_ranks(
-    (indices, indices_shape): (usize, &[usize]),
-    (updates, updates_shape): (usize, &[usize]),
+    (index_count, indices_shape): (usize, &[usize]),
+    (update_count, updates_shape): (usize, &[usize]),
 ) -> Result<usize, ReferenceError> {
-    check_length("indices", indices, indices_shape)?;
-    check_length("updates", updates, updates_shape)?;
+    check_length("indices", index_count, indices_shape)?;
+    check_length("updates", update_count, updates_shape)?;
     let rank_message = |name| format!("{name} shape must have rank at least one. Found:[]");
     let Some(&depth) = indices_shape.last() else {
         return fail_with("updates_rank", rank_message("Indices"));
@@ -143,8 +143,13 @@ fn check_ranks(
 
 /// Checks that indices and updates are both empty, or that indices, updates and output all have values. All three are
 /// given by their numbers of values. A depth of 0 makes indices empty, so updates must then be empty too.
-fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
-    if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
+fn check_counts(
+    (index_count, update_count): (usize, usize),
+    output_count: usize,
+) -> Result<(), ReferenceError> {
+    if (index_count == 0 && update_count == 0)
+        || (index_count > 0 && update_count > 0 && output_count > 0)
+    {
         return Ok(());
     }
     fail_with(
@@ -239,18 +244,18 @@ impl<T> ScatterRows<'_, T> {
             return Scattered { values, bad_rows };
         }
         let (lead, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
-        let (indexed, slice) = shape.split_at(depth[0]);
+        let (indexed_sizes, slice_shape) = shape.split_at(depth[0]);
         for (number, row) in all_coordinates(lead).enumerate() {
-            let index = indexing.resolve_row(self.indices, self.indices_shape, &row, indexed);
+            let index = indexing.resolve_row(self.indices, self.indices_shape, &row, indexed_sizes);
             let Some(index) = index else {
                 bad_rows.push(number);
                 continue;
             };
-            for rest in all_coordinates(slice) {
+            for rest in all_coordinates(slice_shape) {
                 let update_coordinates = [&row[..], &rest].concat();
-                let to = [&index[..], &rest].concat();
+                let target_coordinates = [&index[..], &rest].concat();
                 combine(
-                    at_mut(&mut values, shape, &to),
+                    at_mut(&mut values, shape, &target_coordinates),
                     value_at(self.updates, self.updates_shape, &update_coordinates),
                 );
             }

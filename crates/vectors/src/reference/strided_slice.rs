@@ -154,7 +154,7 @@ enum ResultAxis {
     Of(usize),
 }
 
-/// Assigns the entries of `spec` to the `rank` dimensions of the input. Returns an item for each of these dimensions,
+/// Assigns the entries of `spec` to the `rank` dimensions of the input. Returns the spec of each of these dimensions,
 /// and the axes of the result.
 fn assign_entries(
     spec: &Spec<'_>,
@@ -183,24 +183,24 @@ fn assign_entries(
             "Multiple ellipses in slice spec not allowed",
         );
     }
-    let bit = |mask: i32, i: usize| (mask >> i) & 1 == 1;
+    let is_bit_set = |mask: i32, i: usize| (mask >> i) & 1 == 1;
     let mut items = Vec::new();
     let mut axes = Vec::new();
     for i in 0..count {
-        if bit(spec.ellipsis_mask, i) {
+        if is_bit_set(spec.ellipsis_mask, i) {
             // The entries after the ellipsis take the last `dims_after` dimensions. The ellipsis takes all remaining
             // dimensions before them.
             let dims_after = (i + 1..count)
-                .filter(|&j| !bit(spec.new_axis_mask, j))
+                .filter(|&j| !is_bit_set(spec.new_axis_mask, j))
                 .count();
             for dim in items.len()..rank.saturating_sub(dims_after) {
                 items.push(WHOLE_DIMENSION);
                 axes.push(ResultAxis::Of(dim));
             }
-        } else if bit(spec.new_axis_mask, i) {
+        } else if is_bit_set(spec.new_axis_mask, i) {
             axes.push(ResultAxis::New);
         } else if items.len() < rank {
-            if bit(spec.shrink_axis_mask, i) {
+            if is_bit_set(spec.shrink_axis_mask, i) {
                 items.push(DimensionSpec::Index {
                     index: begin[i],
                     stride: strides[i],
@@ -208,8 +208,8 @@ fn assign_entries(
             } else {
                 axes.push(ResultAxis::Of(items.len()));
                 items.push(DimensionSpec::PythonRange {
-                    begin: (!bit(spec.begin_mask, i)).then_some(begin[i]),
-                    end: (!bit(spec.end_mask, i)).then_some(end[i]),
+                    begin: (!is_bit_set(spec.begin_mask, i)).then_some(begin[i]),
+                    end: (!is_bit_set(spec.end_mask, i)).then_some(end[i]),
                     stride: strides[i],
                 });
             }

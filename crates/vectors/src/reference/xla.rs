@@ -96,12 +96,12 @@ impl Dims<'_> {
         shape
     }
 
-    /// Returns a number for each dimension of the operand: `other` for the dimensions in `dropped` and `batching`, and
+    /// Returns a number for each dimension of the operand: `filler` for the dimensions in `dropped` and `batching`, and
     /// the numbers in `window` for all other dimensions.
-    fn full_window(&self, rank: usize, window: &[usize], other: usize) -> Vec<usize> {
+    fn full_window(&self, rank: usize, window: &[usize], filler: usize) -> Vec<usize> {
         let mut window = window.iter();
         let next_number = |d| match self.dropped.contains(&d) || self.batching.contains(&d) {
-            true => other,
+            true => filler,
             false => *window.next().expect("C1"),
         };
         (0..rank).map(next_number).collect()

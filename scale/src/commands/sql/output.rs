@@ -2,7 +2,7 @@
 //!
 //! The partitions of a result are computed and encoded in parallel: each makes its own row groups in memory, and adds
 //! them to the one file when they are complete. An ordered result has a single partition, and its row groups are added
-//! in that order.
+//! in the result's order.
 
 use super::failed;
 use crate::failure::Failure;
@@ -83,7 +83,7 @@ impl Output {
     }
 
     /// Writes the result of the query and gives the file its name. Returns the number of rows, and the size of the
-    /// file in bytes. `memory` is the limit of the process in bytes, if it has one.
+    /// file in bytes. `memory` is the process's memory limit in bytes, if it has one.
     pub(super) async fn write_all(
         self,
         result: DataFrame,

@@ -52,14 +52,14 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
         }
     }
     let names = fields.iter().map(|field| Some(field.name()));
-    let longest = names.zip(&column_texts).map(|(name, texts)| {
+    let max_lengths = names.zip(&column_texts).map(|(name, texts)| {
         let texts = texts.iter().map(Option::as_ref).chain([name]);
         let lengths = texts.flatten().map(|text| text.chars().count());
         lengths.max().unwrap_or(0)
     });
     // A table has three characters between two columns, and two at each end.
     let room = terminal_width.saturating_sub(3 * fields.len() + 1);
-    let width = fair_width(longest.collect(), room);
+    let width = fair_width(max_lengths.collect(), room);
     let table = fields.iter().zip(column_texts).map(|(field, texts)| {
         let texts = texts
             .iter()
@@ -78,11 +78,11 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
 
 /// Returns the width in characters to which columns are truncated, at least 6. Wide columns share the width that
 /// narrower columns do not need.
-fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
+fn fair_width(mut max_lengths: Vec<usize>, room: usize) -> usize {
     const MIN_COLUMN_WIDTH: usize = 6;
-    longest.sort_unstable();
-    let (mut room, mut columns) = (room, longest.len());
-    for length in longest {
+    max_lengths.sort_unstable();
+    let (mut room, mut columns) = (room, max_lengths.len());
+    for length in max_lengths {
         if length > room / columns {
             break;
         }

@@ -1,4 +1,4 @@
-//! Parses messages of all kinds, and prints them in their canonical form.
+//! Parses NDSel messages of all kinds, and prints them in their canonical form.
 
 use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
@@ -303,19 +303,19 @@ impl Ndsel {
             Ok::<_, Error>(found.map(|found| (name, found)))
         };
         let begin = bounds("inclusive_min")?;
-        let uppers = ["exclusive_max", "inclusive_max", "shape"];
-        let given = uppers
+        let upper_bound_fields = ["exclusive_max", "inclusive_max", "shape"];
+        let given_fields = upper_bound_fields
             .iter()
             .filter(|name| message.contains_key(&format!("{prefix}{name}")));
-        if given.count() > 1 {
-            let detail = format_args!("only one of {uppers:?} may be given");
+        if given_fields.count() > 1 {
+            let detail = format_args!("only one of {upper_bound_fields:?} may be given");
             return refused("multiple_upper_bounds", detail);
         }
-        let [end, last, shape] = uppers.map(bounds);
+        let [end, last, shape] = upper_bound_fields.map(bounds);
         let (end, last, shape) = (end?, last?, shape?);
         let name = format!("{prefix}labels");
         let labels = labels(message, &name)?;
-        let declared = match message.get("input_rank").map(Value::as_u64) {
+        let declared_rank = match message.get("input_rank").map(Value::as_u64) {
             None => None,
             Some(Some(rank)) if rank <= MAX_DIMS as u64 => Some(("input_rank", rank as usize)),
             Some(_) => {
@@ -326,7 +326,7 @@ impl Ndsel {
         let lists = [&begin, &end, &last, &shape].into_iter().flatten();
         let lists = lists.map(|(name, list)| (&name[..], list.len()));
         let lists = lists.chain(labels.iter().map(|labels| (&name[..], labels.len())));
-        let mut lists = declared.into_iter().chain(lists).peekable();
+        let mut lists = declared_rank.into_iter().chain(lists).peekable();
         let rank = lists.peek().map_or(0, |(_, rank)| *rank);
         for (name, found) in lists {
             check_rank(name, found, rank)?;

@@ -42,7 +42,7 @@ pub struct Ndsel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bound {
     number: Number,
-    /// True if the array's bounds can shrink the interval.
+    /// True if the bound is clamped to the coordinates that have positions in the array.
     implicit: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Converts a message to an outer index expression on an array.
+//! Converts an NDSel message to an outer index expression, which selects all combinations of positions in an array.
 
 use super::{Bound, Ndsel, Number, Rule, check_rank, refused};
 use crate::zarr::Error;
@@ -12,7 +12,10 @@ impl Ndsel {
     /// # Errors
     ///
     /// [`Error::Usage`] for positions outside the array, and for a selection that no outer expression can describe.
-    pub(in crate::job) fn on(&self, shape: &[usize]) -> Result<(IndexSpec, Vec<usize>), Error> {
+    pub(in crate::job) fn for_shape(
+        &self,
+        shape: &[usize],
+    ) -> Result<(IndexSpec, Vec<usize>), Error> {
         check_rank("the shape of the array", shape.len(), self.rules.len())?;
         let mut items = Vec::new();
         // For each entry that is not a single position, the dimension of the result that it becomes.
@@ -121,24 +124,24 @@ impl Ndsel {
             distance.div_euclid(wide_stride.abs())
                 + i128::from(distance.rem_euclid(wide_stride.abs()) > 0)
         };
-        let inside = match stride.signum() {
+        let inside_range = match stride.signum() {
             1 => Some([first(0), first(size)]),
             -1 => Some([first(size - 1), first(-1)]),
             _ => None,
         };
-        let bound = |bound: Bound, side: usize| match (bound.number, inside) {
-            (Number::At(number), Some(inside)) if bound.implicit => {
-                Ok(i128::from(number).clamp(inside[0].min(inside[1]), inside[1]))
+        let limit = |bound: Bound, side: usize| match (bound.number, inside_range) {
+            (Number::At(number), Some(inside_range)) if bound.implicit => {
+                Ok(i128::from(number).clamp(inside_range[0].min(inside_range[1]), inside_range[1]))
             }
             (Number::At(number), _) => Ok(number.into()),
-            (_, Some(inside)) if bound.number == [Number::Below, Number::Above][side] => {
-                Ok(inside[side])
+            (_, Some(inside_range)) if bound.number == [Number::Below, Number::Above][side] => {
+                Ok(inside_range[side])
             }
             _ => Err(Error::usage(format_args!(
                 "NDSel: the array does not say where dimension {dim} ends: give finite bounds"
             ))),
         };
-        Ok([bound(begin, 0)?, bound(end, 1)?])
+        Ok([limit(begin, 0)?, limit(end, 1)?])
     }
 
     /// Returns the numbers of an index array, and the dimension of the box along which they are listed. The dimension

@@ -1,5 +1,5 @@
-//! Differences between neighbours in row-major order, in numcodecs' format: the first element, and the difference of
-//! each other element from the one before it.
+//! Differences between neighbouring elements in row-major order, in numcodecs' format: the first element, and the
+//! difference of each other element from the element before it.
 
 use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
 use serde_json::{Value, json};
@@ -65,8 +65,12 @@ impl Delta {
         let unknown =
             || PluginCreateError::Other(format!("delta does not take elements of {names:?}"));
         // Configurations that people write can also have long names, such as `int32`.
-        let long = |name: &str| DType::ALL.into_iter().find(|dtype| dtype.name() == name);
-        let find = |name: &str| element(name).map(|(dtype, _)| dtype).or_else(|| long(name));
+        let by_long_name = |name: &str| DType::ALL.into_iter().find(|dtype| dtype.name() == name);
+        let find = |name: &str| {
+            element(name)
+                .map(|(dtype, _)| dtype)
+                .or_else(|| by_long_name(name))
+        };
         let [decoded, stored] = [&names[0], &names[1]].map(|name| find(name));
         let (decoded, stored) = (decoded.ok_or_else(unknown)?, stored.ok_or_else(unknown)?);
         use DType as D;
@@ -171,7 +175,8 @@ impl ArrayToArrayCodecTraits for Delta {
     }
 }
 
-/// Returns the running sums of the differences.
+/// Returns the running sums of the differences in `stored`. The differences have the type `from`, and the sums the type
+/// `to`.
 fn sums(stored: &[u8], from: DType, to: DType) -> Vec<u8> {
     use DType as D;
     // Sums of integers wrap, so the widest type gives the same result.

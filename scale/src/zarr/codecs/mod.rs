@@ -3,7 +3,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `delta` | differences between neighbours |
+//! | `delta` | differences between neighbouring elements |
 //! | `lz4` | LZ4 as numcodecs writes it |
 //! | `checksum` | CRC-32 and CRC-32C before or after the bytes |
 //! | `transpose` | another order of the dimensions |

@@ -1,5 +1,5 @@
 //! Decodes chunks with permuted dimensions, such as those in Fortran order. `zarrs` moves their bytes individually;
-//! this library moves elements in tiles.
+//! wgslice moves elements in tiles.
 
 use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
 use crate::zarr::product;

@@ -113,7 +113,7 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
 }
 
 /// Returns the object store of a URL for requests of [`start`], and the path in it.
-pub(super) fn connect_here(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
+pub(super) fn connect_for_start(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: KnownStores = Mutex::new(None);
     known_store(url, &KNOWN, || Ok(ReqwestConnector::default()))
 }

@@ -14,7 +14,7 @@ mod requests;
 pub(crate) use client::connect;
 pub(crate) use requests::Objects;
 
-use super::store::{Begun, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread};
+use super::store::{BegunRequest, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread};
 use client::{failure, is_unanswered, wait};
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{
@@ -53,7 +53,7 @@ fn request_range(range: ByteRange) -> Option<GetRange> {
 impl Objects {
     /// Returns the bytes of a piece from the answer to its request. The answer's header `Content-Range` or
     /// `Content-Length` also has the size of the whole object, so the size is checked without another request.
-    fn answered(
+    fn bytes_of_answer(
         &self,
         key: &str,
         piece: Piece,
@@ -113,18 +113,18 @@ impl Place for Objects {
             piece.within(size)?;
             return Ok(Some(Bytes::new()));
         }
-        self.answered(key, piece, self.get(key, request_range(piece.range)))
+        self.bytes_of_answer(key, piece, self.get(key, request_range(piece.range)))
     }
 
-    fn begin(&self, key: &str, piece: Piece) -> Option<Begun> {
+    fn begin(&self, key: &str, piece: Piece) -> Option<BegunRequest> {
         if is_empty(piece.range) {
             return None;
         }
         let started = self.start(key, request_range(piece.range)).ok()?;
         let (objects, key) = (self.clone(), key.to_owned());
-        Some(Begun {
+        Some(BegunRequest {
             has_arrived: started.has_arrived.clone(),
-            wait: Box::new(move || objects.answered(&key, piece, started.wait())),
+            wait: Box::new(move || objects.bytes_of_answer(&key, piece, started.wait())),
         })
     }
 

@@ -9,7 +9,7 @@ use zarrs::storage::Bytes;
 /// The minimum size in bytes of an answer that uses this memory. Shorter answers get their own memory.
 pub(super) const LONG_ANSWER: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
-const MAX_SPARE: usize = 64 << 20;
+const MAX_FREE_BYTES: usize = 64 << 20;
 
 const ANSWER_PURPOSE: Purpose<&str> = Purpose {
     what: "an answer of a store",
@@ -35,10 +35,10 @@ impl Drop for ReceivedAnswer {
     fn drop(&mut self) {
         let mut free = free_buffers();
         free.push(std::mem::take(&mut self.0));
-        let mut spare: usize = free.iter().map(Buffer::capacity).sum();
+        let mut free_bytes: usize = free.iter().map(Buffer::capacity).sum();
         // The memory that has been free for the longest time is released first.
-        while spare > MAX_SPARE {
-            spare -= free.remove(0).capacity();
+        while free_bytes > MAX_FREE_BYTES {
+            free_bytes -= free.remove(0).capacity();
         }
     }
 }
@@ -100,11 +100,14 @@ mod tests {
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
         // Five buffers exceed the limit for free memory, so the one that was freed first is released.
         let many: Vec<_> = (0..5)
-            .map(|_| answer_memory(MAX_SPARE / 4).unwrap())
+            .map(|_| answer_memory(MAX_FREE_BYTES / 4).unwrap())
             .collect();
         drop(many);
         let kept: usize = free_buffers().iter().map(Buffer::capacity).sum();
-        assert!((MAX_SPARE / 2..=MAX_SPARE).contains(&kept), "{kept} bytes");
+        assert!(
+            (MAX_FREE_BYTES / 2..=MAX_FREE_BYTES).contains(&kept),
+            "{kept} bytes"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Requests for single objects of a store.
 
 use super::{
-    client::{StartedRequests, connect_here, failure, start, wait},
+    client::{StartedRequests, connect_for_start, failure, start, wait},
     received::{LONG_ANSWER, receive},
 };
 use crate::zarr::{Error, JOB_RECORD};
@@ -28,7 +28,7 @@ pub(crate) struct Objects {
 /// The bytes that were read, and the size of the whole object in bytes.
 pub(super) type ReadAnswer = io::Result<object_store::Result<(Bytes, u64)>>;
 
-/// The metadata key of an object for the id of its job.
+/// The metadata key under which an object stores the id of its job.
 const JOB_MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
 /// The properties of an object that are known without reading its bytes.
@@ -62,7 +62,7 @@ pub(super) async fn head(
 
 impl Objects {
     pub(in crate::zarr) fn open(url: &Url) -> Result<Self, Error> {
-        let (store, prefix) = connect_here(url)?;
+        let (store, prefix) = connect_for_start(url)?;
         Ok(Self {
             store,
             prefix,
@@ -103,7 +103,7 @@ impl Objects {
             let size = found.meta.size;
             let bytes = found.range.end - found.range.start;
             let answer = match usize::try_from(bytes) {
-                Ok(long) if bytes >= LONG_ANSWER => receive(found.into_stream(), long).await?,
+                Ok(length) if bytes >= LONG_ANSWER => receive(found.into_stream(), length).await?,
                 _ => found.bytes().await?,
             };
             Ok((answer, size))

@@ -18,7 +18,7 @@ pub(crate) fn gather_launch(
     let run: usize = inner_shape.iter().product();
     let mut body = String::new();
     let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
-    // The dimensions that each peer's kernel gives the result.
+    // The shape of the result from which each peer's kernel computes coordinates.
     let out_shape = match peer {
         // burn gathers along one axis only.
         Peer::Burn if depth > 1 => return None,
@@ -41,8 +41,8 @@ pub(crate) fn gather_launch(
                 );
             }
             for dim in depth..shape.len() {
-                let from = dim - depth + 1;
-                let _ = writeln!(body, "    at += c{from} * u.in_strides[{dim}];");
+                let out_dim = dim - depth + 1;
+                let _ = writeln!(body, "    at += c{out_dim} * u.in_strides[{dim}];");
             }
             body += "    dest[id] = source[at];\n";
         }
@@ -63,7 +63,7 @@ pub(crate) fn gather_launch(
         Peer::Burn => {
             body += "    var rest = id;\n    var at = 0u;\n";
             for dim in (0..out_shape.len()).rev() {
-                let from = if dim == 0 {
+                let index_code = if dim == 0 {
                     "u32(indices[local_at])"
                 } else {
                     "local_at"
@@ -72,7 +72,7 @@ pub(crate) fn gather_launch(
                     body,
                     "    {{\n        let quotient = rest / u.out_shape[{dim}];\n        \
                      let local_at = rest % u.out_shape[{dim}];\n        rest = quotient;\n        \
-                     at += {from} * u.in_strides[{dim}];\n    }}\n"
+                     at += {index_code} * u.in_strides[{dim}];\n    }}\n"
                 );
             }
             body += "    dest[id] = source[at];\n";

@@ -103,9 +103,9 @@ fn row_major_strides(shape: &[usize]) -> Vec<usize> {
 
 fn to_four_words(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
     let mut four_values = [1; 4];
-    for (to, value) in four_values.iter_mut().zip(values) {
+    for (word, value) in four_values.iter_mut().zip(values) {
         // Negative values are stored in two's complement.
-        *to = u32::try_from(value & i64::from(u32::MAX)).unwrap_or_default();
+        *word = u32::try_from(value & i64::from(u32::MAX)).unwrap_or_default();
     }
     four_values
 }
@@ -234,7 +234,7 @@ mod tests {
         backend.upload((&values, shape)).unwrap()
     }
 
-    /// Runs a kernel on an array of the numbers from 0 and returns the bytes of its result. The device panics at
+    /// Runs a kernel on an array of the numbers from 0 on and returns the bytes of its result. The device panics at
     /// out-of-bounds accesses.
     fn run_kernel(launch: &Launch, shape: &[usize], count: usize) -> Vec<u8> {
         let device = Device::new(None);
