@@ -283,14 +283,17 @@ fn tensors_that_do_not_fit_the_result() {
             "dest is u32 [3], but the result is u32 [2]: \
              pass a tensor of that shape and type, or let Tensor::slice make one"
         );
-        let shape = message(&slice![0..1], &mut dest);
-        assert!(shape.contains("u32 [1,3]"), "{shape}");
-        let spec = message(&slice![2], &mut dest);
-        assert!(spec.contains("out of bounds"), "{spec}");
+        let shape_message = message(&slice![0..1], &mut dest);
+        assert!(shape_message.contains("u32 [1,3]"), "{shape_message}");
+        let spec_message = message(&slice![2], &mut dest);
+        assert!(spec_message.contains("out of bounds"), "{spec_message}");
         assert_eq!(dest.to_array::<u32>().unwrap().data, [7, 8, 9]);
         let mut floats = backend.upload((&[7.0f32, 8.0, 9.0], &[3])).unwrap();
-        let dtype = message(&slice![0], &mut floats);
-        assert!(dtype.contains("dest is f32 [3], but"), "{dtype}");
+        let dtype_message = message(&slice![0], &mut floats);
+        assert!(
+            dtype_message.contains("dest is f32 [3], but"),
+            "{dtype_message}"
+        );
 
         let other_device = devices()
             .iter()

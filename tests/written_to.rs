@@ -31,8 +31,8 @@ fn dests(shape: &[usize]) -> Vec<View> {
     let turned: Vec<usize> = shape.iter().rev().copied().collect();
     let mut longer = shape.to_vec();
     longer[0] += 3;
-    let part = View::new(&longer).unwrap();
-    let part = part.slice(&format!("2:{}", 2 + shape[0]).parse().unwrap());
+    let longer_view = View::new(&longer).unwrap();
+    let part = longer_view.slice(&format!("2:{}", 2 + shape[0]).parse().unwrap());
     vec![
         slice_by(&|size| format!("1:{}", size + 1)),
         slice_by(&|size| format!("2:{}:2", 2 * size + 1)),

@@ -208,6 +208,8 @@ def of_torch():
 
 
 wanted = [name for name in sys.argv[1:] if name != "--check"] or ["numpy", "jax", "tensorflow", "torch"]
+if checks and len(wanted) < 2:
+    sys.exit("--check compares libraries: name at least two")
 expected, differs = {}, False
 for name in wanted:
     for case, run in globals()[f"of_{name}"]().items():

@@ -441,7 +441,7 @@ impl Job<'_> {
     fn read(&self) -> Result<ReadInputs, Failure> {
         let operands = self.values.iter().map(|&source| FileOrValues::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
-        // Values on the command line get the type of the first array that has a type.
+        // Values without a type get the type of the first operand that has one.
         let array_type = operands.iter().find_map(|operand| match operand {
             FileOrValues::Array(array) => Some(array.element()),
             FileOrValues::Literal(_) => None,

@@ -135,7 +135,7 @@ fn nested_json(shape: &[usize], values: &mut impl Iterator<Item = Value>) -> Val
     }
 }
 
-/// Arranges the printed elements, the words, in brackets and lines, like NumPy. Lines begin with `indent` and have at
+/// Arranges `words`, the printed elements, in brackets and lines, as NumPy does. Lines begin with `indent` and have at
 /// most `width` characters.
 fn arrange_words(
     shape: &[usize],

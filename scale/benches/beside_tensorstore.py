@@ -167,15 +167,15 @@ def run_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     limits = {"data_copy_concurrency": threads, "file_io_concurrency": 4}
     context = {name: {"limit": limit} for name, limit in limits.items()}
     context = tensorstore.Context({**context, "cache_pool": {"total_bytes_limit": 300 << 20}})
-    is_far = path.startswith("http://")
+    is_remote = path.startswith("http://")
     store = lambda kvstore: {"driver": "zarr3", "kvstore": kvstore}
     local_store = lambda path: store({"driver": "file", "path": path})
-    source = store({"driver": "http", "base_url": path + "/"}) if is_far else local_store(path)
+    source = store({"driver": "http", "base_url": path + "/"}) if is_remote else local_store(path)
     began = Measurement()
     whole = tensorstore.open(source, context=context, open=True).result()
     items = (slice(one.start, None if one.stop < 0 else one.stop, one.step) for one in slices(spec, whole.shape))
     view = whole[tuple(items)].translate_to[0]
-    measured = began if is_far else Measurement()
+    measured = began if is_remote else Measurement()
     to = tensorstore.open(local_store(out), context=context, open=True).result()
     # There is one write for each shard, so that each is written once.
     writes = []

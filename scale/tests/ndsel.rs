@@ -116,8 +116,8 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
     json!({"kind": "transform", "input_inclusive_min": begins, field: ends, "output": output})
 }
 
-/// Returns the shape of a message's box, and the index of the element at each of its positions, by the draft's
-/// definition.
+/// Returns the shape of the box of an NDSel message and, for each position in the box, the index of the selected
+/// element, by the definition in NDSel's draft.
 fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let list = |name: &str| -> Option<Vec<i64>> {
         let list = message.get(name)?.as_array()?.iter();

@@ -94,8 +94,8 @@ pub(super) struct Shuffle {
     pub(super) planes: usize,
     /// True if a vector of the result has several rows of a block, false if it has pieces of one long row.
     joins_rows: bool,
-    /// The number of rows, or of pieces of a long row, that fit a vector of the result. For planes, the number of rows
-    /// that fit as many vectors as there are planes.
+    /// The number of rows, or of pieces of a long row, that fit into a vector of the result. For planes, the number of
+    /// rows that fit into as many vectors as there are planes.
     rows_per_step: usize,
     /// The number of source vectors that the `rows_per_step` rows or pieces come from.
     loads: usize,

@@ -467,7 +467,7 @@ impl Steps {
         self.push_tuples(step_move, (index_dtype, HeldTuples::Bytes(bytes)), from, to)
     }
 
-    /// Adds a gather or a scatter by tuples of this type that the plan holds.
+    /// Adds a gather or a scatter by index tuples of type `index_dtype` that the plan holds.
     pub(super) fn push_tuples(
         &mut self,
         step_move: Move,

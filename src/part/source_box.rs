@@ -88,7 +88,7 @@ impl Move {
     }
 }
 
-/// A box of the source. Its axes are the dimensions that the `strides` and `ranges` of [`Move::source_box`] describe.
+/// A box of the source. An axis is an entry of the arguments `strides` and `ranges` of [`Move::source_box`].
 pub(super) struct SourceBox {
     pub(super) ranges: Vec<Range<usize>>,
     /// For each dimension of the source, the position in the box of the element at which the ranges of all axes begin.

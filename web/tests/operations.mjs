@@ -254,7 +254,7 @@ async function filming(checks) {
     const shape = await page.text('source-shape');
     same(await page.text('result-shape'), halved(shape), 'shape');
     const reads = () => page.page.evaluate(() => window.reads);
-        await page.page.evaluate(() => {
+    await page.page.evaluate(() => {
       window.reads = [];
       document.getElementById('rate').textContent = '';
     });

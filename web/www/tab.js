@@ -1,5 +1,5 @@
 // A tab with an operation: its inputs are its state, and the address contains the state. Runs the operation when the
-// state or x changes, shows the result, and times the operation on each device.
+// state or the page's array, x, changes. Shows the result, and times the operation on each device.
 
 import { address, fromAddress } from './address.js';
 import { devices, liveCanvas } from './devices.js';
@@ -160,7 +160,7 @@ export class Operation {
     film.free();
   }
 
-  // Returns the result, for saving it.
+  // Returns the result that will be saved.
   async result() {
     if (this.films()) {
       still();

@@ -295,7 +295,7 @@ pub(crate) fn make(
     // remote store get at most a quarter.
     let rest = on.memory.map(|memory| memory - needed);
     how.cache = rest.map_or(CACHE_BYTES, |rest| CACHE_BYTES.min(rest / 2));
-    if prepared.is_far() {
+    if prepared.is_remote() {
         how.ahead = rest.map_or(AHEAD_BYTES, |rest| AHEAD_BYTES.min(rest / 4));
     }
     if on.cluster.is_none() {

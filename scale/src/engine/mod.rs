@@ -66,8 +66,8 @@ impl Engine {
     }
 
     /// Makes an engine in this process. Its sorts, joins and other steps together hold up to `memory` bytes, or any
-    /// number if it is `None`. Sorts that need more write temporary files. Steps that cannot do so, such as hash joins,
-    /// fail. Batches are small enough for several of them to fit into each thread's part of the memory.
+    /// number if it is `None`. Sorts that need more write temporary files. Other steps that need more, such as hash
+    /// joins, fail, because they cannot write temporary files. Batches are small enough for several of them to fit into each thread's part of the memory.
     ///
     /// # Errors
     ///

@@ -522,8 +522,8 @@ impl Prepared {
     }
 
     /// Returns whether the job reads a remote store.
-    pub fn is_far(&self) -> bool {
-        self.kind.sources().iter().any(|source| source.is_far())
+    pub fn is_remote(&self) -> bool {
+        self.kind.sources().iter().any(|source| source.is_remote())
     }
 
     /// Returns the data that every task receives.
@@ -585,7 +585,7 @@ impl Prepared {
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
         };
         // If the store is remote, the next task's chunks are requested in advance, so its tuples count too.
-        let list_bytes = list_bytes.saturating_mul(if self.is_far() { 2 } else { 1 });
+        let list_bytes = list_bytes.saturating_mul(if self.is_remote() { 2 } else { 1 });
         shard_bytes
             .saturating_add(chunk_bytes.saturating_mul(3))
             .saturating_add(list_bytes)

@@ -86,7 +86,7 @@ pub fn run(
     let lists: Vec<_> = lists(missing, parts).collect();
     let threads = threads.min(missing.len()).max(1);
     let (next_list, has_failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
-    let is_far = prepared.is_far();
+    let is_remote = prepared.is_remote();
     let work = |thread: usize| {
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
@@ -101,7 +101,7 @@ pub fn run(
             if has_failed.load(Ordering::Relaxed) {
                 break;
             }
-            let next_shard = is_far.then(|| shards.peek().copied()).flatten();
+            let next_shard = is_remote.then(|| shards.peek().copied()).flatten();
             let outcome = worker.compute(shard, next_shard);
             outcomes.push(outcome.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?);
         }

@@ -107,7 +107,7 @@ impl<'a> Worker<'a> {
     fn plan(&mut self, shard: u64) {
         let prepared = self.prepared;
         let is_planned = self.planned.iter().any(|(planned, _)| *planned == shard);
-        if !prepared.is_far() || is_planned || shard >= prepared.shards() {
+        if !prepared.is_remote() || is_planned || shard >= prepared.shards() {
             return;
         }
         let target = prepared.target();

@@ -71,8 +71,8 @@ impl AxisWalk {
     }
 
     /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. If
-    /// `omits_segment` is true and the segment is at one end of these positions, returns only the other positions, if
-    /// there are any. For the other arguments, see [`AxisWalk::readers`]. The walk must not be along a list.
+    /// `omits_segment` is true and the segment is at one end of these positions, leaves out the segment's positions,
+    /// unless there are no others. For the other arguments, see [`AxisWalk::readers`]. The walk must not be along a list.
     pub(super) fn positions(
         &self,
         segment: &Segment,

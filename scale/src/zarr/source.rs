@@ -186,14 +186,14 @@ impl Source {
     }
 
     /// Returns whether requests to the store take so long that they should begin before the values are needed.
-    pub(crate) fn is_far(&self) -> bool {
+    pub(crate) fn is_remote(&self) -> bool {
         is_url(&self.path)
     }
 
     /// Returns whether another thread is reading a chunk that will be in the cache. Always `false` if chunks are
     /// requested in advance, because these requests are in the order in which chunks are needed.
     pub(crate) fn is_being_read(&self, cache: &Cache, at: &[usize]) -> bool {
-        !self.is_far() && cache.is_reading(&[&[self.number], at].concat())
+        !self.is_remote() && cache.is_reading(&[&[self.number], at].concat())
     }
 
     /// Returns the folder or the URL of the array.
@@ -306,7 +306,7 @@ impl Source {
 
     /// Returns a reader that requests the chunks of a remote store in advance.
     pub(crate) fn reader_ahead<'a>(&'a self, ahead: &'a Ahead, cache: &'a Cache) -> Reader<'a> {
-        self.new_reader(self.is_far().then(|| ReadQueue::new(ahead, cache)))
+        self.new_reader(self.is_remote().then(|| ReadQueue::new(ahead, cache)))
     }
 
     fn new_reader<'a>(&'a self, queue: Option<ReadQueue<'a>>) -> Reader<'a> {
@@ -620,7 +620,7 @@ impl<'a> Reader<'a> {
         let count = (elements.len() - length) / distance + 1;
         let is_dense =
             (distance - length) * unit < gap || length * count * users > product(&source.chunk);
-        if source.part_access != PartAccess::Plain || source.is_far() || is_dense {
+        if source.part_access != PartAccess::Plain || source.is_remote() || is_dense {
             return Ok(None);
         }
         let (key, Some(place)) = self.place(at)? else {

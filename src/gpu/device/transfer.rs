@@ -96,8 +96,8 @@ const MIN_CHECKED_BYTES: u64 = 1 << 20;
 /// The least common multiple of [`PART_ALIGNMENT`] and the sizes in bytes of all index tuples of up to 10 integers.
 const TUPLES_MULTIPLE: u64 = 80_640;
 
-/// Returns the size in bytes of each part of a tensor except the last: at most `max_bytes`, unless `max_bytes` is below
-/// 256. A part is in its own buffer. `row_bytes` is the size of a row of the innermost dimension.
+/// Returns the size in bytes of each part of a tensor except the last: at most `max_bytes`, unless `max_bytes`
+/// is below 256. A part is in its own buffer. `row_bytes` is the size of a row of the innermost dimension.
 ///
 /// An index tuple must not be split between two buffers, and a tensor can be reshaped before it is used as indices. If
 /// `max_bytes` allows it, as on all real devices, parts therefore have whole tuples of up to 10 integers. They also

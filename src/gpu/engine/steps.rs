@@ -340,7 +340,8 @@ impl Scatterer<'_> {
     ) -> Result<(), PassFailure> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
         let is_fresh = self.scatter.starts_from_zeros && rows.start == 0 && !self.is_direct();
-        // If the destination starts as zeros, the scatter must write every slice.
+        // A scatter that starts from zeros writes every slice, even a slice without rows, because the destination still has
+        // its old content.
         let is_one_chunk =
             !is_fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
         let has_few_rows = self.has_boxes || !is_fresh && rows.len() * FEW_ROWS < slices;

@@ -150,7 +150,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             indexing,
             float,
         } = self.rows;
-        let scattered_rows = reference::scatter_nd(
+        let scattered = reference::scatter_nd(
             &indices.data,
             &indices.shape,
             &updates.data,
@@ -159,7 +159,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
             indexing,
             |sum, value| *sum = combine_values(Combine::Add, float, *sum, *value),
         )?;
-        Ok(scatter_answer(scattered_rows, &self.shape))
+        Ok(scatter_answer(scattered, &self.shape))
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
@@ -225,7 +225,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
         let (tensor, indices, updates) = (self.tensor, self.rows.indices, self.rows.updates);
-        let scattered_rows = reference::tensor_scatter_nd(
+        let scattered = reference::tensor_scatter_nd(
             &tensor.data,
             &tensor.shape,
             &indices.data,
@@ -235,7 +235,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             self.rows.indexing,
             |old, new| *old = combine_values(self.combine, self.rows.float, *old, *new),
         )?;
-        Ok(scatter_answer(scattered_rows, &tensor.shape))
+        Ok(scatter_answer(scattered, &tensor.shape))
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
