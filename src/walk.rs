@@ -1,7 +1,7 @@
 //! A walk pairs bytes of the source with bytes of the destination. Every device moves elements by walks.
 //!
-//! Nested dimensions number the units that are moved, in row-major order. A digit is the position of a unit along one
-//! dimension. Coordinates are integers that a dispatch or a loop reads from index tuples:
+//! The units that are moved are numbered in row-major order along nested dimensions. A digit is the position of a unit
+//! along one dimension. Coordinates are integers that a dispatch or a loop reads from index tuples:
 //!
 //! ```text
 //! tuple's number = walk.tuple + Σ digit · dim.tuple

@@ -153,7 +153,8 @@ fn a_broken_paragraph_is_found() {
 const FIRST_COMMAND: &str =
     "cargo run --release -- slice tests/data/astronaut.png '32:288:2, 400:100:-2' -o flipped.png";
 
-/// Returns the lines of code blocks that are longer than 88 columns, numbered from 1.
+/// Returns the lines in code blocks of `text` that have more than 88 columns, each with its line number,
+/// counted from 1.
 fn wide_code(text: &str) -> Vec<(usize, &str)> {
     let mut in_fence = false;
     let mut wide_lines = Vec::new();

@@ -83,7 +83,8 @@ fn what_does_not_fit() {
     check(&[2, 0], &[], &[3, 0, 1], &[3, 0, 0]);
 }
 
-/// Tests slices of 1 to 1,024 elements, each with several rows of updates. Short slices share words.
+/// Tests slices of 1 to 1,024 elements, each with several rows of updates. Short slices share
+/// 32-bit words of the result.
 #[test]
 fn slices_of_every_length() {
     for run in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {

@@ -60,8 +60,9 @@ pub(crate) enum MaskPosition {
 }
 
 impl<'a> Job<'a> {
-    /// Makes a job on these arrays of values. The plan's inputs are the values and then the indices. An in-place plan
-    /// changes a copy of the first array, which is not one of its inputs.
+    /// Makes a job on these arrays of values. The inputs of the plan are the values and then the indices, if
+    /// `with_indices` adds any. If the plan changes an array in place, it changes a copy of the first array of values,
+    /// and its inputs begin with the second array.
     pub(crate) fn new(
         values: impl IntoIterator<Item = &'a Source>,
         plan: impl Fn(&InputShapes) -> Result<Plan, Error> + 'a,

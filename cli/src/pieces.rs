@@ -15,8 +15,8 @@ pub(crate) struct SlicedArray<'a> {
     shape: Vec<usize>,
 }
 
-/// The type, the shape and the slice with which the library reads an array. Elements of sizes that the library lacks
-/// are divided into parts, along one more dimension.
+/// The type, the shape and the slice with which the library reads an array. If the library has no type of
+/// an element's size, each element is divided into parts, which form an additional last dimension.
 #[derive(Debug)]
 pub(crate) struct ElementParts {
     pub(crate) dtype: DType,

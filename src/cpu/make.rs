@@ -21,8 +21,8 @@ use crate::{
 };
 
 /// The maximum number of groups that are located before they are copied in the order of the result. After the copy, the
-/// processor waits for all reads that it has started. There are far more groups than the processor can have unfinished
-/// reads, so this wait is a small part of the time.
+/// processor waits for all reads that it has started. The number of groups is far larger than the number of reads
+/// that the processor can have in progress, so this wait is a small part of the time.
 const MAX_LOCATED_GROUPS: usize = 1024;
 /// While the loop copies a group, it prefetches the group that comes this many groups later, or fewer groups later if
 /// groups are long: see [`PREFETCH_BYTES`].

@@ -24,7 +24,7 @@ pub(crate) struct BoxArguments {
     /// The dimensions in which each box is reversed: an array of bool or uint8 with the shape of BEGINS
     #[arg(long, value_name = "FILE")]
     flips: Option<Source>,
-    /// The distance between neighbouring elements of a box along these dimensions [default: 1]
+    /// The distance between neighbouring elements of a box along each of its dimensions [default: 1]
     #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
     strides: Option<Integers>,
 }

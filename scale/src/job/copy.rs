@@ -91,8 +91,8 @@ pub(crate) fn for_each_run(
     }
 }
 
-/// Copies a box whose first element is element `from` of `source` and element `to` of `dest`. An element has `unit`
-/// bytes.
+/// Copies a box from `source`, where its first element has the number `from`, to `dest`, where its first element gets
+/// the number `to`. An element has `unit` bytes.
 pub(crate) fn copy_box(
     (source, from): (&[u8], usize),
     (dest, to): (&mut [u8], usize),

@@ -25,8 +25,8 @@ impl Times {
     }
 }
 
-/// The times of a case in one mode, with new or with reused results, and with one number of threads: first a copy of
-/// the result's bytes, then all crates.
+/// The times of a case in one mode (new or reused results) and with one number of threads: first the times of a copy of
+/// the result's bytes, then the times of each crate.
 pub struct Row {
     pub case: Case,
     /// The size of the result in bytes.

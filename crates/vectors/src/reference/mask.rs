@@ -124,7 +124,8 @@ pub fn compress<T: Clone + Default>(
     )
 }
 
-/// Returns the shape and the elements of `x` where a mask is true, and of `y` elsewhere, broadcast to one shape.
+/// Broadcasts a mask, `x` and `y` to one shape. Returns this shape, and the elements of `x` where the mask is true and
+/// of `y` elsewhere.
 ///
 /// # Errors
 ///
