@@ -239,8 +239,7 @@ impl Tensor {
         if let Some(bytes) = T::as_bytes_mut(values) {
             return gpu.open_device().download_async(source, bytes).await;
         }
-        let mut bytes = zeroed(self.len_bytes())?;
-        gpu.open_device().download_async(source, &mut bytes).await?;
+        let bytes = contiguous_tensor.bytes_async().await?;
         T::fill(values, |values| {
             values.copy_from_slice(&bytes);
             Ok(())
@@ -252,7 +251,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// [`Error::WouldBlock`] for a tensor on a GPU in a browser; or an error of the device.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
         if !self.is_contiguous() {
             return Ok(Cow::Owned(self.contiguous()?.bytes()?.into_owned()));
@@ -266,6 +265,35 @@ impl Tensor {
             }
             host => Ok(Cow::Borrowed(host.host_bytes())),
         }
+    }
+
+    /// Like [`Tensor::bytes`], but without blocking, for programs that run in a browser or in an async runtime. It has
+    /// the same errors, except [`Error::WouldBlock`].
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// # async fn example(backend: Backend) -> Result<(), wgslice::Error> {
+    /// let x = backend.upload((&[0x0102u16, 0x0304], &[2]))?;
+    /// let bytes = x.slice(&slice![..; -1])?.bytes_async().await?;
+    /// assert_eq!(*bytes, [0x0304u16.to_ne_bytes(), 0x0102u16.to_ne_bytes()].concat());
+    /// # Ok(())
+    /// # }
+    /// # pollster::block_on(example(Backend::auto()))?;
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[cfg(feature = "gpu")]
+    pub async fn bytes_async(&self) -> Result<Cow<'_, [u8]>, Error> {
+        let contiguous_tensor = self.contiguous()?;
+        let (Device::Gpu(gpu), TensorStorage::Device(source)) = (
+            &contiguous_tensor.backend.device,
+            &contiguous_tensor.storage,
+        ) else {
+            return self.bytes();
+        };
+        let mut bytes = zeroed(self.len_bytes())?;
+        gpu.open_device().download_async(source, &mut bytes).await?;
+        Ok(Cow::Owned(bytes))
     }
 
     fn check_elements_are<T: Element>(&self) -> Result<(), Error> {

@@ -314,6 +314,11 @@ fn values_are_awaited_into_existing_memory() {
         assert_eq!(read, [true, false, true]);
         let array = pollster::block_on(flags.to_array_async::<bool>()).unwrap();
         assert_eq!(array.data, [true, false, true]);
+        let bytes = vec![0u8, 7, 1];
+        let flags_of_bytes = Tensor::from_bytes(&backend, bytes, DType::Bool, &[3]).unwrap();
+        let reversed = flags_of_bytes.slice(&slice![..; -1]).unwrap();
+        let read = pollster::block_on(require_send(reversed.bytes_async())).unwrap();
+        assert_eq!(*read, [1, 7, 0]);
         let error = pollster::block_on(flags.read_into_async(&mut [false; 2])).unwrap_err();
         assert!(matches!(error, Error::Length { .. }), "{error}");
         let error = pollster::block_on(flags.read_into_async(&mut [0u8; 3])).unwrap_err();

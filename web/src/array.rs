@@ -4,7 +4,6 @@ use crate::{
     device::Device,
     numbers::{integers, tuples},
     outcome::Outcome,
-    read::bytes,
     shown::Shown,
     typed::Boxes,
 };
@@ -278,7 +277,11 @@ impl PageArray {
     }
 
     pub(crate) async fn shown(&self, tensor: &Tensor) -> Result<Shown, JsError> {
-        Ok(Shown::new(tensor.shape(), self.dtype, bytes(tensor).await?))
+        Ok(Shown::new(
+            tensor.shape(),
+            self.dtype,
+            tensor.bytes_async().await?.into_owned(),
+        ))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs random cases and golden vectors as the command's `verify` does, but asynchronously.
 
-use crate::{device::Device, read::bytes};
+use crate::device::Device;
 use wasm_bindgen::prelude::*;
 use wgslice::{Backend, Error};
 use wgslice_vectors::{
@@ -103,7 +103,7 @@ async fn outcome(call: &Call<'_>, device: &Backend, way: &Variant) -> Result<Out
     };
     Ok(Outcome::new(
         &result,
-        &bytes(&result).await?,
+        &result.bytes_async().await?,
         report.as_ref(),
     ))
 }

@@ -11,7 +11,6 @@
 //! | `update` | writing by an index expression |
 //! | `live` | frames of the camera, which stay on the GPU |
 //! | `outcome`, `shown` | the result that the page gets: its report, and its pixels, numbers and file |
-//! | `read` | reading a tensor back |
 //! | `cases` | random cases and golden vectors |
 
 mod array;
@@ -20,7 +19,6 @@ mod device;
 mod live;
 mod numbers;
 mod outcome;
-mod read;
 mod scatter;
 mod shown;
 mod spelled;

@@ -1,6 +1,6 @@
 //! Scatters that accumulate, either typed updates or a picture's colours.
 
-use crate::{device::Device, outcome::Outcome, read::bytes, shown::Shown, typed::Updates};
+use crate::{device::Device, outcome::Outcome, shown::Shown, typed::Updates};
 use wasm_bindgen::prelude::*;
 use wgslice::{
     DType, Tensor,
@@ -87,5 +87,9 @@ impl PageScatter {
 }
 
 async fn shown(board: &Tensor) -> Result<Shown, JsError> {
-    Ok(Shown::new(board.shape(), DType::I32, bytes(board).await?))
+    Ok(Shown::new(
+        board.shape(),
+        DType::I32,
+        board.bytes_async().await?.into_owned(),
+    ))
 }
