@@ -354,6 +354,8 @@ fn compress_flattens_views() {
     for device in devices() {
         let x: Vec<u16> = (0..12).collect();
         let x = device.backend.upload((&x, &[3, 4])).unwrap();
+        let repeated = device.backend.upload((&[20u16, 21, 22, 23, 24, 25], &[6]));
+        let repeated = repeated.unwrap().broadcast_to(&[3, 6]).unwrap();
         let condition = device.backend.upload((&mask, &[5])).unwrap();
         for (view, step_count, expected) in [
             (x.clone(), 2, [1, 2, 4]),
@@ -362,6 +364,8 @@ fn compress_flattens_views() {
             (x.slice(&slice![..; -1, ..; -1]).unwrap(), 2, [10, 9, 7]),
             (x.transpose(&[1, 0]).unwrap(), 3, [4, 8, 5]),
             (x.slice(&slice![.., ..2]).unwrap(), 3, [1, 4, 8]),
+            // As many elements as the source has, but others.
+            (repeated.slice(&slice![.., 1..3]).unwrap(), 3, [22, 21, 21]),
         ] {
             let element_count = view.layout().len();
             let cut_condition = condition.slice(&slice![..element_count as i64]).unwrap();

@@ -175,8 +175,8 @@ impl Plan {
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
         let axis = x.masked_axis(mask, axis)?;
-        let (find, gather) = find_and_gather(&x, mask, axis, capacity, dtype)?;
-        Ok(Self::plan_boolean_mask(&x, mask, axis, find, gather))
+        let moves = find_and_gather(&x, mask, axis, capacity, dtype)?;
+        Ok(Self::plan_boolean_mask(&x, mask, axis, moves, false))
     }
 
     /// Plans the positions of `x` along `axis` at which a condition is true: NumPy's `compress`. The inputs are x and
@@ -195,23 +195,33 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
-        let (view, axis) = match axis {
-            Some(axis) => x.along_condition(condition, axis)?,
-            None => x.as_flat().along_condition(condition, 0)?,
+        let (array, is_copied) = match (axis, x.as_flat()) {
+            (Some(_), _) => (x.clone(), false),
+            (None, Some(flat)) => (flat, false),
+            (None, None) => (View::whole(&[x.len()]), true),
         };
-        let (find, gather) = find_and_gather(&view, condition, axis, capacity, dtype)?;
-        Ok(Self::plan_boolean_mask(&x, condition, axis, find, gather))
+        let (view, axis) = array.along_condition(condition, axis.unwrap_or(0))?;
+        let moves = find_and_gather(&view, condition, axis, capacity, dtype)?;
+        Ok(Self::plan_boolean_mask(
+            &x, condition, axis, moves, is_copied,
+        ))
     }
 
-    /// Plans a search in a mask and a gather at the positions that it finds: from `x`, or from a copy in row-major
-    /// order if the gather needs one.
-    fn plan_boolean_mask(x: &View, mask: &[usize], axis: usize, find: Move, gather: Move) -> Self {
+    /// Plans a search in a mask and a gather at the positions that it finds: from `x` or, if `is_copied` is true, from a
+    /// copy of `x` in row-major order.
+    fn plan_boolean_mask(
+        x: &View,
+        mask: &[usize],
+        axis: usize,
+        (find, gather): (Move, Move),
+        is_copied: bool,
+    ) -> Self {
         let dtype = gather.dtype;
         let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
         let output = ArraySpec::result(&gather.shape, dtype);
         let mut plan = Steps::new(Operation::Named("boolean_mask"), inputs, output);
         let mut source = Operand::Input(0);
-        if gather.source != x.source {
+        if is_copied {
             let copy = plan.temp(&x.shape, dtype);
             plan.push(
                 Move::from_view(x.clone(), dtype),
@@ -396,19 +406,15 @@ fn find_and_gather(
 }
 
 impl View {
-    /// Returns the elements in row-major order as one dimension: a view of the same memory if they have a single
-    /// stride, otherwise a view of a copy.
-    fn as_flat(&self) -> Self {
-        let flat_shape = vec![self.len()];
-        match common_stride(&self.shape, &self.strides) {
-            Some(stride) => Self {
-                source: self.source.clone(),
-                offset: self.offset,
-                strides: vec![if self.len() > 1 { stride } else { 0 }],
-                shape: flat_shape,
-            },
-            None => Self::whole(&flat_shape),
-        }
+    /// Returns the elements in row-major order as one dimension, or `None` if they have no single stride.
+    fn as_flat(&self) -> Option<Self> {
+        let stride = common_stride(&self.shape, &self.strides)?;
+        Some(Self {
+            source: self.source.clone(),
+            offset: self.offset,
+            strides: vec![if self.len() > 1 { stride } else { 0 }],
+            shape: vec![self.len()],
+        })
     }
 
     /// Returns `axis` counted from 0. Fails if the view does not have this axis, or if the mask is a scalar.
