@@ -171,8 +171,8 @@ fn selected_positions(view: &View) -> Vec<usize> {
     let mut selected = Vec::with_capacity(view.len());
     let mut position = vec![0; view.shape().len()];
     for _ in 0..view.len() {
-        let strides = position.iter().zip(view.strides());
-        let at = strides.fold(view.offset().cast_signed(), |at, (&i, &stride)| {
+        let indices_and_strides = position.iter().zip(view.strides());
+        let at = indices_and_strides.fold(view.offset().cast_signed(), |at, (&i, &stride)| {
             at + i as isize * stride
         });
         selected.push(at.cast_unsigned());

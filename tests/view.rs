@@ -108,7 +108,7 @@ fn permutations(rank: usize) -> [Vec<usize>; 3] {
     ]
 }
 
-/// Tests axes of two positions, which cannot be merged.
+/// Tests permutations of axes of size 2 in which no two axes can be merged.
 #[test]
 fn permutations_of_many_axes() {
     for rank in 9..=16 {

@@ -29,7 +29,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Makes a column with numbers from 0 to `max_number`. The numbers of null rows are 99.
+    /// Makes the numbers of a column: random numbers from 0 to `max_number`. The numbers of null rows are 99.
     fn new(
         (name, array): (&'static str, fn(&[i64]) -> ArrayRef),
         shape: &[usize],

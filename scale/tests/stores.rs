@@ -1,4 +1,5 @@
-//! Opens, slices and converts stores in the forms of other programs, which `data/stores.py` writes.
+//! Tests that stores in the forms of other programs are opened, sliced and converted. The stores are in
+//! `data/stores.json`, which `data/stores.py` writes.
 
 use crate::{
     metadata::result_metadata,

@@ -1,5 +1,5 @@
-//! [`ArgumentError`], one type for all errors of arguments. The other files of this folder have a function for each
-//! error, grouped by operation.
+//! [`ArgumentError`], one type for all errors of arguments. Most other files of this folder contain the functions
+//! that make these errors: one function for each error, one file for each group of operations.
 
 use super::{ArgumentKind, Error};
 use crate::prelude::*;

@@ -183,7 +183,7 @@ fn texels_are_converted_by_one_dispatch() {
     }
 }
 
-/// Bind groups are kept from the second recording of a work with the same buffers. For each three buffers,
+/// When a work is recorded with the same buffers for the second time, its bind groups are kept. For each three buffers,
 /// `record_many` records the slice twice, and the update and the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {

@@ -181,7 +181,7 @@ impl<'t> InputList<'_, &'t Tensor> for Boxes<&'t Tensor> {
     }
 }
 
-/// The arrays of boxes in host memory.
+/// Boxes with arrays in host memory: only their values, in row-major order and without shapes.
 pub(super) type HostBoxes<'a, I> = Boxes<Cow<'a, [I]>, Cow<'a, [bool]>>;
 
 impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {

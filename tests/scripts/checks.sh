@@ -55,9 +55,9 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 target=$CARGO_TARGET_DIR
 vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,jax_index,mask,paste,convert,numbers,xla}.jsonl)
 
-# For a single package, or without wgpu's feature `noop`, which tests enable, cargo would compile most dependencies
-# again with other features. So every step builds the whole workspace or, without `gpu`, all packages that work without
-# it.
+# If a step built a single package, or built without wgpu's feature `noop` (which the tests enable), cargo would compile
+# most dependencies again, with other features. So every step builds the whole workspace or, without `gpu`, all packages
+# that work without it.
 all_features=(--workspace --all-features)
 without_gpu=(
     --workspace --exclude wgslice-hardware --no-default-features

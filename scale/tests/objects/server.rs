@@ -57,7 +57,7 @@ struct Shared {
 }
 
 impl Server {
-    /// Serves a folder, until the process ends.
+    /// Serves a folder until the process ends.
     pub(crate) fn start(root: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -300,8 +300,8 @@ impl Scatterer<'_> {
         self.cutter.limits.too_small(self.unit)
     }
 
-    /// Adds the dispatches that only report out-of-range tuples. They share a report, so they number the rows of the
-    /// whole scatter.
+    /// Adds the dispatches that only report out-of-range tuples. They share a report, so each numbers its rows from
+    /// the first row of the whole scatter.
     fn add_checks(&self, block: &ScatterBlock, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first_tuple = block.rows.first_tuple();
         let block_pass = self.block_pass(block, first_tuple, MIN_SCRATCH);

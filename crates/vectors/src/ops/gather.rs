@@ -130,14 +130,17 @@ impl<'a> Op<'a> for Gather<'a> {
         let batch_dims = if rng.bool() { 0 } else { rng.usize(..=axis) };
         let mut indices_shape = params[..batch_dims].to_vec();
         indices_shape.extend(draw_few_dims(rng, 2));
-        let draw_axis = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
+        let sometimes_from_end = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
             0 if at < rank => at as i64 - rank as i64,
             _ => at as i64,
         };
-        args.insert("axis".into(), draw_axis(rng, axis, params.len()).into());
+        args.insert(
+            "axis".into(),
+            sometimes_from_end(rng, axis, params.len()).into(),
+        );
         args.insert(
             "batch_dims".into(),
-            draw_axis(rng, batch_dims, indices_shape.len()).into(),
+            sometimes_from_end(rng, batch_dims, indices_shape.len()).into(),
         );
         draw_policy(rng, &mut args);
         let mut tuples = draw_tuples(rng, &indices_shape, &params[axis..=axis]);

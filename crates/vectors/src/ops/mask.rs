@@ -5,7 +5,7 @@ use super::*;
 pub struct Masked<'a> {
     /// The operation.
     pub operation: Operation,
-    /// The mask. Every element except 0 is true.
+    /// The mask. An element is true if its value is not 0.
     pub mask: &'a Tensor,
     /// The array that is selected from or changed, or `x` of `select`. `None` in `nonzero`.
     pub params: Option<Params<'a>>,

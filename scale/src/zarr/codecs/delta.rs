@@ -1,7 +1,7 @@
 //! Differences between neighbouring elements in row-major order, in numcodecs' format: the first element, and the
 //! difference of each other element from the element before it.
 
-use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
+use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, encoded_like_numpy, only_decodes};
 use serde_json::{Value, json};
 use std::{any::Any, borrow::Cow, num::NonZero, ops::Add, sync::Arc};
 use wgslice::DType;
@@ -145,10 +145,12 @@ impl ArrayToArrayCodecTraits for Delta {
 
     /// Returns the fill value itself, in the stored type. zarr-python omits a chunk of a shard if all of its
     /// differences equal the fill value.
-    fn encoded_fill_value(&self, _: &DataType, fill: &FillValue) -> Result<FillValue, CodecError> {
-        // The sum of a single element is this element in the other type.
-        let stored = sums(fill.as_ne_bytes(), self.decoded, self.stored);
-        Ok(FillValue::new(stored))
+    fn encoded_fill_value(
+        &self,
+        decoded: &DataType,
+        fill: &FillValue,
+    ) -> Result<FillValue, CodecError> {
+        encoded_like_numpy(fill, decoded, &self.stored_type)
     }
 
     fn encode<'a>(

@@ -6,20 +6,23 @@
 //! | `delta` | differences between neighbouring elements |
 //! | `lz4` | LZ4 as numcodecs writes it |
 //! | `checksum` | CRC-32 and CRC-32C before or after the bytes |
+//! | `scale_offset` | numcodecs' scaled numbers, with zarr-python's fill value |
 //! | `transpose` | another order of the dimensions |
 
 mod checksum;
 mod delta;
 mod lz4;
+mod scale_offset;
 mod transpose;
 
 pub(super) use delta::element;
 pub(super) use transpose::NAME as TRANSPOSE;
 
 use std::sync::{Arc, LazyLock};
+use wgslice::{Conversion, DType, Plan, Values, ValuesMut};
 use zarrs::{
     array::{
-        Codec,
+        Codec, DataType, FillValue,
         codec::api::{
             CodecError, CodecRuntimePluginV3, PartialDecoderCapability, PartialEncoderCapability,
             register_codec_v3,
@@ -32,7 +35,7 @@ use zarrs::{
 type CreateCodec = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
 
 /// The codecs, by their names in metadata.
-const CODECS_BY_NAME: [(&str, CreateCodec); 5] = [
+const CODECS_BY_NAME: [(&str, CreateCodec); 6] = [
     ("numcodecs.delta", |metadata| {
         let codec = delta::Delta::new(metadata)?;
         Ok(Codec::ArrayToArray(Arc::new(codec)))
@@ -47,6 +50,10 @@ const CODECS_BY_NAME: [(&str, CreateCodec); 5] = [
     ("numcodecs.crc32c", |metadata| {
         let codec = checksum::Checksum::new(metadata, checksum::Kind::Crc32c, false)?;
         Ok(Codec::BytesToBytes(Arc::new(codec)))
+    }),
+    (scale_offset::NAME, |metadata| {
+        let codec = scale_offset::ScaleOffset::new(metadata)?;
+        Ok(Codec::ArrayToArray(Arc::new(codec)))
     }),
     (transpose::NAME, |metadata| {
         let codec = transpose::Transpose::new(metadata)?;
@@ -78,4 +85,32 @@ const NO_PARTIAL_ENCODER: PartialEncoderCapability = PartialEncoderCapability {
 
 fn only_decodes(name: &str) -> CodecError {
     CodecError::Other(format!("{name} is only decoded"))
+}
+
+/// Converts a fill value from one type to another, by the rules of NumPy's `astype`.
+fn encoded_like_numpy(
+    fill: &FillValue,
+    from: &DataType,
+    to: &DataType,
+) -> Result<FillValue, CodecError> {
+    let unsupported = |data_type: &DataType| {
+        CodecError::UnsupportedDataType(data_type.clone(), "a fill value".to_owned())
+    };
+    let dtype = |data_type: &DataType| {
+        let name = data_type.name_v3();
+        let known = DType::ALL.into_iter();
+        let mut found = known.filter(|dtype| name.as_deref() == Some(dtype.name()));
+        found.next().ok_or_else(|| unsupported(data_type))
+    };
+    let (from, to) = (dtype(from)?, dtype(to)?);
+    let plan = Plan::contiguous(&[1], from);
+    let plan = plan.and_then(|plan| plan.converted(&Conversion::astype(to)));
+    let mut bytes = vec![0; to.size()];
+    let converted = plan.and_then(|plan| {
+        let values = Values::from_bytes(from, fill.as_ne_bytes());
+        let outputs = &mut [ValuesMut::from_bytes(to, &mut bytes)];
+        plan.run_cpu(&[values], outputs)
+    });
+    converted.map_err(|error| CodecError::Other(error.to_string()))?;
+    Ok(FillValue::new(bytes))
 }
