@@ -119,8 +119,8 @@ fn crops_of_pictures_convert() {
             &mut [(&mut bytes).into()],
         )
         .unwrap();
-        // Elements outside the picture are not converted and stay 0. This function maps 0 to 0, so the expected elements
-        // can be computed from the cropped bytes, which are 0 there.
+        // Elements outside the picture are not converted and stay 0. This function maps 0 to 0, so the expected
+        // elements can be computed from the cropped bytes, which are 0 there.
         let function = |c: usize, x: f32| x * (c + 1) as f32;
         let channel = |n: usize| {
             if channels_first {
