@@ -275,7 +275,8 @@ impl Tensor {
     ///
     /// # async fn example(backend: Backend) -> Result<(), wgslice::Error> {
     /// let x = backend.upload((&[0x0102u16, 0x0304], &[2]))?;
-    /// let bytes = x.slice(&slice![..; -1])?.bytes_async().await?;
+    /// let reversed = x.slice(&slice![..; -1])?;
+    /// let bytes = reversed.bytes_async().await?;
     /// assert_eq!(*bytes, [0x0304u16.to_ne_bytes(), 0x0102u16.to_ne_bytes()].concat());
     /// # Ok(())
     /// # }
