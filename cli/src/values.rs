@@ -31,7 +31,7 @@ pub(crate) struct ShownArray {
     wanted_indices: Option<Vec<usize>>,
     /// The shown elements that have arrived.
     bytes: Vec<u8>,
-    /// The number of bytes that have arrived, shown or not. Not counted if all elements are shown.
+    /// The number of bytes that have arrived, shown or not. It stays 0 if all elements are shown.
     bytes_arrived: usize,
 }
 

@@ -273,7 +273,7 @@ struct Scatterer<'a> {
     cutter: Cutter<'a>,
     tuples: TupleArgument,
     scatter: Scatter,
-    /// The rule by which numbers are combined. Not used for updates.
+    /// The rule by which numbers are combined. Updates do not use it.
     rule: CombineRule,
     way: CombineWay,
     /// The number of bytes in a unit.
