@@ -22,7 +22,7 @@ fn main() {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     println!("microseconds on {gpu}");
     println!("   rows   row bytes |  copies  kernel |  copies  kernel, fresh");
-    for rows in [1, 2, 4, 16, 64, 256, 1024] {
+    for row_count in [1, 2, 4, 16, 64, 256, 1024] {
         for row_bytes in [
             64,
             256,
@@ -33,7 +33,7 @@ fn main() {
             1 << 20,
             16 << 20,
         ] {
-            let bytes = rows * row_bytes;
+            let bytes = row_count * row_bytes;
             if bytes <= MAX_BYTES {
                 let repeats = if is_bench {
                     (MAX_BYTES / bytes).clamp(5, 50)
@@ -41,22 +41,22 @@ fn main() {
                     1
                 };
                 println!(
-                    "{rows:7} {row_bytes:11} | {}",
-                    figures(&gpu, rows, row_bytes, repeats)
+                    "{row_count:7} {row_bytes:11} | {}",
+                    figures(&gpu, row_count, row_bytes, repeats)
                 );
             }
         }
     }
 }
 
-fn figures(gpu: &Gpu, rows: usize, row_bytes: usize, repeats: usize) -> String {
-    let shape = [rows * 2, row_bytes / 4];
+fn figures(gpu: &Gpu, row_count: usize, row_bytes: usize, repeats: usize) -> String {
+    let shape = [row_count * 2, row_bytes / 4];
     let plan = Plan::slice(&shape, &slice![..; 2], DType::F32).expect("a slice");
     let source = buffer(gpu, plan.inputs()[0].bytes());
     let dest = buffer(gpu, plan.outputs()[0].bytes());
     let copies = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
         let size = row_bytes as u64;
-        for row in 0..rows as u64 {
+        for row in 0..row_count as u64 {
             encoder.copy_buffer_to_buffer(&source, row * 2 * size, dest, row * size, size);
         }
     };

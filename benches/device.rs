@@ -21,12 +21,12 @@ use wgslice::{
     options::{Boxes, CropOptions, GatherNdOptions},
 };
 
-/// A measurement repeats its work until it takes about this long.
+/// The work of a measurement is repeated until the measurement takes about this long.
 const MEASURED_TIME: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 9;
 
-/// One invocation copies 16 bytes, like the library's copy kernels.
-const COPY: &str = "
+/// One invocation copies 16 bytes.
+const COPY_SHADER: &str = "
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
 
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Ok(());
         }
     };
-    let begin = Instant::now();
+    let start = Instant::now();
     println!("on {gpu}");
     if gpu.is_software() {
         println!(
@@ -81,13 +81,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "GB/s: bytes of the result, read and written. API copy, kernel copy: the time of this copy ÷ the\n\
          time of the workload. noise: how much longer the slower quarter took. {:.0} s in all.",
-        begin.elapsed().as_secs_f64()
+        start.elapsed().as_secs_f64()
     );
     Ok(())
 }
 
 fn cases(is_bench: bool, factor: usize) -> Result<Vec<Case>, Error> {
-    // Returns the first dimension of an array, or the number of index tuples, for this run.
+    // Scales the size of an array's first dimension, or a number of index tuples, for this run.
     let scaled = |count: usize| match is_bench {
         true => count * factor,
         false => count.div_ceil(64),
@@ -95,29 +95,34 @@ fn cases(is_bench: bool, factor: usize) -> Result<Vec<Case>, Error> {
     let transposed = |shape: &[usize], axes: &[usize], dtype| {
         Plan::contiguous(View::new(shape)?.transpose(axes)?, dtype)
     };
-    let gathered = |shape: &[usize], tuples: [usize; 2], dtype| -> Result<_, Error> {
-        let plan = Plan::gather_nd(shape, &tuples, GatherNdOptions::default(), dtype)?;
-        Ok((plan, scattered(tuples[0] * tuples[1], &shape[..tuples[1]])))
+    let gathered = |shape: &[usize], indices_shape: [usize; 2], dtype| -> Result<_, Error> {
+        let plan = Plan::gather_nd(shape, &indices_shape, GatherNdOptions::default(), dtype)?;
+        let [tuple_count, depth] = indices_shape;
+        Ok((plan, scattered(tuple_count * depth, &shape[..depth])))
     };
-    let crops = scaled(256);
-    let boxes = Boxes::of_tuples(&[crops, 4], false, true);
+    let crop_count = scaled(256);
+    let boxes = Boxes::of_tuples(&[crop_count, 4], false, true);
     let options = CropOptions {
         sizes: vec![224, 224],
         ..CropOptions::default()
     };
-    let crop = Plan::crop(&[crops, 256, 256, 3], boxes, &options, DType::U8)?;
+    let crop = Plan::crop(&[crop_count, 256, 256, 3], boxes, &options, DType::U8)?;
     // Each box has four numbers: its first row, its first column and the flip flags of its two axes. Rows are never
     // flipped; the columns of some boxes are.
-    let crop_boxes = scattered(crops * 4, &[33, 33, 1, 2]);
+    let crop_boxes = scattered(crop_count * 4, &[33, 33, 1, 2]);
     let matrix_transpose =
         |rows, columns, dtype| transposed(&[scaled(rows), columns], &[1, 0], dtype);
     let (f32, u8) = (DType::F32, DType::U8);
-    let images = scaled(64);
-    let crop_spec = format!("{}:{}, 32:224, 32:224", images / 8, images - images / 8);
+    let image_count = scaled(64);
+    let crop_spec = format!(
+        "{}:{}, 32:224, 32:224",
+        image_count / 8,
+        image_count - image_count / 8
+    );
     let view_cases = [
         (
             "W1, crop of four dimensions",
-            Plan::slice(&[images, 256, 256, 16], &crop_spec.parse()?, f32)?,
+            Plan::slice(&[image_count, 256, 256, 16], &crop_spec.parse()?, f32)?,
         ),
         (
             "W12, transpose, 4 bytes",
@@ -178,10 +183,10 @@ fn cases(is_bench: bool, factor: usize) -> Result<Vec<Case>, Error> {
 }
 
 /// Returns indices that are scattered over dimensions of these sizes. The indices are the same in every run.
-fn scattered(count: usize, sizes: &[usize]) -> Vec<i32> {
+fn scattered(index_count: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |n: usize| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let sizes = sizes.iter().cycle();
-    (0..count)
+    (0..index_count)
         .zip(sizes)
         .map(|(n, &size)| i32::try_from(hash(n) % size as u64).expect("a small dimension"))
         .collect()
@@ -196,9 +201,9 @@ fn figures(
     let (plan, backend) = (&case.plan, Backend::from(gpu.clone()));
     let (inputs, outputs) = (plan.inputs(), plan.outputs());
     let (input, output) = (&inputs[0], &outputs[0]);
-    let bytes: Vec<u8> = (0..=250).cycle().take(input.bytes()).collect();
+    let source_bytes: Vec<u8> = (0..=250).cycle().take(input.bytes()).collect();
     let mut expected = vec![0; output.bytes()];
-    let mut values = vec![Values::from_bytes(input.dtype, &bytes)];
+    let mut values = vec![Values::from_bytes(input.dtype, &source_bytes)];
     if !case.indices.is_empty() {
         values.push((&case.indices).into());
     }
@@ -213,7 +218,7 @@ fn figures(
         indices => indices,
     };
     let indices = backend.upload((uploaded_indices, &[uploaded_indices.len()]))?;
-    let source = Tensor::from_bytes(&backend, bytes, input.dtype, &input.shape)?;
+    let source = Tensor::from_bytes(&backend, source_bytes, input.dtype, &input.shape)?;
     let ([from], [to], [index_buffer]) = (source.buffers()?, dest.buffers()?, indices.buffers()?)
     else {
         return Ok("an array does not fit one buffer of this device".into());
@@ -231,23 +236,28 @@ fn figures(
         Ok(())
     };
     // Copies have their own buffers, because the result of a gather can be larger than its source.
-    let size = output.bytes() as u64 / 16 * 16;
+    let copy_bytes = output.bytes() as u64 / 16 * 16;
     let [copy_source, copy_dest] = ["the source of copies", "the dest of copies"].map(|label| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
-            size,
+            size: copy_bytes,
             usage: to.usage(),
             mapped_at_creation: false,
         })
     });
     let api_copy = |encoder: &mut CommandEncoder, repeats: u32| {
         for _ in 0..repeats {
-            encoder.copy_buffer_to_buffer(&copy_source, 0, &copy_dest, 0, size);
+            encoder.copy_buffer_to_buffer(&copy_source, 0, &copy_dest, 0, copy_bytes);
         }
         Ok(())
     };
-    let bind_group = bind(gpu.device(), pipeline, [&copy_source, &copy_dest], size);
-    let workgroups = u32::try_from(size.div_ceil(16 * 256)).expect("a small number");
+    let bind_group = bind(
+        gpu.device(),
+        pipeline,
+        [&copy_source, &copy_dest],
+        copy_bytes,
+    );
+    let workgroups = u32::try_from(copy_bytes.div_ceil(16 * 256)).expect("a small number");
     let workgroup_rows = workgroups.div_ceil(65_535);
     let kernel_copy = |encoder: &mut CommandEncoder, repeats: u32| {
         let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -299,22 +309,22 @@ fn figures(
     ))
 }
 
-/// Returns the time from the submission of commands to their completion.
+/// Records commands and returns the time from their submission to their completion.
 fn run(gpu: &Gpu, record: Record<'_>, repeats: u32) -> Result<Duration, Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     record(&mut encoder, repeats)?;
     let commands = encoder.finish();
-    let begin = Instant::now();
+    let start = Instant::now();
     gpu.queue().submit([commands]);
     let wait = wgpu::PollType::wait_indefinitely();
     gpu.device().poll(wait).expect("the device");
-    Ok(begin.elapsed())
+    Ok(start.elapsed())
 }
 
 fn copy_kernel(device: &wgpu::Device) -> ComputePipeline {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("copy"),
-        source: wgpu::ShaderSource::Wgsl(COPY.into()),
+        source: wgpu::ShaderSource::Wgsl(COPY_SHADER.into()),
     });
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some("copy"),

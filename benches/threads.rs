@@ -49,12 +49,13 @@ fn threads(c: &mut Criterion) {
     }
 }
 
-fn image(cpu: &Backend, size: usize) -> (Tensor, Tensor) {
-    let rows = size / (ROW_BYTES * 3 / 4);
-    let image = cpu.upload((&vec![1u8; rows * ROW_BYTES], &[rows, ROW_BYTES]));
+/// Returns an image, and a tensor for the result of a crop with about `size` bytes.
+fn image_and_result(cpu: &Backend, size: usize) -> (Tensor, Tensor) {
+    let row_count = size / (ROW_BYTES * 3 / 4);
+    let image = cpu.upload((&vec![1u8; row_count * ROW_BYTES], &[row_count, ROW_BYTES]));
     let result = cpu.upload((
-        &vec![0u8; rows * ROW_BYTES * 3 / 4],
-        &[rows, ROW_BYTES * 3 / 4],
+        &vec![0u8; row_count * ROW_BYTES * 3 / 4],
+        &[row_count, ROW_BYTES * 3 / 4],
     ));
     (image.expect("an image"), result.expect("a result"))
 }
@@ -65,27 +66,27 @@ fn slice_into((image, result): &mut (Tensor, Tensor)) {
 }
 
 fn crop(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, cpu: &Backend, size: usize) {
-    let mut image = image(cpu, size);
+    let mut pair = image_and_result(cpu, size);
     group.bench_function(format!("crop/{name}"), |b| {
-        b.iter(|| slice_into(&mut image));
+        b.iter(|| slice_into(&mut pair));
     });
 }
 
 fn jobs(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, cpu: &Backend, size: usize) {
-    let mut images: Vec<_> = (0..16).map(|_| image(cpu, size)).collect();
+    let mut pairs: Vec<_> = (0..16).map(|_| image_and_result(cpu, size)).collect();
     group.bench_function(format!("jobs/{name}"), |b| {
-        b.iter(|| images.par_iter_mut().for_each(slice_into));
+        b.iter(|| pairs.par_iter_mut().for_each(slice_into));
     });
 }
 
 fn gather(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, cpu: &Backend, size: usize) {
-    let (rows, count) = (100_000, size / 256);
+    let (row_count, index_count) = (100_000, size / 256);
     let table = cpu
-        .upload((&vec![1f32; rows * 64], &[rows, 64]))
+        .upload((&vec![1f32; row_count * 64], &[row_count, 64]))
         .expect("a table");
-    let indices = (0..count).map(|i| i64::try_from(i * 7919 % rows).expect("a row"));
+    let indices = (0..index_count).map(|i| i64::try_from(i * 7919 % row_count).expect("a row"));
     let indices = cpu
-        .upload((&indices.collect::<Vec<_>>(), &[count]))
+        .upload((&indices.collect::<Vec<_>>(), &[index_count]))
         .expect("indices");
     group.bench_function(format!("gather/{name}"), |b| {
         b.iter(|| {

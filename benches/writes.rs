@@ -1,11 +1,11 @@
 //! Measures how many bytes updates, gradients and scatters read and write per second.
 //!
-//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu`,
-//! which writes to the same buffer each time. A GPU figure is the time to record one plan, submit it and wait for it.
-//! These bytes are counted: an update reads the value and writes as many bytes; a gradient reads the value and writes
-//! the whole result; a scatter reads the updates and writes as many bytes, and if it adds, it also reads as many from
-//! the destination. Indices are not counted. `copy` shows the upper limit: it reads and writes the same total of bytes,
-//! by memcpy on one thread or two, or by the device's own buffer copy.
+//! Values, indices and destination stay in memory and are reused. A CPU figure is the time of `Plan::run_cpu`, which
+//! writes to the same buffer each time. A GPU figure is the time to record one plan, submit it and wait for it. These
+//! bytes are counted: an update reads the value and writes as many bytes; a fill writes the slice; a gradient reads the
+//! value and writes the whole result; a scatter reads the updates and writes as many bytes, and if it adds, it also
+//! reads as many from the destination. Indices are not counted. `copy` shows the upper limit: it reads and writes the
+//! same total of bytes, by memcpy on one thread or two, or by the device's own buffer copy.
 //!
 //! `cpu_other` and `gpu_other` time cases with further steps, element sizes and row lengths. Every case's result is
 //! checked before the case is timed. Without `--bench`, as in tests, everything is smaller and runs without timing.
@@ -14,7 +14,7 @@ mod common;
 #[path = "../tests/harness/read_buffer.rs"]
 mod read_buffer;
 
-use common::{case, copies, once_smaller, scattered, throughput};
+use common::{case, scaled_rows, scattered, set_throughput, time_copies};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use read_buffer::read_buffer;
@@ -24,10 +24,10 @@ use wgslice::{
     options::{Combine, ScatterOptions},
 };
 
-type Case = common::Case<What>;
+type Case = common::Case<Operation>;
 
 #[derive(Clone, Copy)]
-enum What {
+enum Operation {
     /// Writes a value with the slice's shape into the slice.
     Update(&'static str),
     /// Writes a scalar into the slice.
@@ -38,52 +38,67 @@ enum What {
     Scatter(usize, Combine),
 }
 
-use What::{Fill, Grad, Scatter as Rows, Update};
+use Operation::{Fill, Grad, Scatter as Rows, Update};
 
 /// The shapes of the arrays: 64 MiB of f32, 64 MiB of u8, a table of rows, and an array of scalars.
-const F32: &[usize] = &[4096, 4096];
-const U8: &[usize] = &[4096, 16384];
-const TABLE: &[usize] = &[200_000, 64];
-const SCALARS: &[usize] = &[4 << 20];
+const F32_SHAPE: &[usize] = &[4096, 4096];
+const U8_SHAPE: &[usize] = &[4096, 16384];
+const TABLE_SHAPE: &[usize] = &[200_000, 64];
+const SCALARS_SHAPE: &[usize] = &[4 << 20];
 
 const CASES: [Case; 11] = [
-    case("update_rows", DType::F32, F32, Update("::2")),
-    case("update_f32_step_2", DType::F32, F32, Update(":, ::2")),
-    case("update_f32_step_-1", DType::F32, F32, Update(":, ::-1")),
-    case("update_u8_step_2", DType::U8, U8, Update(":, ::2")),
-    case("update_u8_step_-1", DType::U8, U8, Update(":, ::-1")),
-    case("grad_f32_step_2", DType::F32, F32, Grad(":, ::2")),
-    case("grad_u8_step_2", DType::U8, U8, Grad(":, ::2")),
+    case("update_rows", DType::F32, F32_SHAPE, Update("::2")),
+    case("update_f32_step_2", DType::F32, F32_SHAPE, Update(":, ::2")),
+    case(
+        "update_f32_step_-1",
+        DType::F32,
+        F32_SHAPE,
+        Update(":, ::-1"),
+    ),
+    case("update_u8_step_2", DType::U8, U8_SHAPE, Update(":, ::2")),
+    case("update_u8_step_-1", DType::U8, U8_SHAPE, Update(":, ::-1")),
+    case("grad_f32_step_2", DType::F32, F32_SHAPE, Grad(":, ::2")),
+    case("grad_u8_step_2", DType::U8, U8_SHAPE, Grad(":, ::2")),
     case(
         "scatter_update_rows",
         DType::F32,
-        TABLE,
+        TABLE_SHAPE,
         Rows(100_000, Combine::Update),
     ),
     case(
         "scatter_add_rows",
         DType::F32,
-        TABLE,
+        TABLE_SHAPE,
         Rows(100_000, Combine::Add),
     ),
     case(
         "scatter_update_scalars",
         DType::F32,
-        SCALARS,
+        SCALARS_SHAPE,
         Rows(1_000_000, Combine::Update),
     ),
     case(
         "scatter_add_scalars",
         DType::F32,
-        SCALARS,
+        SCALARS_SHAPE,
         Rows(1_000_000, Combine::Add),
     ),
 ];
 
 const OTHER_CASES: [Case; 23] = [
-    case("update_f32_step_-2", DType::F32, F32, Update(":, ::-2")),
-    case("update_f32_step_3", DType::F32, F32, Update(":, 1::3")),
-    case("update_f32_step_5", DType::F32, F32, Update(":, ::5")),
+    case(
+        "update_f32_step_-2",
+        DType::F32,
+        F32_SHAPE,
+        Update(":, ::-2"),
+    ),
+    case(
+        "update_f32_step_3",
+        DType::F32,
+        F32_SHAPE,
+        Update(":, 1::3"),
+    ),
+    case("update_f32_step_5", DType::F32, F32_SHAPE, Update(":, ::5")),
     case(
         "update_f64_step_2",
         DType::F64,
@@ -96,9 +111,9 @@ const OTHER_CASES: [Case; 23] = [
         &[4096, 8192],
         Update(":, 1::2"),
     ),
-    case("update_u8_step_3", DType::U8, U8, Update(":, ::3")),
-    case("update_u8_step_-4", DType::U8, U8, Update(":, ::-4")),
-    case("update_u8_step_7", DType::U8, U8, Update(":, ::7")),
+    case("update_u8_step_3", DType::U8, U8_SHAPE, Update(":, ::3")),
+    case("update_u8_step_-4", DType::U8, U8_SHAPE, Update(":, ::-4")),
+    case("update_u8_step_7", DType::U8, U8_SHAPE, Update(":, ::7")),
     case(
         "update_pixels_flipped",
         DType::U8,
@@ -135,18 +150,18 @@ const OTHER_CASES: [Case; 23] = [
         &[16_000, 1023],
         Update(":, ::2"),
     ),
-    case("fill_f32_step_2", DType::F32, F32, Fill(":, ::2")),
-    case("fill_u8_step_2", DType::U8, U8, Fill(":, ::2")),
-    case("grad_f32_step_-2", DType::F32, F32, Grad(":, ::-2")),
-    case("grad_f32_step_3", DType::F32, F32, Grad(":, 1::3")),
-    case("grad_u8_step_3", DType::U8, U8, Grad(":, 2::3")),
+    case("fill_f32_step_2", DType::F32, F32_SHAPE, Fill(":, ::2")),
+    case("fill_u8_step_2", DType::U8, U8_SHAPE, Fill(":, ::2")),
+    case("grad_f32_step_-2", DType::F32, F32_SHAPE, Grad(":, ::-2")),
+    case("grad_f32_step_3", DType::F32, F32_SHAPE, Grad(":, 1::3")),
+    case("grad_u8_step_3", DType::U8, U8_SHAPE, Grad(":, 2::3")),
     case("grad_f16_step_4", DType::F16, &[4096, 8192], Grad(":, ::4")),
-    case("grad_2_axes", DType::F32, F32, Grad("::2, 1::2")),
-    case("grad_crop", DType::F32, F32, Grad("8:-8, 13:-13")),
+    case("grad_2_axes", DType::F32, F32_SHAPE, Grad("::2, 1::2")),
+    case("grad_crop", DType::F32, F32_SHAPE, Grad("8:-8, 13:-13")),
     case(
         "scatter_add_i32_scalars",
         DType::I32,
-        SCALARS,
+        SCALARS_SHAPE,
         Rows(1_000_000, Combine::Add),
     ),
 ];
@@ -154,15 +169,15 @@ const OTHER_CASES: [Case; 23] = [
 impl Case {
     fn plan(&self) -> Plan {
         let (shape, dtype) = (&self.shape()[..], self.dtype);
-        match self.what {
+        match self.operation {
             Update(_) => {
-                let value = self.slice();
+                let value = self.slice_plan();
                 Plan::slice_update(shape, &self.spec(), value.shape(), dtype)
             }
             Fill(_) => Plan::slice_update(shape, &self.spec(), &[], dtype),
-            Grad(_) => Plan::slice_grad(shape, &self.spec(), self.slice().shape(), dtype),
+            Grad(_) => Plan::slice_grad(shape, &self.spec(), self.slice_plan().shape(), dtype),
             Rows(rows, combine) => {
-                let rows = once_smaller(rows);
+                let rows = scaled_rows(rows);
                 let options = ScatterOptions {
                     combine: Some(combine),
                     ..ScatterOptions::default()
@@ -176,25 +191,25 @@ impl Case {
 
     fn shape(&self) -> Vec<usize> {
         let mut shape = self.shape.to_vec();
-        shape[0] = once_smaller(shape[0]);
+        shape[0] = scaled_rows(shape[0]);
         shape
     }
 
     fn spec(&self) -> SliceSpec {
-        match self.what {
+        match self.operation {
             Update(spec) | Fill(spec) | Grad(spec) => spec.parse().expect("a spec"),
             Rows(..) => unreachable!("a scatter has indices"),
         }
     }
 
-    fn slice(&self) -> Plan {
+    fn slice_plan(&self) -> Plan {
         Plan::slice(&self.shape(), &self.spec(), self.dtype).expect("a slice")
     }
 
     /// Returns the positions to which a scatter writes its rows. Empty for other cases.
     fn indices(&self) -> Vec<i32> {
-        match self.what {
-            Rows(rows, _) => scattered(once_smaller(rows), &self.shape()[..1]),
+        match self.operation {
+            Rows(rows, _) => scattered(scaled_rows(rows), &self.shape()[..1]),
             Update(_) | Fill(_) | Grad(_) => Vec::new(),
         }
     }
@@ -208,9 +223,9 @@ impl Case {
     /// Returns the total number of bytes that the case reads and writes. Indices are not counted.
     fn bytes(&self, plan: &Plan) -> u64 {
         let input_bytes = plan.inputs()[0].bytes();
-        let bytes = match self.what {
+        let bytes = match self.operation {
             Update(_) | Rows(_, Combine::Update) => 2 * input_bytes,
-            Fill(_) => self.slice().outputs()[0].bytes(),
+            Fill(_) => self.slice_plan().outputs()[0].bytes(),
             Grad(_) => input_bytes + plan.outputs()[0].bytes(),
             Rows(..) => 3 * input_bytes,
         };
@@ -221,9 +236,9 @@ impl Case {
     fn check(&self, plan: &Plan, result: &[u8]) {
         let source = self.source(plan);
         let name = self.name;
-        match self.what {
+        match self.operation {
             Update(_) | Fill(_) | Grad(_) => {
-                let slice = self.slice();
+                let slice = self.slice_plan();
                 let mut values = vec![0; slice.outputs()[0].bytes()];
                 run_bytes(&slice, result, &[], &mut values);
                 for values in values.chunks(source.len()) {
@@ -264,7 +279,7 @@ fn cpu(c: &mut Criterion) {
         on_cpu(&mut group, case);
         let bytes = case.bytes(&case.plan()) / 2;
         let bytes = usize::try_from(bytes).expect("memory");
-        copies(&mut group, case.name, bytes, copy);
+        time_copies(&mut group, case.name, bytes, copy);
     }
 }
 
@@ -285,7 +300,7 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     };
     run(&mut dest);
     case.check(&plan, &dest);
-    throughput(group, case.bytes(&plan));
+    set_throughput(group, case.bytes(&plan));
     group.bench_function(case.name, |b| b.iter(|| run(black_box(&mut dest))));
 }
 
@@ -336,15 +351,16 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], with_copies:
         let indices = case.indices();
         let tuples = buffer(indices.len() * 4);
         let values = case.source(&plan);
-        let length = values.len().next_multiple_of(4);
-        let padded: Vec<u8> = values.into_iter().chain([0; 3]).take(length).collect();
+        let padded_length = values.len().next_multiple_of(4);
+        let padded = values.into_iter().chain([0; 3]).take(padded_length);
+        let padded: Vec<u8> = padded.collect();
         gpu.queue().write_buffer(&source, 0, &padded);
         gpu.queue()
             .write_buffer(&tuples, 0, bytemuck::cast_slice(&indices));
         let record = |encoder: &mut wgpu::CommandEncoder| {
             let tuples = tuples.slice(..);
             let all_inputs = [source.slice(..), tuples];
-            let inputs = &all_inputs[..1 + usize::from(matches!(case.what, Rows(..)))];
+            let inputs = &all_inputs[..1 + usize::from(matches!(case.operation, Rows(..)))];
             gpu.encode(encoder, &plan, inputs, &[dest.slice(..)])
                 .map(drop)
         };
@@ -359,7 +375,7 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], with_copies:
             &read_buffer(&gpu, &dest)[..plan.outputs()[0].bytes()],
         );
         let bytes = case.bytes(&plan);
-        throughput(group, bytes);
+        set_throughput(group, bytes);
         group.bench_function(case.name, |b| b.iter(run_once));
         if with_copies {
             let bytes = bytes / 8 * 4;

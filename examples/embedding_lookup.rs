@@ -24,7 +24,7 @@ const STEPS: usize = 20;
 const BAD_POSITION: (usize, usize, usize) = (5, 7, 3);
 const BAD_ID: i32 = 70_000;
 
-/// The program's own shader: the mean of each sentence's rows.
+/// The program's own shader, which computes the mean of each sentence's rows.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> rows: array<f32>;
 @group(0) @binding(1) var<storage, read_write> means: array<f32>;
@@ -49,7 +49,7 @@ fn embedding(id: usize, column: usize) -> f32 {
 }
 
 /// Returns the id at a position of a sentence. A real program would call a tokenizer here.
-fn token(step: usize, sentence: usize, position: usize) -> i32 {
+fn token_id(step: usize, sentence: usize, position: usize) -> i32 {
     if (step, sentence, position) == BAD_POSITION {
         return BAD_ID;
     }
@@ -58,14 +58,14 @@ fn token(step: usize, sentence: usize, position: usize) -> i32 {
 }
 
 /// Computes the means of a step by plain loops.
-fn expected(step: usize) -> Vec<f32> {
+fn expected_means(step: usize) -> Vec<f32> {
     let mut means = Vec::new();
     for sentence in 0..SENTENCES {
         for column in 0..DIM {
             let mut sum = 0.0;
             for position in 0..TOKENS {
                 // Out-of-range ids count as zeros.
-                let id = usize::try_from(token(step, sentence, position));
+                let id = usize::try_from(token_id(step, sentence, position));
                 if let Some(id) = id.ok().filter(|&id| id < VOCABULARY) {
                     sum += embedding(id, column);
                 }
@@ -76,7 +76,7 @@ fn expected(step: usize) -> Vec<f32> {
     means
 }
 
-fn check(step: usize, report: &Report) {
+fn check_report(step: usize, report: &Report) {
     let (bad_step, sentence, position) = BAD_POSITION;
     match &report.first {
         None => assert_ne!(step, bad_step),
@@ -102,14 +102,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let values: Vec<f32> = (0..VOCABULARY)
         .flat_map(|id| (0..DIM).map(move |column| embedding(id, column)))
         .collect();
-    let filled = |label, contents: &[u8], usage| {
+    let filled_buffer = |label, contents: &[u8], usage| {
         device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
             label: Some(label),
             contents,
             usage,
         })
     };
-    let table = filled(
+    let table = filled_buffer(
         "table",
         bytemuck::cast_slice(&values),
         BufferUsages::STORAGE,
@@ -140,24 +140,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bindings = common::bind(device, &pipeline, [&rows, &means]);
 
     // A token has one index, so tuples have length 1.
-    let ids = [SENTENCES, TOKENS, 1];
+    let ids_shape = [SENTENCES, TOKENS, 1];
     let plan = Plan::gather_nd(
         &[VOCABULARY, DIM],
-        &ids,
+        &ids_shape,
         GatherNdOptions::default(),
         DType::F32,
     )?;
     println!("{}", gpu.explain(&plan));
 
     let mut pending = VecDeque::new();
-    let mut polled = 0;
+    let mut polled_count = 0;
     for step in 0..STEPS {
         let ids: Vec<i32> = (0..SENTENCES)
-            .flat_map(|sentence| (0..TOKENS).map(move |position| token(step, sentence, position)))
+            .flat_map(|sentence| {
+                (0..TOKENS).map(move |position| token_id(step, sentence, position))
+            })
             .collect();
         // Each step has its own buffer, because the report can later read a bad id from the buffer.
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-        let ids = filled("ids", bytemuck::cast_slice(&ids), usage);
+        let ids = filled_buffer("ids", bytemuck::cast_slice(&ids), usage);
 
         let mut encoder = device.create_command_encoder(&Default::default());
         let tuples = ids.slice(..);
@@ -169,23 +171,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             pass.set_bind_group(0, &bindings, &[]);
             pass.dispatch_workgroups(u32::try_from(DIM)?, u32::try_from(SENTENCES)?, 1);
         }
-        let at = step as u64 * means.size();
-        encoder.copy_buffer_to_buffer(&means, 0, &staging, at, means.size());
+        let staging_offset = step as u64 * means.size();
+        encoder.copy_buffer_to_buffer(&means, 0, &staging, staging_offset, means.size());
         queue.submit([encoder.finish()]);
         pending.push_back((step, report));
 
         // Reads the reports that have arrived, and leaves the others for later steps.
         while let Some((step, report)) = pending.front() {
             let Some(report) = report.poll()? else { break };
-            check(*step, &report);
+            check_report(*step, &report);
             pending.pop_front();
-            polled += 1;
+            polled_count += 1;
         }
     }
-    println!("{polled} of {STEPS} reports came while there was other work to do");
+    println!("{polled_count} of {STEPS} reports came while there was other work to do");
     // The program has no other work, so it waits for the remaining reports.
     for (step, report) in pending {
-        check(step, &report.wait()?);
+        check_report(step, &report.wait()?);
     }
 
     staging.map_async(wgpu::MapMode::Read, .., |mapped| {
@@ -193,9 +195,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let mapped = staging.get_mapped_range(..)?;
-    let found: &[f32] = bytemuck::cast_slice(&mapped);
-    for (step, means) in found.chunks_exact(SENTENCES * DIM).enumerate() {
-        assert_eq!(means, expected(step), "step {step}");
+    let all_means: &[f32] = bytemuck::cast_slice(&mapped);
+    for (step, means) in all_means.chunks_exact(SENTENCES * DIM).enumerate() {
+        assert_eq!(means, expected_means(step), "step {step}");
     }
     println!("the means of {STEPS} × {SENTENCES} sentences are right");
     Ok(())

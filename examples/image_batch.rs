@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         resizer.resize(&image, &mut place, None)?;
     }
 
-    // The plan is made once, and used for each batch.
+    // The plan is made once and used for each batch.
     let normalised = |channel, x| (x / 255.0 - MEAN[channel]) / DEVIATION[channel];
     let normalise = Conversion::table(DType::U8, DType::F32, -1, 3, normalised)?;
     let planes = View::new(&[images.len(), height, width, 3])?.transpose(&[0, 3, 1, 2])?;
@@ -53,13 +53,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // An image that already has the right size stays unchanged.
     let image_len = height * width * 3;
     assert_eq!(resized[image_len..2 * image_len], images[1].2);
-    let mut found = batch.data.into_iter();
+    let mut values = batch.data.into_iter();
     for image in resized.chunks(height * width * 3) {
         for channel in 0..3 {
             for pixel in image.chunks(3) {
                 let unit = f32::from(pixel[channel]) / 255.0;
                 let expected = (unit - MEAN[channel]) / DEVIATION[channel];
-                assert_eq!(found.next(), Some(expected));
+                assert_eq!(values.next(), Some(expected));
             }
         }
     }

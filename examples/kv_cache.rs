@@ -18,31 +18,38 @@ use wgslice::{
 };
 
 /// 16 blocks of 4 tokens with 6 elements each.
-const BLOCKS: [usize; 3] = [16, 4, 6];
+const CACHE_SHAPE: [usize; 3] = [16, 4, 6];
 /// 3 sequences of at most 5 blocks.
-const TABLE: [usize; 2] = [3, 5];
+const TABLE_SHAPE: [usize; 2] = [3, 5];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (device, queue) = common::open()?;
     let gpu = Gpu::new(&device, &queue);
-    let ([blocks, tokens, width], [sequences, columns]) = (BLOCKS, TABLE);
-    let (cache, slots, rows) = ([blocks * tokens, width], [sequences, 1], [sequences, width]);
+    let ([blocks, tokens, width], [sequences, columns]) = (CACHE_SHAPE, TABLE_SHAPE);
+    let (cache_shape, rows_shape) = ([blocks * tokens, width], [sequences, width]);
     let options = ScatterOptions::default();
-    let append = Plan::tensor_scatter_nd(&cache, &slots, &rows, options, DType::F16)?;
-    let gather = Plan::gather(&BLOCKS, &TABLE, GatherOptions::default(), DType::F16)?;
+    let append = Plan::tensor_scatter_nd(
+        &cache_shape,
+        &[sequences, 1],
+        &rows_shape,
+        options,
+        DType::F16,
+    )?;
+    let options = GatherOptions::default();
+    let gather = Plan::gather(&CACHE_SHAPE, &TABLE_SHAPE, options, DType::F16)?;
     let (append, gather) = (gpu.prepare(&append)?, gpu.prepare(&gather)?);
     let buffer = |bytes| common::buffer(&device, &vec![0; bytes]);
     let [cache, gathered] = [&append, &gather].map(|plan| buffer(plan.outputs()[0].bytes()));
     let [rows, slots, table] = [width * 2, 4, columns * 4].map(|bytes| buffer(sequences * bytes));
 
-    let mut tables = [[-1i32; TABLE[1]]; TABLE[0]];
+    let mut tables = [[-1i32; TABLE_SHAPE[1]]; TABLE_SHAPE[0]];
     let mut free_blocks = (0..16i32).rev();
     let mut expected = vec![0u16; sequences * columns * tokens * width];
     for step in 0..columns * tokens {
         // The program makes new tokens and chooses their slots.
         let (block, token) = (step / tokens, step % tokens);
-        let first = u16::try_from(step * 100)?;
-        let new_rows: Vec<u16> = (first..).take(sequences * width).collect();
+        let first_value = u16::try_from(step * 100)?;
+        let new_rows: Vec<u16> = (first_value..).take(sequences * width).collect();
         let mut new_slots = Vec::new();
         for (sequence, row) in new_rows.chunks(width).enumerate() {
             if token == 0 {
@@ -64,9 +71,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         drop(gpu.encode(&mut encoder, &gather, &inputs, &[gathered.slice(..)])?);
         queue.submit([encoder.finish()]);
 
-        let found = common::read_buffer(&device, &queue, &gathered)?;
+        let gathered_bytes = common::read_buffer(&device, &queue, &gathered)?;
         let expected: &[u8] = bytemuck::cast_slice(&expected);
-        assert_eq!(found, expected, "in step {step}");
+        assert_eq!(gathered_bytes, expected, "in step {step}");
     }
     println!("{sequences} sequences are right in every step");
     Ok(())

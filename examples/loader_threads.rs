@@ -28,11 +28,11 @@ fn main() -> Result<(), wgslice::Error> {
     let backend = Backend::cpu().with_threads(1);
     // The spec selects the middle of each image, mirrored.
     let spec = slice![28..1052, 1471..447; -1];
-    let next = AtomicUsize::new(0);
+    let next_image = AtomicUsize::new(0);
     let load = || {
         let mut tile_count = 0;
         loop {
-            let image = next.fetch_add(1, Ordering::Relaxed);
+            let image = next_image.fetch_add(1, Ordering::Relaxed);
             if image >= IMAGES {
                 return Ok(tile_count);
             }
@@ -41,10 +41,13 @@ fn main() -> Result<(), wgslice::Error> {
                 .collect();
             let tile = backend.slice((&bytes, &SHAPE), &spec)?;
             assert_eq!(tile.shape, [1024, 1024, 3]);
-            for (i, &found) in tile.data.iter().enumerate() {
+            for (i, &tile_byte) in tile.data.iter().enumerate() {
                 let (pixel, channel) = (i / 3, i % 3);
                 let (row, column) = (28 + pixel / 1024, 1471 - pixel % 1024);
-                assert_eq!(found, byte(image, (row * SHAPE[1] + column) * 3 + channel));
+                assert_eq!(
+                    tile_byte,
+                    byte(image, (row * SHAPE[1] + column) * 3 + channel)
+                );
             }
             tile_count += 1;
         }

@@ -17,19 +17,19 @@ use wgslice::{
 };
 
 /// The number of images, and the rows and columns of each.
-const IMAGES: [usize; 3] = [8, 40, 48];
+const IMAGES_SHAPE: [usize; 3] = [8, 40, 48];
 /// The rows and columns of a crop.
-const CROP: [usize; 2] = [24, 32];
+const CROP_SIZES: [usize; 2] = [24, 32];
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const DEVIATION: [f32; 3] = [0.229, 0.224, 0.225];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let [count, rows, columns] = IMAGES;
+    let [count, rows, columns] = IMAGES_SHAPE;
     let planes = View::new(&[count, rows, columns, 3])?.transpose(&[0, 3, 1, 2])?;
     // A box has three start indices and three flips: for the channel, the row and the column.
     let boxes = Boxes::of_tuples(&[count, 6], false, true);
     let options = CropOptions {
-        sizes: vec![3, CROP[0], CROP[1]],
+        sizes: vec![3, CROP_SIZES[0], CROP_SIZES[1]],
         ..CropOptions::default()
     };
     let normalised = |channel: usize, x: f32| (x / 255.0 - MEAN[channel]) / DEVIATION[channel];
@@ -41,8 +41,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pixels = (0..=250u8).cycle().take(count * rows * columns * 3);
     let pixels: Vec<u8> = pixels.collect();
     let images = common::buffer(&device, &pixels);
-    let boxes = [0u32, 1, 2, 3, 4, 5, 6, 7].map(|n| [0, n * 37 % 17, n * 29 % 17, 0, 0, n % 2]);
-    let tuples = common::buffer(&device, bytemuck::cast_slice(&boxes));
+    let box_tuples =
+        [0u32, 1, 2, 3, 4, 5, 6, 7].map(|n| [0, n * 37 % 17, n * 29 % 17, 0, 0, n % 2]);
+    let tuples = common::buffer(&device, bytemuck::cast_slice(&box_tuples));
     let crops = common::buffer(&device, &vec![0; plan.outputs()[0].bytes()]);
 
     let mut encoder = device.create_command_encoder(&Default::default());
@@ -51,17 +52,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     queue.submit([encoder.finish()]);
 
     assert_eq!(report.wait()?.out_of_range, 0);
-    let found = common::read_buffer(&device, &queue, &crops)?;
-    let mut found = bytemuck::pod_collect_to_vec::<u8, f32>(&found).into_iter();
-    for (image, tuple) in boxes.iter().enumerate() {
+    let bytes = common::read_buffer(&device, &queue, &crops)?;
+    let mut values = bytemuck::pod_collect_to_vec::<u8, f32>(&bytes).into_iter();
+    for (image, tuple) in box_tuples.iter().enumerate() {
         let [_, top, left, .., mirrored] = tuple.map(|number| number as usize);
         for channel in 0..3 {
-            for place in 0..CROP[0] * CROP[1] {
-                let (row, column) = (place / CROP[1], place % CROP[1]);
-                let column = [column, CROP[1] - 1 - column][mirrored];
+            for place in 0..CROP_SIZES[0] * CROP_SIZES[1] {
+                let (row, column) = (place / CROP_SIZES[1], place % CROP_SIZES[1]);
+                let column = [column, CROP_SIZES[1] - 1 - column][mirrored];
                 let pixel = (image * rows + row + top) * columns + column + left;
                 let expected = normalised(channel, f32::from(pixels[pixel * 3 + channel]));
-                assert_eq!(found.next(), Some(expected), "of crop {image}");
+                assert_eq!(values.next(), Some(expected), "of crop {image}");
             }
         }
     }

@@ -26,9 +26,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A decoder needs only the first feature. With the second, this program can write a frame itself.
     let features =
         Features::TEXTURE_FORMAT_NV12 | Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES;
-    let found = pollster::block_on(AdapterOptions::default().adapters())?;
-    let fitting = found.iter().filter(|found| found.refused.is_none());
-    let mut adapters = fitting.map(|found| &found.adapter);
+    let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
+    let fitting = candidates
+        .iter()
+        .filter(|candidate| candidate.refused.is_none());
+    let mut adapters = fitting.map(|candidate| &candidate.adapter);
     let Some(adapter) = adapters.find(|adapter| adapter.features().contains(features)) else {
         println!("no adapter here has textures in NV12 that a program can write");
         return Ok(());

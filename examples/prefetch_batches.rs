@@ -51,7 +51,7 @@ struct Slot {
     cropped: wgpu::Buffer,
     bindings: wgpu::BindGroup,
     /// The last submission that used this slot. `None` before the first.
-    submitted: Option<wgpu::SubmissionIndex>,
+    last_submission: Option<wgpu::SubmissionIndex>,
 }
 
 /// Returns the bytes of an image. These pseudo-random numbers replace decoding a file.
@@ -73,10 +73,10 @@ fn augmentation(batch: usize) -> (usize, usize, bool) {
     )
 }
 
-fn crop(batch: usize) -> SliceSpec {
-    let (top, left, flipped) = augmentation(batch);
+fn crop_spec(batch: usize) -> SliceSpec {
+    let (top, left, is_flipped) = augmentation(batch);
     let rows = top..top + CROP;
-    if flipped {
+    if is_flipped {
         slice![.., rows.start..rows.end, left + CROP - 1..left - 1; -1]
     } else {
         slice![.., rows.start..rows.end, left..left + CROP]
@@ -84,16 +84,16 @@ fn crop(batch: usize) -> SliceSpec {
 }
 
 /// Computes the states after all batches by plain loops.
-fn expected() -> Vec<u32> {
+fn expected_states() -> Vec<u32> {
     let mut states = vec![0u32; IMAGES];
     for batch in 0..BATCHES {
-        let (top, left, flipped) = augmentation(batch);
+        let (top, left, is_flipped) = augmentation(batch);
         for (image, state) in states.iter_mut().enumerate() {
             let pixels = decode(batch, image);
             let mut cropped = Vec::with_capacity(CROPPED_BYTES);
             for y in 0..CROP {
                 for x in 0..CROP {
-                    let x = if flipped { CROP - 1 - x } else { x };
+                    let x = if is_flipped { CROP - 1 - x } else { x };
                     let first = ((top + y) * WIDTH + left + x) * CHANNELS;
                     cropped.extend_from_slice(&pixels[first..first + CHANNELS]);
                 }
@@ -130,9 +130,9 @@ fn train(
         BufferUsages::STORAGE | BufferUsages::COPY_SRC,
         false,
     );
-    let slot = || {
-        let upload = BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC;
-        let raw = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let new_slot = || {
+        let upload_usage = BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC;
+        let raw_usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let cropped = buffer(
             "cropped",
             IMAGES * CROPPED_BYTES,
@@ -141,14 +141,14 @@ fn train(
         );
         let bindings = common::bind(device, pipeline, [&cropped, &states]);
         Slot {
-            upload: buffer("upload", IMAGES * IMAGE_BYTES, upload, true),
-            raw: buffer("raw", IMAGES * IMAGE_BYTES, raw, false),
+            upload: buffer("upload", IMAGES * IMAGE_BYTES, upload_usage, true),
+            raw: buffer("raw", IMAGES * IMAGE_BYTES, raw_usage, false),
             cropped,
             bindings,
-            submitted: None,
+            last_submission: None,
         }
     };
-    let mut ring: Vec<Slot> = (0..slots).map(|_| slot()).collect();
+    let mut ring: Vec<Slot> = (0..slots).map(|_| new_slot()).collect();
 
     let start = Instant::now();
     let mut wait_time = Duration::ZERO;
@@ -158,9 +158,9 @@ fn train(
         // The only wait in this loop. When the slot's last submission is done, the slot's upload memory is mapped
         // again.
         let wait_start = Instant::now();
-        if let Some(submitted) = slot.submitted.take() {
+        if let Some(submission) = slot.last_submission.take() {
             device.poll(wgpu::PollType::Wait {
-                submission_index: Some(submitted),
+                submission_index: Some(submission),
                 timeout: None,
             })?;
         }
@@ -177,7 +177,7 @@ fn train(
 
         // One submission uploads, crops, flips and trains. Plans are cheap, so every batch can have its own.
         let shape = [IMAGES, HEIGHT, WIDTH, CHANNELS];
-        let plan = Plan::slice(&shape, &crop(batch), DType::U8)?;
+        let plan = Plan::slice(&shape, &crop_spec(batch), DType::U8)?;
         let mut encoder = device.create_command_encoder(&Default::default());
         encoder.copy_buffer_to_buffer(&slot.upload, 0, &slot.raw, 0, slot.raw.size());
         {
@@ -192,7 +192,7 @@ fn train(
             pass.set_bind_group(0, &slot.bindings, &[]);
             pass.dispatch_workgroups(u32::try_from(IMAGES)?, 1, 1);
         }
-        slot.submitted = Some(queue.submit([encoder.finish()]));
+        slot.last_submission = Some(queue.submit([encoder.finish()]));
         slot.upload.map_async(wgpu::MapMode::Write, .., |mapped| {
             mapped.expect("the upload memory is mapped again");
         });
@@ -227,7 +227,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let constants = [("WORDS", (CROPPED_BYTES / 4) as f64)];
     let pipeline = common::compute_pipeline(device, "train", SHADER, &constants);
 
-    let expected = expected();
+    let expected = expected_states();
     // The first run also compiles wgslice's pipelines.
     for slots in [3, 1, 3] {
         let (states, total_time, wait_time) = train(&gpu, &pipeline, slots)?;

@@ -1,4 +1,5 @@
-//! Prunes six arrays by one mask on the device. The CPU reads neither the mask nor the number of rows that stay.
+//! Prunes six arrays by one mask on the device, without waiting until the CPU has read the mask or the number of rows
+//! that stay.
 //!
 //! Instead of this: read the mask back, list its true positions on the CPU, upload the list, and select these rows of
 //! each array. The device is idle while the CPU waits and lists.
@@ -38,10 +39,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         pruned.push(array.gather_nd(&rows, GatherNdOptions::default())?.0);
     }
     // All work is submitted, and nothing has waited for it. The number of rows arrives later.
-    let found = report.wait()?.found.ok_or("a search has a number")?;
+    let kept_count = report.wait()?.found.ok_or("the report has no number")?;
 
     let kept_points = (0..POINTS).filter(|&point| is_kept[usize::from(point)]);
-    assert_eq!(kept_points.clone().count(), found);
+    assert_eq!(kept_points.clone().count(), kept_count);
     for (array, width) in pruned.iter().zip(WIDTHS) {
         let mut expected: Vec<f32> = kept_points
             .clone()
@@ -51,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert_eq!(array.to_vec::<f32>()?, expected);
     }
     println!(
-        "{found} of {POINTS} points stay, in all {} arrays",
+        "{kept_count} of {POINTS} points stay, in all {} arrays",
         WIDTHS.len()
     );
     Ok(())

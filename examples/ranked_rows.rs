@@ -16,7 +16,7 @@ use wgslice::{
 
 const ROWS: usize = 500;
 const COLUMNS: usize = 64;
-const BEST: usize = 5;
+const BEST_COUNT: usize = 5;
 
 fn score(row: usize, column: usize) -> u16 {
     // 37 is odd and COLUMNS is a power of two, so the scores of a row all differ.
@@ -31,16 +31,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut columns = Vec::new();
     for row in 0..ROWS {
         scores.extend((0..COLUMNS).map(|column| score(row, column)));
-        let mut sorted: Vec<usize> = (0..COLUMNS).collect();
-        sorted.sort_by_key(|&column| std::cmp::Reverse(score(row, column)));
-        for &column in &sorted[..BEST] {
+        let mut sorted_columns: Vec<usize> = (0..COLUMNS).collect();
+        sorted_columns.sort_by_key(|&column| std::cmp::Reverse(score(row, column)));
+        for &column in &sorted_columns[..BEST_COUNT] {
             let is_last = column == COLUMNS - 1;
             columns.push(if is_last { -1 } else { i64::try_from(column)? });
         }
     }
 
     let scores = backend.upload((&scores, &[ROWS, COLUMNS]))?;
-    let columns = backend.upload((&columns, &[ROWS, BEST]))?;
+    let columns = backend.upload((&columns, &[ROWS, BEST_COUNT]))?;
     let options = GatherElementsOptions {
         negative: NegativeIndex::Wrap,
         ..GatherElementsOptions::default()
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (best, _) = scores.gather_elements(&columns, 1, options)?;
 
     let mut mask = backend.upload((&vec![0u8; ROWS * COLUMNS], &[ROWS, COLUMNS]))?;
-    let ones = backend.upload((&vec![1u8; ROWS * BEST], &[ROWS, BEST]))?;
+    let ones = backend.upload((&vec![1u8; ROWS * BEST_COUNT], &[ROWS, BEST_COUNT]))?;
     let options = ScatterOptions {
         negative: NegativeIndex::Wrap,
         combine: Some(Combine::Update),
@@ -56,16 +56,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     mask.scatter_elements(&columns, &ones, 1, options)?;
 
-    for (row, best) in best.to_vec::<u16>()?.chunks(BEST).enumerate() {
+    for (row, best) in best.to_vec::<u16>()?.chunks(BEST_COUNT).enumerate() {
         // The scores of a row are the numbers from 0 to COLUMNS - 1 in some order.
-        let expected: Vec<usize> = (COLUMNS - BEST..COLUMNS).rev().collect();
+        let expected: Vec<usize> = (COLUMNS - BEST_COUNT..COLUMNS).rev().collect();
         let best: Vec<usize> = best.iter().copied().map(usize::from).collect();
         assert_eq!(best, expected, "row {row}");
     }
     for (i, kept) in mask.to_vec::<u8>()?.into_iter().enumerate() {
         let score = usize::from(score(i / COLUMNS, i % COLUMNS));
-        assert_eq!(kept == 1, score >= COLUMNS - BEST, "element {i}");
+        assert_eq!(kept == 1, score >= COLUMNS - BEST_COUNT, "element {i}");
     }
-    println!("the {BEST} best of {ROWS} rows are right, and so is their mask");
+    println!("the {BEST_COUNT} best of {ROWS} rows are right, and so is their mask");
     Ok(())
 }

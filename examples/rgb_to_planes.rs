@@ -13,7 +13,7 @@
 
 use wgslice::{Backend, Conversion, DType, Plan, Tensor, View, gpu::AdapterOptions, slice};
 
-// A row has 603 bytes, so that rows start at any byte of a word.
+// A row has 603 bytes, so rows can start at any byte of a word.
 const HEIGHT: usize = 150;
 const WIDTH: usize = 201;
 
@@ -32,11 +32,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (planes, _) = Tensor::run(&plan, &[&pixels])?;
         assert_eq!(planes[0].shape(), [3, HEIGHT, WIDTH]);
 
-        let mut found = planes[0].to_vec::<f32>()?.into_iter();
+        let mut values = planes[0].to_vec::<f32>()?.into_iter();
         for channel in channels {
             for pixel in 0..HEIGHT * WIDTH {
                 let expected = f32::from(bytes[pixel * 3 + channel]) / 255.0;
-                assert_eq!(found.next(), Some(expected), "pixel {pixel} of {channel}");
+                assert_eq!(values.next(), Some(expected), "pixel {pixel} of {channel}");
             }
         }
     }

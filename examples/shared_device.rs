@@ -19,12 +19,12 @@ const COLUMNS: usize = 5;
 /// The program's own shader: subtracts the last column of each row from the first.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> rows: array<f32>;
-@group(0) @binding(1) var<storage, read_write> ends: array<f32>;
+@group(0) @binding(1) var<storage, read_write> differences: array<f32>;
 
 @compute @workgroup_size(1)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let first = id.x * 5u;
-    ends[id.x] = rows[first] - rows[first + 4u];
+    differences[id.x] = rows[first] - rows[first + 4u];
 }
 ";
 
@@ -48,8 +48,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
     };
     let sliced = buffer("sliced", ROWS / 2 * COLUMNS, wgpu::BufferUsages::STORAGE);
-    let ends = buffer(
-        "ends",
+    let differences = buffer(
+        "differences",
         ROWS / 2,
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
     );
@@ -60,8 +60,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     // The program's pipeline.
-    let pipeline = common::compute_pipeline(&device, "ends", SHADER, &[]);
-    let bindings = common::bind(&device, &pipeline, [&sliced, &ends]);
+    let pipeline = common::compute_pipeline(&device, "differences", SHADER, &[]);
+    let bindings = common::bind(&device, &pipeline, [&sliced, &differences]);
 
     // wgslice uses the program's device. A program makes the plan and `gpu` once, and uses them many times.
     let gpu = Gpu::new(&device, &queue);
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         pass.set_bind_group(0, &bindings, &[]);
         pass.dispatch_workgroups(3, 1, 1);
     }
-    encoder.copy_buffer_to_buffer(&ends, 0, &staging, 0, staging.size());
+    encoder.copy_buffer_to_buffer(&differences, 0, &staging, 0, staging.size());
     queue.submit([encoder.finish()]);
 
     staging.map_async(wgpu::MapMode::Read, .., |mapped| {
@@ -85,8 +85,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let mapped = staging.get_mapped_range(..)?;
-    let ends: &[f32] = bytemuck::cast_slice(&mapped);
-    println!("last minus first of every second row: {ends:?}");
-    assert_eq!(ends, [4.0; 3]);
+    let differences: &[f32] = bytemuck::cast_slice(&mapped);
+    println!("last minus first of every second row: {differences:?}");
+    assert_eq!(differences, [4.0; 3]);
     Ok(())
 }

@@ -18,7 +18,7 @@ const SHAPE: [u32; 5] = [3, 2, 4, 10, 75];
 
 /// Copies a 2-D slice to a texture. `axes` are the axes of its rows and columns, and `sliders` the positions along the
 /// other axes.
-fn show(
+fn show_slice(
     tensor: &Tensor,
     axes: [usize; 2],
     sliders: [u32; 5],
@@ -48,16 +48,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let size = [SHAPE[columns], SHAPE[rows]];
         let texture = common::texture(&device, wgpu::TextureFormat::R32Float, size);
-        show(&tensor, [rows, columns], sliders, &texture)?;
+        show_slice(&tensor, [rows, columns], sliders, &texture)?;
 
         let shown = common::read_texture(&device, &queue, &texture)?;
         let mut shown = bytemuck::pod_collect_to_vec::<u8, f32>(&shown).into_iter();
-        let mut at = sliders;
+        let mut position = sliders;
         for row in 0..SHAPE[rows] {
             for column in 0..SHAPE[columns] {
-                (at[rows], at[columns]) = (row, column);
-                let place = (0..5).fold(0, |place, axis| place * SHAPE[axis] + at[axis]);
-                assert_eq!(shown.next(), Some(values[place as usize]), "at {at:?}");
+                (position[rows], position[columns]) = (row, column);
+                let element =
+                    (0..5).fold(0, |element, axis| element * SHAPE[axis] + position[axis]);
+                assert_eq!(
+                    shown.next(),
+                    Some(values[element as usize]),
+                    "at {position:?}"
+                );
             }
         }
     }

@@ -56,11 +56,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // In a real program, a neural network makes the mask. In this example, the green plane is the mask.
     let mask = tensor.slice(&slice![1])?;
 
-    // The mask goes into the upper left corner of a texture with one channel.
+    // The mask is written to the upper left corner of a texture with one channel.
     let overlay = device.create_texture(&wgpu::TextureDescriptor {
         label: Some("mask"),
         usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
-        ..texture_of(wgpu::TextureFormat::R8Unorm)
+        ..texture_descriptor(wgpu::TextureFormat::R8Unorm)
     });
     let corner_texels = Texels::new(&overlay)?.slice(&slice![0, ..150, ..230, 0])?;
     mask.write_texture(&corner_texels)?;
@@ -68,24 +68,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rendered = common::read_texture(&device, &queue, &frame)?;
     let masked = common::read_texture(&device, &queue, &overlay)?;
     let values = tensor.to_vec::<u8>()?;
-    let mut lit_texels = 0;
+    let mut lit_count = 0;
     for row in 0..150 {
         for column in 0..230 {
             let texel = (1 + row * 2) * WIDTH as usize + 20 + column * 2;
             let [blue, green, red] = [0, 1, 2].map(|channel| rendered[texel * 4 + channel]);
             let place = row * 230 + column;
-            let got = [0, 1, 2].map(|plane| values[plane * 150 * 230 + place]);
-            assert_eq!(got, [red, green, blue], "row {row}, column {column}");
+            let converted = [0, 1, 2].map(|plane| values[plane * 150 * 230 + place]);
+            assert_eq!(converted, [red, green, blue], "row {row}, column {column}");
             assert_eq!(masked[row * WIDTH as usize + column], green);
-            lit_texels += usize::from(green > 0);
+            lit_count += usize::from(green > 0);
         }
     }
-    assert!(lit_texels > 5000, "the triangle is in the picture");
-    println!("as in the frame; the mask covers {lit_texels} texels");
+    assert!(lit_count > 5000, "the triangle is in the picture");
+    println!("tensor and mask match the frame; the mask covers {lit_count} texels");
     Ok(())
 }
 
-fn texture_of(format: wgpu::TextureFormat) -> wgpu::TextureDescriptor<'static> {
+fn texture_descriptor(format: wgpu::TextureFormat) -> wgpu::TextureDescriptor<'static> {
     wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d {
@@ -108,7 +108,7 @@ fn render(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::Texture {
     let frame = device.create_texture(&wgpu::TextureDescriptor {
         label: Some("frame"),
         usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-        ..texture_of(format)
+        ..texture_descriptor(format)
     });
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("triangle"),

@@ -13,8 +13,8 @@
 //   links to the next row of a list come before all links to the next row of a slice.
 //
 // Row numbers start at `first_row` + 1. Lower numbers are from earlier dispatches and mean that there is no row.
-// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next. Needs: word_at, which reads a word of
-// `lists`.
+// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next, and constants. Needs: word_at, which reads
+// a word of `lists`.
 #import walk.wgsl
 
 // True if invocations go through rows instead of slices in the last step, because there are few rows.
@@ -28,10 +28,10 @@ fn slice_at(row: u32) -> u32 {
     return word_at(walk.slices * walk.lists + row);
 }
 
-// Returns the slice that has `row` as its first row, or NONE if there is no such slice. `speaks` is true for one
+// Returns the slice that has `row` as its first row, or NONE if there is no such slice. `reports` is true for one
 // invocation of each row. This invocation reports the row's tuple if the tuple is out of range.
-fn led_by(row: u32, speaks: bool) -> u32 {
-    if UNIQUE { return slice_of(row, speaks); }
+fn led_by(row: u32, reports: bool) -> u32 {
+    if UNIQUE { return slice_of(row, reports); }
     let slice = slice_at(row);
     if slice == NONE || walk.lists == 0u { return slice; }
     return select(NONE, slice, first_after(slice, 0u, 0u) == walk.first_row + row + 1u);

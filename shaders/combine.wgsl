@@ -79,7 +79,7 @@ fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return result;
 }
 
-// Returns word `at` of the lists. The lists are in the binding of the tuples, unless rows are UNIQUE.
+// Returns word `at` of the lists. The lists are in the binding of the tuples. If rows are UNIQUE, there are no lists.
 fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)

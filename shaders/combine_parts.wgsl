@@ -16,7 +16,7 @@ fn load(byte: u32, bytes: u32) -> u32 {
     return (source[byte >> 2u] >> (byte << 3u)) | (high << ~(byte << 3u));
 }
 
-// Returns word `at` of the lists. The lists are in the binding of the tuples, unless rows are UNIQUE.
+// Returns word `at` of the lists. The lists are in the binding of the tuples. If rows are UNIQUE, there are no lists.
 fn word_at(at: u32) -> u32 { return tuples[at]; }
 
 @compute @workgroup_size(WORKGROUP)
@@ -24,7 +24,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let id = workgroup_number(group, walk.groups_x) * WORKGROUP + local;
     let per_word_log2 = select(1u, 2u, ELEMENT == 1u);
     let per_word = 1u << per_word_log2;
-    // The range of elements of the destination that this invocation or its neighbours change.
+    // The range of elements of the destination that the dispatch changes or, if BY_ROWS, that belong to the row's
+    // slice.
     var begin = walk.to_base;
     var end = begin + (walk.slices - 1u) * walk.pitch + walk.run;
     var number_of_row = 0u;

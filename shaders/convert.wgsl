@@ -84,15 +84,15 @@ fn origin(row: Row) -> u32 {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let number = workgroup_number(workgroup, walk.groups_x);
+    let workgroup_index = workgroup_number(workgroup, walk.groups_x);
     if EDGES == SHORT {
-        let word = walk.to_base / elements_per_word() + number * WORKGROUP + local;
+        let word = walk.to_base / elements_per_word() + workgroup_index * WORKGROUP + local;
         if word * elements_per_word() < walk.to_base + walk.rows * walk.run { make_edge(word, true); }
         return;
     }
     let lanes = 1u << walk.lanes_log2;
     let lane = local & (lanes - 1u);
-    let tile = number * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
+    let tile = workgroup_index * (WORKGROUP >> walk.lanes_log2) + (local >> walk.lanes_log2);
     let row = tile / walk.segments;
     let first_element = (tile - row * walk.segments) * walk.segment;
     if row >= walk.rows { return; }
@@ -113,41 +113,42 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
 // Makes four words of a row, except the words that are not `inside`.
 fn make_four(at: Row, words: vec4<u32>, inside: vec4<bool>, table: u32) {
-    var made = vec4(0u);
+    var results = vec4(0u);
     for (var k = 0u; k < elements_per_word(); k++) {
         let j = words * elements_per_word() + k - at.to;
         let is_found = inside & are_inside(at, j) & vec4(at.state == FOUND);
         let place = select(vec4(0u), at.base + j * at.step, is_found);
-        var chosen = vec4(table);
-        if !STEADY { chosen = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
+        var starts = vec4(table);
+        if !STEADY { starts = vec4(table_of(place.x), table_of(place.y), table_of(place.z), table_of(place.w)); }
         let fetched = vec4(fetch(place.x), fetch(place.y), fetch(place.z), fetch(place.w));
-        // Elements that were not found are loaded from memory that might never have been written. Zeros replace them.
+        // Element 0 is loaded in place of elements without a source. It might never have been written, so zeros replace
+        // it.
         let bits = select(vec4(0u), fetched, is_found);
         let values = vec4(
-            converted(bits.x, chosen.x), converted(bits.y, chosen.y), converted(bits.z, chosen.z), converted(bits.w, chosen.w),
+            converted(bits.x, starts.x), converted(bits.y, starts.y), converted(bits.z, starts.z), converted(bits.w, starts.w),
         );
-        made |= select(vec4(0u), values, is_found) << vec4(8u * TO_BYTES * k);
+        results |= select(vec4(0u), values, is_found) << vec4(8u * TO_BYTES * k);
     }
     // The common case: the invocation stores all four words.
     if !LOOPS && all(inside) && at.state != ELSEWHERE {
-        dest[words.x] = made.x;
-        dest[words.y] = made.y;
-        dest[words.z] = made.z;
-        dest[words.w] = made.w;
+        dest[words.x] = results.x;
+        dest[words.y] = results.y;
+        dest[words.z] = results.z;
+        dest[words.w] = results.w;
         return;
     }
     let written = inside & vec4(at.state != ELSEWHERE);
-    if written.x { dest[words.x] = made.x; }
-    if written.y { dest[words.y] = made.y; }
-    if written.z { dest[words.z] = made.z; }
-    if written.w { dest[words.w] = made.w; }
+    if written.x { dest[words.x] = results.x; }
+    if written.y { dest[words.y] = results.y; }
+    if written.z { dest[words.z] = results.z; }
+    if written.w { dest[words.w] = results.w; }
 }
 
-// Makes a word with elements that can belong to different rows or be outside the result. If `speaks`, reports the
+// Makes a word with elements that can belong to different rows or be outside the result. If `reports`, reports the
 // out-of-range tuples of the rows that have their first element in this word.
-fn make_edge(word: u32, speaks: bool) {
-    let element = NONE >> (32u - 8u * TO_BYTES);
-    var made = 0u;
+fn make_edge(word: u32, reports: bool) {
+    let element_mask = NONE >> (32u - 8u * TO_BYTES);
+    var result = 0u;
     var mask = 0u;
     for (var k = 0u; k < elements_per_word(); k++) {
         // For an element before the result, the subtraction wraps to a large number.
@@ -156,16 +157,16 @@ fn make_edge(word: u32, speaks: bool) {
         let row = element_number / walk.run;
         let j = element_number - row * walk.run;
         let at = locate(row);
-        if speaks && j == 0u && may_report(at) { report_tuple(at.tuple); }
+        if reports && j == 0u && may_report(at) { report_tuple(at.tuple); }
         if at.state == ELSEWHERE { continue; }
-        mask |= element << (8u * TO_BYTES * k);
+        mask |= element_mask << (8u * TO_BYTES * k);
         if !has_source(at, j) { continue; }
         let place = at.base + j * at.step;
-        made |= converted(fetch(place), table_of(place)) << (8u * TO_BYTES * k);
+        result |= converted(fetch(place), table_of(place)) << (8u * TO_BYTES * k);
     }
     if mask == NONE {
-        dest[word] = made;
+        dest[word] = result;
     } else if mask != 0u {
-        dest[word] = made | (dest[word] & ~mask);
+        dest[word] = result | (dest[word] & ~mask);
     }
 }

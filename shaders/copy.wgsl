@@ -2,8 +2,8 @@
 // their accesses coalesce. An invocation loads four units before it stores any.
 //
 // If ROWS is 1, the four units belong to one row: a tile is `segment` units of a row and has `lanes` invocations. If
-// ROWS is 4, the four units belong to four rows: a workgroup with lanes for n rows takes `lanes` units of each of 4 · n
-// neighbouring rows. The host sets ROWS to 4 for short rows and for transposes. In a transpose, neighbouring rows
+// ROWS is 4, the four units belong to four rows: a workgroup with lanes for n rows takes `lanes` units of each of
+// 4 · n neighbouring rows. The host sets ROWS to 4 for short rows and for transposes. In a transpose, neighbouring rows
 // are neighbours in the source. If `lanes` units fill a memory sector of the result (32 bytes), the workgroup uses
 // every byte of each sector that it reads or writes.
 // Needs: `Unit`, a type of the unit's size.
@@ -21,9 +21,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // The number of rows for which a workgroup has lanes, and the row of this lane among them.
     let lane_rows = WORKGROUP >> walk.lanes_log2;
     let lane_row = local >> walk.lanes_log2;
-    let number = workgroup_number(group, walk.groups_x);
+    let workgroup_index = workgroup_number(group, walk.groups_x);
     if ROWS == 1u {
-        let tile = number * lane_rows + lane_row;
+        let tile = workgroup_index * lane_rows + lane_row;
         let row = tile / walk.segments;
         let first_unit = (tile - row * walk.segments) * walk.segment;
         let end = min(first_unit + walk.segment, walk.run);
@@ -36,9 +36,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             if !LOOPS { break; }
         }
     } else {
-        let block = number / walk.segments;
+        let block = workgroup_index / walk.segments;
         let rows = block * lane_rows * 4u + lane_row + lane_rows * ZERO_TO_THREE;
-        let unit = (number - block * walk.segments) * lanes + lane;
+        let unit = (workgroup_index - block * walk.segments) * lanes + lane;
         let rows_exist = rows < vec4(walk.rows);
         if !rows_exist.x { return; }
         // The last row replaces rows beyond it. Nothing is reported or written for them.
@@ -52,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Copies one unit of each of four rows, except the units that are not `inside`.
+// Copies one unit of each of four rows, except the units that are not `inside`. The four rows can be the same row.
 fn move_four(a: Row, b: Row, c: Row, d: Row, units: vec4<u32>, inside: vec4<bool>) {
     let have_source = vec4(has_source(a, units.x), has_source(b, units.y), has_source(c, units.z), has_source(d, units.w));
     let are_found = inside & have_source;

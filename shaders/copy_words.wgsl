@@ -1,19 +1,19 @@
 // Copies elements of 1, 2 or 3 bytes to a contiguous result. Four neighbouring elements of the result are a group. A
 // group has ELEMENT whole words, and one invocation makes it. Distances are in bytes.
 //
-// A row owns the groups that begin with one of its elements. The last group of a row can end in the next row. `lanes`
-// neighbouring invocations take neighbouring groups of a row, so that their accesses coalesce. An invocation makes four
-// groups and loads everything that they need before it stores any of them. If ROWS is 1, the four groups belong to one
-// row, `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4, the groups belong to four rows that are
-// neighbours along the innermost dimension of `dims`. If the size of this dimension is not a multiple of four, the last
-// invocation along it makes fewer groups.
+// A row owns the groups that begin with one of its elements, and the first row also owns group 0. The last group of a
+// row can end in the next row. `lanes` neighbouring invocations take neighbouring groups of a row, so that their
+// accesses coalesce. An invocation makes four groups and loads everything that they need before it stores any of them.
+// If ROWS is 1, the four groups belong to one row, `lanes` apart; a tile is `segment` groups of a row. If ROWS is 4,
+// the groups belong to four rows that are neighbours along the innermost dimension of `dims`. If the size of this
+// dimension is not a multiple of four, the last invocation along it makes fewer groups.
 // Needs: no other names.
 #import walk.wgsl
 
 override ROWS: u32 = 1u;
 // The size of an element in bytes.
 override ELEMENT: u32 = 1u;
-// True if rows have fewer than four elements. An invocation then makes one group and looks up each of its elements.
+// True if rows have fewer than four elements. An invocation then makes one group and locates the row of each element.
 override SHORT: bool = false;
 // True if an element, or four bytes that are loaded together, can extend over two words.
 override STRADDLES: bool = ELEMENT == 3u;
@@ -45,8 +45,8 @@ fn fetch(at: u32) -> u32 {
 
 fn fetch_four(at: vec4<u32>, found: vec4<bool>) -> vec4<u32> {
     let safe_at = select(vec4(0u), at, found);
-    let four_units = vec4(fetch(safe_at.x), fetch(safe_at.y), fetch(safe_at.z), fetch(safe_at.w));
-    return select(vec4(0u), four_units, found);
+    let elements = vec4(fetch(safe_at.x), fetch(safe_at.y), fetch(safe_at.z), fetch(safe_at.w));
+    return select(vec4(0u), elements, found);
 }
 
 // Packs four elements in ELEMENT words, followed by zeros.
@@ -101,8 +101,9 @@ fn make_short(group: u32) {
     report_four(a, b, c, d, inside & (j == vec4(0u)));
 }
 
-// Makes the group at the end of a row of at least four elements. The group can also contain the beginning of the next
-// row. Does not report tuples.
+// Makes a group that `make_four` does not store: a group at the end of a row of at least four elements or at the
+// beginning of the result or, in a crop, a group with elements outside the array. The group can also contain the
+// beginning of the next row. Does not report tuples.
 fn make_edge(group: u32) {
     let elements = group * 4u - walk.head + ZERO_TO_THREE;
     let inside = elements < vec4(walk.rows * walk.run);
@@ -121,9 +122,9 @@ fn make_edge(group: u32) {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let number = workgroup_number(workgroup, walk.groups_x);
+    let workgroup_index = workgroup_number(workgroup, walk.groups_x);
     if SHORT {
-        let group = number * WORKGROUP + local;
+        let group = workgroup_index * WORKGROUP + local;
         if group * 4u < walk.rows * walk.run + walk.head { make_short(group); }
         return;
     }
@@ -132,13 +133,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let lane_rows = WORKGROUP >> walk.lanes_log2;
     let lane_row = local >> walk.lanes_log2;
     if ROWS == 1u {
-        let tile = number * lane_rows + lane_row;
+        let tile = workgroup_index * lane_rows + lane_row;
         let row = tile / walk.segments;
-        let first_unit = (tile - row * walk.segments) * walk.segment;
+        let first_group = (tile - row * walk.segments) * walk.segment;
         if row >= walk.rows { return; }
         let at = locate(row);
-        if first_unit + lane == 0u && may_report(at) { report_tuple(at.tuple); }
-        let groups = first_unit + lane + lanes * ZERO_TO_THREE;
+        if first_group + lane == 0u && may_report(at) { report_tuple(at.tuple); }
+        let groups = first_group + lane + lanes * ZERO_TO_THREE;
         var edges = vec2(NONE, 0u);
         for (var n = 0u; !LOOPS || n < walk.segment; n += 4u * lanes) {
             edges = make_four(at, vec4(row), vec4(at.base), groups + n, vec4(true), edges);
@@ -147,7 +148,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         for (var group = edges.x; group < edges.y; group += lanes) { make_edge(group); }
     } else {
         // A quad is four neighbouring rows.
-        let block = number / walk.segments;
+        let block = workgroup_index / walk.segments;
         let quad = block * lane_rows + lane_row;
         let run_dim = walk.dims[dims() - 1u];
         let quads = (run_dim.size + 3u) >> 2u;
@@ -157,7 +158,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let rows = outer * run_dim.size + digits;
         if rows.x >= walk.rows { return; }
         let exists = digits < vec4(run_dim.size);
-        let group = (number - block * walk.segments) * lanes + lane;
+        let group = (workgroup_index - block * walk.segments) * lanes + lane;
         let row = locate_along(outer, true, digits.x);
         if group == 0u && may_report(row) { report_tuple(row.tuple); }
         if BYTES == SQUARE {
@@ -170,7 +171,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
 // Makes a group of each row of a quad if BYTES is SQUARE. Then a group is a word, rows have only whole groups, and the
 // rows of the quad have the same state.
-fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
+fn make_square(row: Row, row_number: u32, group: u32, exists: vec4<bool>) {
     let j = group * 4u;
     if j >= walk.run || row.state == ELSEWHERE { return; }
     let is_found = row.state == FOUND;
@@ -186,7 +187,7 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
     let low = vec2((a & even) | ((b & even) << 8u), (c & even) | ((d & even) << 8u));
     let high = vec2(((a >> 8u) & even) | (b & ~even), ((c >> 8u) & even) | (d & ~even));
     let row_words = walk.run >> 2u;
-    let to = walk.to_base + number * row_words + group;
+    let to = walk.to_base + row_number * row_words + group;
     dest[to] = select(0u, (low.x & 0xffffu) | (low.y << 16u), is_found);
     if exists.y { dest[to + row_words] = select(0u, (high.x & 0xffffu) | (high.y << 16u), is_found); }
     if exists.z { dest[to + 2u * row_words] = select(0u, (low.x >> 16u) | (low.y & 0xffff0000u), is_found); }
@@ -195,7 +196,7 @@ fn make_square(row: Row, number: u32, group: u32, exists: vec4<bool>) {
 
 // Makes four groups of one row or, if ROWS is 4, one group of each of four rows that differ only in their bases.
 // `numbers` counts a row's groups from the first group that the row owns. For a single row, returns the range `edges`,
-// extended to include the groups that the row fills only in part.
+// extended to include the groups that are left to `make_edge`.
 fn make_four(
     row: Row, rows: vec4<u32>, bases: vec4<u32>, numbers: vec4<u32>, exists: vec4<bool>, edges: vec2<u32>,
 ) -> vec2<u32> {
@@ -243,7 +244,8 @@ fn make_four(
     return edges;
 }
 
-// Returns the words of four elements of a row, from byte `at` on, or zeros if the elements have no source.
+// Returns the words of four elements of a row, from the element at byte `at` on, or zeros if the elements have no
+// source.
 fn four_of(row: Row, at: u32, found: bool) -> vec3<u32> {
     let safe_at = select(0u, at, found);
     if BYTES == FORWARD {

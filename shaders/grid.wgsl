@@ -1,5 +1,5 @@
 // The grid: the number of a workgroup, and constants that all kernels share.
-// Defines: ZERO_TO_THREE, NONE, SIGN_BIT, workgroup_number. Needs: no other names.
+// Defines: WORKGROUP, ZERO_TO_THREE, NONE, SIGN_BIT, workgroup_number. Needs: no other names.
 
 // The number of invocations in a workgroup. The host replaces this value with a constant.
 override WORKGROUP: u32 = 256u;

@@ -4,9 +4,9 @@
 // `last` has a word for each slice: the number of the slice's last row, or 0 if the slice has no rows. Unless there are
 // few rows, step 2 uses these numbers as index tuples and gathers the last row of each slice.
 //
-// If there are few rows, a second dispatch (CHOOSES) writes a list after these numbers. The list has a slice for each
-// row: the row's own slice if the row is the slice's last, otherwise NONE. The last step uses this list as index tuples
-// and writes only the last rows of slices. A slice without rows then costs only its word in `last`.
+// If there are few rows, a second dispatch (CHOOSES) writes a list after these numbers. The list has an entry for each
+// row: the number of the row's slice if the row is the slice's last, otherwise NONE. The last step uses this list as
+// index tuples and writes only the last rows of slices. A slice without rows then costs only its word in `last`.
 //
 // If `walk.slices` is 0, this kernel only reports the tuples that are out of range.
 // Needs: no other names.

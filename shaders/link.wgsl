@@ -35,10 +35,10 @@ fn hash(slice: u32) -> u32 {
     return ((slice * 0x9e3779b1u) >> 16u) & (CHUNK - 1u);
 }
 
-fn store(row: u32, slice: u32, other: u32, next: u32) {
+fn store(row: u32, slice: u32, next_in_list: u32, next: u32) {
     let link = link_of(row);
     atomicStore(&lists[walk.slices * walk.lists + row], slice);
-    atomicStore(&lists[link], other);
+    atomicStore(&lists[link], next_in_list);
     atomicStore(&lists[link + to_next()], next);
 }
 
@@ -59,7 +59,7 @@ fn link_in_order(first: u32, local: u32) {
         var slice = chunk_slices[i];
         var is_first = true;
         var next = NONE;
-        var other = 0u;
+        var next_in_list = 0u;
         if slice != NONE {
             for (var n = atomicLoad(&with_hash[hash(slice)]); n != 0u; n = previous_with_hash[n - 1u]) {
                 if chunk_slices[n - 1u] == slice {
@@ -72,11 +72,11 @@ fn link_in_order(first: u32, local: u32) {
             if walk.lists == 0u {
                 if !select(is_first, next == NONE, LASTS) { slice = NONE; }
             } else if is_first {
-                other = atomicExchange(&lists[list], row_number);
+                next_in_list = atomicExchange(&lists[list], row_number);
             }
         }
         // `next` is the number of a row in the chunk, counted from 1.
-        store(row, slice, other, select(walk.first_row + first + next, 0u, next == NONE));
+        store(row, slice, next_in_list, select(walk.first_row + first + next, 0u, next == NONE));
     }
 }
 

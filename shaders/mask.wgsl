@@ -5,7 +5,7 @@
 // A mask has a byte for each element: 0 if the element is false. A chunk is the part of the mask that a workgroup
 // takes: four words for each invocation. The host's struct is in src/gpu/engine/uniforms.rs; a test compares the two
 // structs.
-// Defines: search, mask, true_flags, sum_before. Needs: nothing.
+// Defines: search, mask, WORDS, sums, true_flags, sum_before. Needs: no other names.
 #import grid.wgsl
 
 // A dimension of the mask.

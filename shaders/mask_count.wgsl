@@ -7,10 +7,10 @@
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let chunk = workgroup_number(group, search.groups_x);
-    var found = 0u;
+    var count = 0u;
     for (var n = 0u; n < WORDS; n++) {
-        found += countOneBits(true_flags((chunk * WORDS + n) * WORKGROUP + local));
+        count += countOneBits(true_flags((chunk * WORDS + n) * WORKGROUP + local));
     }
-    let found_before = sum_before(found, local);
-    if local == WORKGROUP - 1u && chunk < search.chunks { counts[search.first_chunk + chunk] = found_before + found; }
+    let count_before = sum_before(count, local);
+    if local == WORKGROUP - 1u && chunk < search.chunks { counts[search.first_chunk + chunk] = count_before + count; }
 }

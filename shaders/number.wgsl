@@ -1,5 +1,5 @@
-// Conversions of numbers to and from f32 by integer arithmetic, because drivers convert NaNs, ties and subnormal
-// numbers differently. `src/number.rs` has the same conversions in Rust.
+// Conversions of numbers to and from f32 by integer arithmetic (except of subnormal f16), because drivers convert NaNs,
+// ties and subnormal numbers differently. `src/number.rs` has the same conversions in Rust.
 // Defines: f32_of_f16, rounded, f16_of_f32, bf16_of_f32, integer_of_f32. Needs: no other names.
 
 // Converts an f16 to an f32. The conversion is exact, because every f16 value is also an f32 value. The exponent biases
@@ -50,8 +50,8 @@ fn bf16_of_f32(single: f32) -> u32 {
     return rounded(bits, 16u);
 }
 
-// Returns the integer nearest to a number, clamped to the range from -`least` to `most`. Negative results are in two's
-// complement. A NaN becomes 0.
+// Returns the integer nearest to a number, with ties to even, clamped to the range from -`least` to `most`. Negative
+// results are in two's complement. A NaN becomes 0.
 fn integer_of_f32(single: f32, most: u32, least: u32) -> u32 {
     let bits = bitcast<u32>(single);
     let magnitude = bits & 0x7fffffffu;

@@ -1,5 +1,5 @@
 // Numbers of 1 or 2 bytes that share words.
-// Defines: combined_parts. Needs: no other names.
+// Defines: combined_parts, and constants. Needs: no other names.
 #import number.wgsl
 
 // The size of a number in bytes.

@@ -1,19 +1,18 @@
 // Index tuples: the integers of a tuple, the positions that they select in the dimensions of an array, and out-of-range
 // checks.
-// Defines: Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus, remainder,
-// report_tuple.
-// Needs: no other names.
+// Defines: tuples, Number, plain_number_at, number_at, begin_of, is_flipped, reach_of, size_of, is_below, plus,
+// remainder, report_tuple, and constants. Needs: no other names.
 #import uniforms.wgsl
 
 // True if coordinates can have boxes, which extend along dimensions, or starts that are not in tuples, as in crops and
 // gradients of slices.
 override CROPS: bool = true;
-// True if all coordinates have boxes with starts that are not in tuples, as in gradients of slices. Sizes and extents
+// If true, all coordinates have boxes with starts that are not in tuples, as in gradients of slices. Sizes and extents
 // are then less than 2^30, and this dispatch takes all positions, so 32 bits suffice.
 override FIXED: bool = false;
-// True if an integer of a tuple is in range exactly when, as an unsigned integer, it is less than its dimension's size.
-// This requires that integers are neither wrapped nor clamped, that each dimension has fewer than 2^31 positions, and
-// that this dispatch takes all positions.
+// If true, an integer of a tuple is in range exactly when, as an unsigned integer, it is less than its dimension's
+// size. This requires that integers are neither wrapped nor clamped, that each dimension has fewer than 2^31 positions,
+// and that this dispatch takes all positions.
 override PLAIN: bool = false;
 // True if a coordinate has 2^32 positions or more.
 override LONG: bool = false;

@@ -1,6 +1,6 @@
 // The uniforms of a dispatch with a walk, and the report that it writes. The host's structs are in
 // src/gpu/engine/uniforms.rs; a test compares them with the structs below.
-// Defines: walk, report, dims, coordinates, flag. Needs: no other names.
+// Defines: walk, report, dims, coordinates, flag, and constants. Needs: no other names.
 #import grid.wgsl
 
 // The number of `dims`, as a constant that lets the compiler unroll loops over them. If it is MANY_DIMS,
@@ -117,7 +117,7 @@ const CLAMPS: u32 = 4u;
 const REPORTS: u32 = 8u;
 // A row without a source keeps its values instead of becoming zeros.
 const KEEPS: u32 = 16u;
-// If any tuple was reported, no row is written: all rows count as out of range.
+// If any tuple was reported, no row is written.
 const STRICT: u32 = 32u;
 // The positions of boxes wrap around: they are taken modulo the sizes of dimensions.
 const CIRCULAR: u32 = 64u;
@@ -133,7 +133,7 @@ struct Report {
 @group(1) @binding(0) var<storage, read_write> report: Report;
 @group(2) @binding(0) var<uniform> walk: Walk;
 
-// Replaces the number of a dimension in `along`: boxes extend along the run.
+// The value of `along` if boxes extend along the run.
 const RUN: u32 = 0xfffffffeu;
 // If DIMS or COORDINATES has this value, the number is in `walk` instead of a constant.
 const MANY_DIMS: u32 = 30u;

@@ -8,7 +8,7 @@
 override ELEMENT: u32 = 1u;
 // The value of `run_to` as a constant for the compiler if it is less than 5, otherwise 0.
 override RUN_TO: u32 = 0u;
-// True if the bytes of a row are contiguous in source and destination. They are then loaded in words.
+// If true, the bytes of a row are contiguous in source and destination, and are loaded in words.
 override FORWARD: bool = false;
 // The maximum number of elements of a row that have bytes in the same word.
 override MOST: u32 = (ELEMENT + 2u) / select(RUN_TO, 5u, RUN_TO == 0u) + 1u;

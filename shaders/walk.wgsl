@@ -13,10 +13,10 @@
 // added to `to` instead. `slice_of`, which several steps of a scatter call, uses `from` as the number of a slice of the
 // destination.
 //
-// Distances are in units of the kernel: bytes in kernels for elements of 1 to 3 bytes. Sums wrap modulo 2^32, and
-// negative distances are in two's complement.
-// Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of. Needs: no
-// other names.
+// Distances are in units of the kernel: bytes in `copy_words.wgsl` and `update_words.wgsl`, elements in `convert.wgsl`
+// and `combine_parts.wgsl`. Sums wrap modulo 2^32, and negative distances are in two's complement.
+// Defines: Row, locate, locate_along, has_source, lies_inside, are_inside, may_report, report_four, slice_of, and
+// constants. Needs: no other names.
 #import tuples.wgsl
 
 // True if index tuples select positions in the destination.
@@ -53,9 +53,9 @@ fn locate(number: u32) -> Row {
     return locate_along(number, false, 0u);
 }
 
-// Locates a row like `locate`. If `known`, the row's innermost digit is `innermost`, and `number` has only its outer
-// digits.
-fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
+// Locates a row like `locate`. If `has_innermost`, the row's innermost digit is `innermost`, and `number` has only its
+// outer digits.
+fn locate_along(number: u32, has_innermost: bool, innermost: u32) -> Row {
     var row = Row(walk.from_base, walk.run_from, walk.to_base, FOUND, 0u, 0u, 0u, 0u, 1u);
     var rest = number;
     // A crop reads the digits of the row again to find its positions.
@@ -64,7 +64,7 @@ fn locate_along(number: u32, known: bool, innermost: u32) -> Row {
         let d = dims() - 1u - n;
         var digit = rest;
         // The outermost digit is the rest of the number.
-        if n == 0u && known {
+        if n == 0u && has_innermost {
             digit = innermost;
         } else if d > 0u {
             rest = rest / walk.dims[d].size;
@@ -173,9 +173,9 @@ fn may_report(row: Row) -> bool {
     return COORDINATES > 0u && flag(REPORTS) && row.later == 0u && (CROPS || row.state != FOUND);
 }
 
-// Reports the out-of-range tuples of the rows for which `speak` is true.
-fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
-    let rows_may_report = speak & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
+// Reports the out-of-range tuples of the rows for which `reports` is true.
+fn report_four(a: Row, b: Row, c: Row, d: Row, reports: vec4<bool>) {
+    let rows_may_report = reports & vec4(may_report(a), may_report(b), may_report(c), may_report(d));
     let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), rows_may_report);
     let list = vec4(a.tuple, b.tuple, c.tuple, d.tuple);
     for (var left = bits.x | bits.y | bits.z | bits.w; left != 0u; left &= left - 1u) {
@@ -184,11 +184,11 @@ fn report_four(a: Row, b: Row, c: Row, d: Row, speak: vec4<bool>) {
 }
 
 // Returns the slice of row `number`, counted from the first bound slice, or NONE if this slice is not bound or the row
-// must not be written. `speaks` is true for one invocation of each row. This invocation reports the row's tuple if the
+// must not be written. `reports` is true for one invocation of each row. This invocation reports the row's tuple if the
 // tuple is out of range.
-fn slice_of(number: u32, speaks: bool) -> u32 {
+fn slice_of(number: u32, reports: bool) -> u32 {
     let row = locate(number);
-    if speaks && may_report(row) { report_tuple(row.tuple); }
+    if reports && may_report(row) { report_tuple(row.tuple); }
     let slice = row.base - walk.first_slice;
     let is_forbidden = flag(STRICT) && atomicLoad(&report.count) != 0u;
     return select(NONE, slice, row.state == FOUND && slice < walk.slices && !is_forbidden);

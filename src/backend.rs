@@ -134,17 +134,18 @@ impl Backend {
         self
     }
 
-    /// Returns the same backend with late errors: gathers, crops and scatters of tensors do not wait for the device
-    /// under [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns as soon as the work is submitted.
+    /// Returns the same backend with late errors: gathers, crops, pastes and scatters of tensors do not wait for the
+    /// device under [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns as soon as the work is
+    /// submitted.
     /// If a tuple is out of range, the [report](crate::Pending) returns the error instead of the call. This applies to
     /// tensors that the backend makes from now on, and to results of operations on them.
     ///
-    /// In a browser no call can block. Without late errors, such a call fails there before it submits anything.
+    /// In a browser no call can block. Without late errors, such a call fails there before it submits the operation.
     /// Elsewhere late errors let a program submit several calls before it waits for the first of their reports.
     ///
     /// Use a result only after its report has returned no error. If a tuple is out of range, the result of a gather or
-    /// a crop has zeros for the elements out of range, and a scatter leaves its tensor unchanged. On the CPU the call
-    /// itself fails.
+    /// a crop has zeros for the elements out of range, and a paste or a scatter leaves its tensor unchanged. On the CPU
+    /// the call itself fails.
     ///
     /// ```
     /// use wgslice::{options::{GatherOptions, OutOfRange}, Backend};

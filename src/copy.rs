@@ -38,8 +38,8 @@ pub fn copy<'s, 'd>(
     if dest.dtype != dtype {
         return Err(error::value::dtype_mismatch("dest", dest.dtype, dtype));
     }
-    let size = dtype.size();
-    let needed_bytes = view.source.iter().product::<usize>() * size;
+    let element_bytes = dtype.size();
+    let needed_bytes = view.source.iter().product::<usize>() * element_bytes;
     check_length(
         "source",
         &view.source,
@@ -48,7 +48,13 @@ pub fn copy<'s, 'd>(
         source.bytes.len(),
     )?;
     dest.with_bytes(|bytes| {
-        check_length("dest", &view.shape, "bytes", view.len() * size, bytes.len())?;
+        check_length(
+            "dest",
+            &view.shape,
+            "bytes",
+            view.len() * element_bytes,
+            bytes.len(),
+        )?;
         view.copy(dtype, source.bytes, Dest::Old(bytes), Threads::default());
         Ok(())
     })

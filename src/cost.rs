@@ -6,10 +6,10 @@
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
-//! | fetch the data | if an array is changed in place: 2 · its bytes / `cpu.bytes` | uploaded bytes / `upload` |
-//! | do the work | bytes read and written / `cpu.bytes` or `cpu.transposed` + single pieces · `cpu.piece` + rows · `cpu.row` or `cpu.far_row` + `call` | the same with rates of `device`, and `submission` instead of `call` |
-//! | deliver the result | | bytes of the result / `readback` |
-//! | get memory for a result of 32 MiB or more | bytes of the result / `new_memory` | the same |
+//! | fetch the data | if an array is changed in place: 2 · its bytes / `cpu.byte_rate` | uploaded bytes / `upload_rate` |
+//! | do the work | bytes read and written / `cpu.byte_rate` or `cpu.transposed_rate` + single pieces · `cpu.piece_seconds` + rows · `cpu.row_seconds` or `cpu.far_row_seconds` + `call_seconds` | the same with rates of `device`, and `submission` instead of `call_seconds` |
+//! | deliver the result | | bytes of the result / `readback_rate` |
+//! | get memory for a result of 32 MiB or more | bytes of the result / `new_memory_rate` | the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
 //! that nothing overlaps. It is coarse, but if the times on the CPU and on the device are close, either choice is good.
@@ -42,15 +42,15 @@ pub struct CostModel {
     /// Rates within the memory of the device.
     pub(crate) device: Throughput,
     /// Bytes per second from the host to the device.
-    pub(crate) upload: f64,
+    pub(crate) upload_rate: f64,
     /// Bytes per second from the device to the host.
-    pub(crate) readback: f64,
+    pub(crate) readback_rate: f64,
     /// Bytes per second at which the host provides new memory: the operating system zeroes and maps each page when it
     /// is first written. This rate applies only to results of at least 32 MiB, because allocators reuse the memory of
     /// smaller results that were dropped.
-    pub(crate) new_memory: f64,
+    pub(crate) new_memory_rate: f64,
     /// Seconds that a call on the CPU takes in addition to moving bytes.
-    pub(crate) call: f64,
+    pub(crate) call_seconds: f64,
     /// Seconds from an empty submission to its completion.
     pub submission: f64,
     /// Seconds to open a device and complete its first submission.
@@ -61,18 +61,18 @@ pub struct CostModel {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Throughput {
     /// Bytes per second, read plus written.
-    bytes: f64,
-    /// Replaces `bytes` if a slice is transposed.
-    transposed: f64,
+    byte_rate: f64,
+    /// Bytes per second, read plus written, if a slice is transposed.
+    transposed_rate: f64,
     /// Additional seconds for each piece that a transpose copies separately.
-    piece: f64,
+    piece_seconds: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
-    row: f64,
-    /// Replaces `row` if indices select the rows of an array of more than 32 MiB, which does not fit in caches.
-    far_row: f64,
+    row_seconds: f64,
+    /// Replaces `row_seconds` if indices select the rows of an array of more than 32 MiB, which does not fit in caches.
+    far_row_seconds: f64,
 }
 
-/// The estimated time of an operation, in seconds.
+/// The estimated time of a plan, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -105,11 +105,11 @@ impl fmt::Display for Estimate {
 
 /// Rates of the CPU, measured on 2 cores of an AMD EPYC processor.
 const CPU: Throughput = Throughput {
-    bytes: 25e9,
-    transposed: 20e9,
-    piece: 1e-9,
-    row: 3e-9,
-    far_row: 8e-9,
+    byte_rate: 25e9,
+    transposed_rate: 20e9,
+    piece_seconds: 1e-9,
+    row_seconds: 3e-9,
+    far_row_seconds: 8e-9,
 };
 
 /// The rate of new memory in bytes per second, measured on the same machine as [`CALL`] and [`CPU`].
@@ -127,16 +127,16 @@ impl CostModel {
     pub const HARDWARE: Self = Self {
         cpu: CPU,
         device: Throughput {
-            bytes: 200e9,
-            transposed: 200e9,
-            piece: 0.0,
-            row: 0.1e-9,
-            far_row: 0.2e-9,
+            byte_rate: 200e9,
+            transposed_rate: 200e9,
+            piece_seconds: 0.0,
+            row_seconds: 0.1e-9,
+            far_row_seconds: 0.2e-9,
         },
-        upload: 5e9,
-        readback: 5e9,
-        new_memory: NEW_MEMORY,
-        call: CALL,
+        upload_rate: 5e9,
+        readback_rate: 5e9,
+        new_memory_rate: NEW_MEMORY,
+        call_seconds: CALL,
         submission: 50e-6,
         opening: 0.2,
     };
@@ -145,16 +145,16 @@ impl CostModel {
     pub(crate) const SOFTWARE: Self = Self {
         cpu: CPU,
         device: Throughput {
-            bytes: 12e9,
-            transposed: 10e9,
-            piece: 0.0,
-            row: 5e-9,
-            far_row: 10e-9,
+            byte_rate: 12e9,
+            transposed_rate: 10e9,
+            piece_seconds: 0.0,
+            row_seconds: 5e-9,
+            far_row_seconds: 10e-9,
         },
-        upload: 8e9,
-        readback: 5e9,
-        new_memory: NEW_MEMORY,
-        call: CALL,
+        upload_rate: 8e9,
+        readback_rate: 5e9,
+        new_memory_rate: NEW_MEMORY,
+        call_seconds: CALL,
         submission: 100e-6,
         opening: 0.05,
     };
@@ -171,38 +171,38 @@ impl CostModel {
     /// Estimates the time of a plan with inputs and result in host memory. The estimate of a search assumes that the
     /// number of true elements equals the capacity.
     pub fn estimate(&self, plan: &Plan) -> Estimate {
-        let result = plan.result_bytes() as f64;
+        let result_bytes = plan.result_bytes() as f64;
         let seconds_of_steps = |costs: Throughput, line_starts: fn(&Move) -> f64| -> f64 {
             let seconds_of_move = |step_move: &Move| {
-                let row = if step_move.is_far() {
-                    costs.far_row
+                let row_seconds = if step_move.is_far() {
+                    costs.far_row_seconds
                 } else {
-                    costs.row
+                    costs.row_seconds
                 };
                 let (rate, pieces) = match step_move.transposed_pieces() {
-                    Some(pieces) => (costs.transposed, pieces),
-                    None => (costs.bytes, 0),
+                    Some(pieces) => (costs.transposed_rate, pieces),
+                    None => (costs.byte_rate, 0),
                 };
                 step_move.moved_byte_count() / rate
-                    + pieces as f64 * costs.piece
-                    + line_starts(step_move) * row
+                    + pieces as f64 * costs.piece_seconds
+                    + line_starts(step_move) * row_seconds
             };
             plan.steps()
                 .map(|(step_move, _)| seconds_of_move(step_move))
                 .sum()
         };
-        let mut cpu = seconds_of_steps(self.cpu, Move::starts_on_cpu) + self.call;
+        let mut cpu = seconds_of_steps(self.cpu, Move::starts_on_cpu) + self.call_seconds;
         let mut device = seconds_of_steps(self.device, Move::line_starts) + self.submission;
-        device += plan.uploaded_bytes() / self.upload + result / self.readback;
+        device += plan.uploaded_bytes() / self.upload_rate + result_bytes / self.readback_rate;
         if plan.is_in_place() {
             // The CPU copies the array and changes the copy.
-            cpu += 2.0 * result / self.cpu.bytes;
+            cpu += 2.0 * result_bytes / self.cpu.byte_rate;
         }
         // A smaller result reuses memory that the process already has.
-        let new_memory_seconds = if result < NEW_FROM_BYTES {
+        let new_memory_seconds = if result_bytes < NEW_FROM_BYTES {
             0.0
         } else {
-            result / self.new_memory
+            result_bytes / self.new_memory_rate
         };
         Estimate {
             cpu: cpu + new_memory_seconds,
@@ -222,15 +222,15 @@ impl fmt::Display for CostModel {
             "the CPU moves {:.1} GB/s, transposes {:.1} GB/s and takes {:.1} ns for a row, and new memory comes at \
              {:.1} GB/s; the device moves {:.1} GB/s, transposes {:.1} GB/s and takes {:.1} ns for a row; upload \
              {:.1} GB/s, readback {:.1} GB/s, submission {:.1?}, opening {:.1?}",
-            rate(self.cpu.bytes),
-            rate(self.cpu.transposed),
-            self.cpu.row * 1e9,
-            rate(self.new_memory),
-            rate(self.device.bytes),
-            rate(self.device.transposed),
-            self.device.row * 1e9,
-            rate(self.upload),
-            rate(self.readback),
+            rate(self.cpu.byte_rate),
+            rate(self.cpu.transposed_rate),
+            self.cpu.row_seconds * 1e9,
+            rate(self.new_memory_rate),
+            rate(self.device.byte_rate),
+            rate(self.device.transposed_rate),
+            self.device.row_seconds * 1e9,
+            rate(self.upload_rate),
+            rate(self.readback_rate),
             time(self.submission),
             time(self.opening),
         )
@@ -248,23 +248,23 @@ mod tests {
     /// Rates for which the expected times are round numbers.
     const ROUND_RATES: CostModel = CostModel {
         cpu: Throughput {
-            bytes: 1e9,
-            transposed: 0.5e9,
-            piece: 2e-9,
-            row: 1e-9,
-            far_row: 3e-9,
+            byte_rate: 1e9,
+            transposed_rate: 0.5e9,
+            piece_seconds: 2e-9,
+            row_seconds: 1e-9,
+            far_row_seconds: 3e-9,
         },
         device: Throughput {
-            bytes: 10e9,
-            transposed: 5e9,
-            piece: 0.0,
-            row: 0.0,
-            far_row: 0.0,
+            byte_rate: 10e9,
+            transposed_rate: 5e9,
+            piece_seconds: 0.0,
+            row_seconds: 0.0,
+            far_row_seconds: 0.0,
         },
-        upload: 2e9,
-        readback: 0.5e9,
-        new_memory: 4e9,
-        call: 1e-6,
+        upload_rate: 2e9,
+        readback_rate: 0.5e9,
+        new_memory_rate: 4e9,
+        call_seconds: 1e-6,
         submission: 1e-3,
         opening: 0.0,
     };
@@ -341,7 +341,7 @@ mod tests {
         let crop = Plan::crop(&[5, 100, 100], boxes, &options, DType::U8).unwrap();
         let [lines, pixels] = [1.0, 0.0].map(|row| {
             let mut costs = ROUND_RATES;
-            (costs.cpu.row, costs.device.row) = (row, 1.0 - row);
+            (costs.cpu.row_seconds, costs.device.row_seconds) = (row, 1.0 - row);
             costs.estimate(&crop)
         });
         let base_estimate = ROUND_RATES.estimate(&crop);
@@ -369,12 +369,12 @@ mod tests {
         for (bytes, is_new) in [((32 << 20) - 1, false), (32 << 20, true)] {
             let plan = plan(&[bytes], "::-1");
             let costs = CostModel {
-                new_memory: ROUND_RATES.new_memory / 2.0,
+                new_memory_rate: ROUND_RATES.new_memory_rate / 2.0,
                 ..ROUND_RATES
             };
             let [slow, fast] = [costs, ROUND_RATES].map(|costs| costs.estimate(&plan));
             let memory_seconds = if is_new {
-                bytes as f64 / ROUND_RATES.new_memory
+                bytes as f64 / ROUND_RATES.new_memory_rate
             } else {
                 0.0
             };
@@ -403,8 +403,8 @@ mod tests {
         // A gather of scalars from a table of 4 MiB: few bytes are transferred, and the CPU needs additional time for
         // each scalar.
         let costs = CostModel {
-            upload: 50e9,
-            readback: 50e9,
+            upload_rate: 50e9,
+            readback_rate: 50e9,
             ..CostModel::HARDWARE
         };
         let scalars = |count| {
@@ -423,9 +423,9 @@ mod tests {
 
     #[test]
     fn invalid_rates_choose_the_cpu() {
-        for upload in [0.0, -0.0, f64::NAN] {
+        for upload_rate in [0.0, -0.0, f64::NAN] {
             let costs = CostModel {
-                upload,
+                upload_rate,
                 ..ROUND_RATES
             };
             for shape in [[1000, 1000], [0, 0]] {

@@ -1,8 +1,8 @@
 //! The element types of arrays. [`Element`](crate::Element) maps Rust types to them.
 //!
-//! Slices, gathers, crops, updates and gradients move elements bit for bit and need only their size. Scatters that
-//! add, subtract, multiply or compare elements need the type. A tensor keeps its type, so that its values cannot be
-//! read back as another type.
+//! Slices, gathers, crops, updates and gradients move elements bit for bit and need only their size. Conversions, and
+//! scatters that add, subtract, multiply or compare elements, need the type. A tensor keeps its type, so that its
+//! values cannot be read back as another type.
 
 use core::fmt;
 

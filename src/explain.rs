@@ -51,21 +51,21 @@ impl Move {
         let name = self.name();
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         let in_place_note = if self.is_in_place() { ", in place" } else { "" };
-        let (unit, form) = match self.walk() {
+        let (unit_bytes, form) = match self.walk() {
             Some(walk) => (walk.unit, walk.to_string()),
             None if matches!(self.effect, Effect::Find(_)) => {
                 (1, "positions of true elements, in row-major order".into())
             }
             None => (self.dtype.size(), "nothing is selected".into()),
         };
-        let units = counted(unit, "byte", "bytes");
-        let (read, written) = self.moved_bytes();
-        let element = self.dtype.size();
+        let unit_size = counted(unit_bytes, "byte", "bytes");
+        let (read_bytes, written_bytes) = self.moved_bytes();
+        let element_bytes = self.dtype.size();
         format!(
             "{name} {source} -> {shape}{in_place_note}\n  \
              form   {form}\n  \
-             units  {units}, elements of {element}\n  \
-             bytes  {read} read, {written} written"
+             units  {unit_size}, elements of {element_bytes}\n  \
+             bytes  {read_bytes} read, {written_bytes} written"
         )
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn large_results_of_about_a_size_share_memory() {
+    fn large_results_of_similar_sizes_reuse_memory() {
         let pool = HostPool::default();
         let first_address = take_and_drop(&pool, 2 * MIN_KEPT_BYTES);
         assert_eq!(first_address, take_and_drop(&pool, 2 * MIN_KEPT_BYTES));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kept_buffer_serves_no_small_result_and_no_larger_one() {
+    fn small_results_and_larger_results_do_not_use_the_kept_buffer() {
         let pool = HostPool::default();
         take_and_drop(&pool, 4 * MIN_KEPT_BYTES);
         take_and_drop(&pool, MIN_KEPT_BYTES - 1);

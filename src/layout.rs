@@ -12,8 +12,8 @@ pub(crate) fn split_position(positions: usize) -> Option<usize> {
     }
 }
 
-/// Returns `at + count · stride`. Wraps instead of overflowing, because loops also compute positions outside the
+/// Returns `start + count · stride`. Wraps instead of overflowing, because loops also compute positions outside the
 /// source, which they do not use.
-pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
-    at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
+pub(crate) fn along(start: usize, stride: isize, count: usize) -> usize {
+    start.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }

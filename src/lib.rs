@@ -13,9 +13,9 @@
 // |---|---|
 // | `array` | values in host memory with their shape, as arguments and as results |
 // | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
-// | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
+// | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions from and to ndarray's types |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; helpers for positions along a dimension |
-// | `walk` | which unit of the source goes to which unit of the destination, in few dimensions and large units |
+// | `walk` | the pairs of units, one of the source and one of the destination, that a move copies: few dimensions and large units |
 // | `plan` | an operation on known shapes, independent of a device: steps that read and write inputs, outputs and temporary memory |
 // | `moves` | the work of one step |
 // | `part` | the box of the source that a box of a result needs, and the plan that makes the result's box from it |

@@ -15,7 +15,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The value of the last call of `put`, which clones share. Always empty without the feature `std`.
+/// A cell that keeps the value of the last call of `put`. Clones share the cell. Without the feature `std` it is always
+/// empty.
 #[derive(Clone)]
 pub(crate) struct KeptValue<T> {
     #[cfg(feature = "std")]

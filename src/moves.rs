@@ -1,9 +1,9 @@
 //! A move: the work of one step of a plan, independent of any device and of the memory of its arrays.
 //!
 //! The CPU and the GPU run the same move. Its [`Walk`] pairs units of the source with units of the destination. Its
-//! [`Effect`] determines the values of the elements of the destination that the walk leaves out. `ops/` makes moves.
-//! All code that runs, cuts or describes moves reads the walk and the effect. A device keeps the work that it computed
-//! for a move, so equal moves are cut once, even in different plans.
+//! [`Effect`] determines the values of the elements of the destination that the walk leaves out. The functions in
+//! `ops/` make moves. Code that runs a move, cuts it into dispatches or describes it reads the walk and the effect. A
+//! GPU keeps the dispatches that it computed for a move and reuses them for equal moves, even in other plans.
 
 use crate::prelude::*;
 use crate::{
@@ -118,7 +118,8 @@ pub(crate) struct Move {
     pub(crate) shape: Vec<usize>,
     /// The element type of the result, and of the source unless the move converts.
     pub(crate) dtype: DType,
-    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, or `updates`.
+    /// The shape of the source: of `input`, `value`, `dy`, `params`, the `x` of a crop, `patches`, `updates`, or the
+    /// mask of a search.
     pub(crate) source: Vec<usize>,
     /// The pairs of units of source and destination. `None` if there is nothing to move. A gradient's walk leaves out
     /// the elements that become zeros.
@@ -179,8 +180,7 @@ impl Move {
         }
     }
 
-    /// Returns the size of the source in bytes. The source is `input` of a slice, `value` of an update, `dy` of a
-    /// gradient, `params` of a gather, `x` of a crop or `updates` of a scatter.
+    /// Returns the size of the source in bytes.
     pub(crate) fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.source_dtype().size()
     }
@@ -199,7 +199,7 @@ impl Move {
         }
     }
 
-    /// Returns the number of rows that the move has. The whole result of a gradient is one row.
+    /// Returns the number of rows of the move. The whole result of a gradient is one row.
     pub(crate) fn rows(&self) -> usize {
         match (self.effect(), &self.walk) {
             (Effect::Fill, _) => usize::from(self.result_bytes() > 0),
@@ -247,8 +247,7 @@ impl Move {
         self.walk.as_ref()
     }
 
-    /// Returns the shapes and the policy of the index tuples of a gather, a crop or a scatter, or `None` for moves
-    /// without indices.
+    /// Returns the shapes and the policy of the index tuples, or `None` for moves without indices.
     pub(crate) fn tuples(&self) -> Option<TupleSpec<'_>> {
         self.indices.as_ref().map(|indices| {
             let (shape, tuple) = indices.shape.split_at(indices.tuple_dims);
@@ -280,12 +279,12 @@ impl Move {
     /// mask of this type. `argument` is the name of the indices in the error message.
     pub(crate) fn index_type_of(
         &self,
-        found: DType,
+        dtype: DType,
         argument: &'static str,
     ) -> Result<IndexType, Error> {
         match self.indices.as_ref().map(|indices| indices.index_type) {
-            Some(IndexType::Mask) => crate::error::mask::check(found).map(|()| IndexType::Mask),
-            _ => IndexType::from_dtype(found, argument),
+            Some(IndexType::Mask) => crate::error::mask::check(dtype).map(|()| IndexType::Mask),
+            _ => IndexType::from_dtype(dtype, argument),
         }
     }
 

@@ -184,12 +184,12 @@ fn copy_selection<T: Element>(
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();
     let indexed_dims = items.iter().filter(|item| item.takes_dimension()).count();
-    let unnamed_dims = array.ndim() - indexed_dims;
+    let ellipsis_dims = array.ndim() - indexed_dims;
     let mut axis = 0;
     for &item in items {
         match item {
             SliceItem::NewAxis => {}
-            SliceItem::Ellipsis => axis += unnamed_dims,
+            SliceItem::Ellipsis => axis += ellipsis_dims,
             SliceItem::Index { .. } | SliceItem::Range { .. } => {
                 let positions = SliceSpec::new([item]).view(&[array.len_of(Axis(axis))])?;
                 array.slice_axis_inplace(Axis(axis), ndarray_range(&positions));

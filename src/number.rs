@@ -73,12 +73,12 @@ fn round_ties_even(value: f32) -> f32 {
 /// Converts the bits of an f16 value to `f32`, without rounding, because `f32` can represent every f16 value.
 pub(crate) fn f32_of_f16(half_bits: u16) -> f32 {
     let half_bits = u32::from(half_bits);
-    let (sign, rest) = ((half_bits & 0x8000) << 16, half_bits & 0x7fff);
-    let bits = match rest {
-        // A subnormal f16 value is `rest` times 2^-24, which f32 represents exactly.
-        0..0x0400 => (rest as f32 / 16_777_216.0).to_bits(),
-        0x0400..0x7c00 => (rest << 13) + (112 << 23),
-        _ => rest << 13 | 0x7f80_0000,
+    let (sign, magnitude_bits) = ((half_bits & 0x8000) << 16, half_bits & 0x7fff);
+    let bits = match magnitude_bits {
+        // A subnormal f16 value is `magnitude_bits` times 2^-24, which f32 represents exactly.
+        0..0x0400 => (magnitude_bits as f32 / 16_777_216.0).to_bits(),
+        0x0400..0x7c00 => (magnitude_bits << 13) + (112 << 23),
+        _ => magnitude_bits << 13 | 0x7f80_0000,
     };
     f32::from_bits(sign | bits)
 }
@@ -86,16 +86,16 @@ pub(crate) fn f32_of_f16(half_bits: u16) -> f32 {
 /// Converts `single` to the bits of the nearest f16 value. A tie goes to the value whose last bit is 0.
 pub(crate) fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
-    let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
-    let half_bits = match rest {
+    let (sign, magnitude_bits) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
+    let half_bits = match magnitude_bits {
         // The result is n · 2^-24 for n up to 1024, zero and subnormal values included, and its bits are n. Values of
         // `f32` from 0.5 to 1 are 2^-24 apart too, so adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum
         // are the bits of 0.5 plus n.
-        0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
+        0..0x3880_0000 => (f32::from_bits(magnitude_bits) + 0.5).to_bits() - 0.5f32.to_bits(),
         // The value is rounded up if the 13 dropped bits are worth more than half of the last bit kept, or exactly half
         // and the last bit kept is 1.
         0x3880_0000..0x7f80_0000 => {
-            let rounded = rest + 0x0fff + (rest >> 13 & 1);
+            let rounded = magnitude_bits + 0x0fff + (magnitude_bits >> 13 & 1);
             ((rounded >> 13) - (112 << 10)).min(0x7c00)
         }
         0x7f80_0000 => 0x7c00,

@@ -41,10 +41,10 @@ pub(crate) static POLLING_WAKER: &Waker = Waker::noop();
 ///
 /// # The report of recorded commands
 ///
-/// Request the report after the commands were submitted. A report that is requested earlier claims that no tuple was
-/// out of range. The request reads the first out-of-range tuple from the buffer of indices, which must not be
-/// overwritten before the report is available. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's
-/// position and leaves its integers empty.
+/// Request the report after the commands were submitted. A report that is requested earlier counts no tuple as out of
+/// range. The request reads the first out-of-range tuple from the buffer of indices, which must not be overwritten
+/// before the report is available. If the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and
+/// leaves its integers empty.
 #[derive(Clone)]
 pub struct Pending<T>(Source<T>);
 
@@ -107,7 +107,7 @@ impl<T: Clone> Pending<T> {
             let shared_result = Arc::new(AwaitedResult::default());
             let own_result = Arc::clone(&shared_result);
             let run = move || {
-                // Every thread that asks for the value gets the panic. Otherwise these threads would wait forever.
+                // Every thread that requests the value gets the panic. Otherwise these threads would wait forever.
                 let outcome = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut own_result = lock(&own_result);
                 own_result.0 = Some(outcome);

@@ -118,27 +118,36 @@ pub struct ArraySpec {
     pub dtype: DType,
     /// The part of the memory that the plan reads. `None` if it reads everything, in row-major order.
     layout: Option<Box<View>>,
-    kind: Kind,
+    kind: ArrayKind,
 }
 
-/// The element types that are allowed for an input.
+/// The content of an array. It determines the element types that the caller's array can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    /// The type that the plan was made for.
+pub(crate) enum ArrayKind {
+    /// Elements of the type that the plan was made for.
     Elements,
-    /// i32, i64 or u32.
+    /// Index tuples of i32, i64 or u32.
     Indices,
-    /// bool or u8.
+    /// A mask of bool or u8.
     Mask,
 }
 
-impl Kind {
-    fn check(self, name: &'static str, found: DType, needed: DType) -> Result<(), Error> {
+impl ArrayKind {
+    fn check(
+        self,
+        name: &'static str,
+        found_dtype: DType,
+        needed_dtype: DType,
+    ) -> Result<(), Error> {
         match self {
-            Self::Elements if found == needed => Ok(()),
-            Self::Elements => Err(error::value::dtype_mismatch(name, found, needed)),
-            Self::Indices => IndexType::from_dtype(found, name).map(drop),
-            Self::Mask => error::mask::check(found),
+            Self::Elements if found_dtype == needed_dtype => Ok(()),
+            Self::Elements => Err(error::value::dtype_mismatch(
+                name,
+                found_dtype,
+                needed_dtype,
+            )),
+            Self::Indices => IndexType::from_dtype(found_dtype, name).map(drop),
+            Self::Mask => error::mask::check(found_dtype),
         }
     }
 }
@@ -252,11 +261,11 @@ impl ArraySpec {
     pub(crate) fn new(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
             layout: layout(view),
-            ..Self::whole(name, &view.source, dtype, Kind::Elements)
+            ..Self::whole(name, &view.source, dtype, ArrayKind::Elements)
         }
     }
 
-    fn whole(name: &'static str, shape: &[usize], dtype: DType, kind: Kind) -> Self {
+    fn whole(name: &'static str, shape: &[usize], dtype: DType, kind: ArrayKind) -> Self {
         Self {
             name,
             shape: shape.to_vec(),
@@ -267,20 +276,20 @@ impl ArraySpec {
     }
 
     pub(crate) fn mask(name: &'static str, shape: &[usize]) -> Self {
-        Self::whole(name, shape, DType::U8, Kind::Mask)
+        Self::whole(name, shape, DType::U8, ArrayKind::Mask)
     }
 
     /// Makes the specification of an array of index tuples. The plan reads `view` of this array.
     pub(crate) fn indices(name: &'static str, view: &View, dtype: DType) -> Self {
         Self {
-            kind: Kind::Indices,
+            kind: ArrayKind::Indices,
             ..Self::new(name, view, dtype)
         }
     }
 
     /// Makes the specification of a plan's first output.
     pub(crate) fn result(shape: &[usize], dtype: DType) -> Self {
-        Self::whole("dest", shape, dtype, Kind::Elements)
+        Self::whole("dest", shape, dtype, ArrayKind::Elements)
     }
 
     /// Returns whether the plan reads a tensor of this layout without a copy.
@@ -313,12 +322,12 @@ impl Temp {
 }
 
 impl Move {
-    /// Returns the argument name of the index tuples, and the element types that they can have.
-    fn index_kind(&self) -> (&'static str, Kind) {
+    /// Returns the argument name of the index tuples or of the mask, and which of the two they are.
+    fn index_kind(&self) -> (&'static str, ArrayKind) {
         match self.operation {
-            Operation::Crop | Operation::Paste => ("begins", Kind::Indices),
-            Operation::MaskedUpdate => ("mask", Kind::Mask),
-            _ => ("indices", Kind::Indices),
+            Operation::Crop | Operation::Paste => ("begins", ArrayKind::Indices),
+            Operation::MaskedUpdate => ("mask", ArrayKind::Mask),
+            _ => ("indices", ArrayKind::Indices),
         }
     }
 
@@ -349,8 +358,8 @@ impl Steps {
     }
 
     /// Reserves memory for this number of steps.
-    pub(crate) fn reserve(&mut self, steps: usize) {
-        self.steps.reserve_exact(steps);
+    pub(crate) fn reserve(&mut self, step_count: usize) {
+        self.steps.reserve_exact(step_count);
     }
 
     /// Adds a step that reports nothing.
@@ -388,7 +397,7 @@ impl Steps {
     }
 
     /// Adds a step from a view of an input to a view of the first output. Adds nothing if the view is empty.
-    pub(crate) fn put(&mut self, input: usize, from: &View, to: View) {
+    pub(crate) fn put(&mut self, input_index: usize, from: &View, to: View) {
         if !from.is_empty() {
             let ArraySpec { shape, dtype, .. } = &self.outputs[0];
             let mut update_move = Move::of_update(from, to, *dtype);
@@ -396,7 +405,12 @@ impl Steps {
             if update_move.shape != *shape {
                 update_move.shape.clone_from(shape);
             }
-            self.push(update_move, Operand::Input(input), None, Operand::Output(0));
+            self.push(
+                update_move,
+                Operand::Input(input_index),
+                None,
+                Operand::Output(0),
+            );
         }
     }
 
@@ -521,7 +535,7 @@ impl Plan {
     }
 
     /// Returns the same plan with a change to the only step that writes the first output: a conversion, or a view as
-    /// destination. Fails if `change` fails, or if several steps write the first output.
+    /// destination. Fails if `change` fails, or unless exactly one step writes the first output.
     pub(crate) fn map(
         &self,
         change_name: &'static str,
@@ -570,7 +584,7 @@ impl Plan {
         match &self.form {
             Form::One { step_move, layout } => {
                 let mut inputs = Vec::with_capacity(2);
-                let (dtype, kind) = (step_move.source_dtype(), Kind::Elements);
+                let (dtype, kind) = (step_move.source_dtype(), ArrayKind::Elements);
                 inputs.push(ArraySpec {
                     layout: layout.clone(),
                     ..ArraySpec::whole("source", &step_move.source, dtype, kind)
@@ -670,27 +684,27 @@ impl Plan {
                 step_move.set_index_type(index_type);
             }
             Form::Many(steps) => {
-                for (number, input) in steps.inputs.iter_mut().enumerate() {
+                for (input_index, input) in steps.inputs.iter_mut().enumerate() {
                     match input.kind {
-                        Kind::Elements => {}
-                        Kind::Mask => input.check_dtype(dtype)?,
-                        Kind::Indices => {
+                        ArrayKind::Elements => {}
+                        ArrayKind::Mask => input.check_dtype(dtype)?,
+                        ArrayKind::Indices => {
                             input.check_dtype(dtype)?;
                             input.dtype = dtype;
                             // The memory to which a first step, if there is one, copies the tuples in row-major order.
                             let mut ordered_indices = None;
                             for (step_move, operands) in &mut steps.steps {
-                                if operands.from == Operand::Input(number) {
+                                if operands.from == Operand::Input(input_index) {
                                     if let Some(view) = &input.layout {
                                         *step_move = Move::from_view(View::clone(view), dtype);
                                     }
-                                    if let Operand::Temp(temp) = operands.to {
-                                        steps.temps[temp].dtype = dtype;
+                                    if let Operand::Temp(n) = operands.to {
+                                        steps.temps[n].dtype = dtype;
                                     }
                                     ordered_indices = Some(operands.to.clone());
                                 }
                                 let tuples = operands.by.as_ref();
-                                if tuples == Some(&Operand::Input(number))
+                                if tuples == Some(&Operand::Input(input_index))
                                     || tuples.is_some() && tuples == ordered_indices.as_ref()
                                 {
                                     step_move
@@ -747,33 +761,34 @@ impl Plan {
     /// order and the type of these tuples differs from the plan's.
     pub(crate) fn with_types(
         &self,
-        types: impl Fn(usize) -> Option<DType>,
+        input_type: impl Fn(usize) -> Option<DType>,
     ) -> Result<Cow<'_, Self>, Error> {
         if let Form::Many(steps) = &self.form {
             for (_, operands) in &steps.steps {
-                if let Operand::Input(number) = operands.from
+                if let Operand::Input(input_index) = operands.from
                     && let ArraySpec {
-                        kind: Kind::Indices,
+                        kind: ArrayKind::Indices,
                         dtype,
                         ..
-                    } = steps.inputs[number]
-                    && let Some(found) = types(number).filter(|found| *found != dtype)
+                    } = steps.inputs[input_index]
+                    && let Some(passed_type) =
+                        input_type(input_index).filter(|passed_type| *passed_type != dtype)
                 {
-                    return self.clone().for_indices(found).map(Cow::Owned);
+                    return self.clone().for_indices(passed_type).map(Cow::Owned);
                 }
             }
         }
         Ok(Cow::Borrowed(self))
     }
 
-    /// Returns the move of a step for tuples of this element type. `tuples` is `None` for steps without the caller's
-    /// tuples.
+    /// Returns the move of a step for tuples of this element type. `tuple_type` is `None` for steps without the
+    /// caller's tuples.
     #[cfg(feature = "gpu")]
     pub(crate) fn move_for_tuples(
         step_move: &Move,
-        tuples: Option<DType>,
+        tuple_type: Option<DType>,
     ) -> Result<Cow<'_, Move>, Error> {
-        match tuples {
+        match tuple_type {
             Some(dtype) if step_move.indices.is_some() => {
                 Ok(step_move.with_indices_of(step_move.index_type_of(dtype, "indices")?))
             }
@@ -802,13 +817,15 @@ impl Plan {
     /// ```
     ///
     /// The report counts the tuples that are out of range. If the plan's policy makes such tuples an error, a gather or
-    /// a crop has nevertheless written its result, with zeros for these tuples, and a scatter has changed nothing.
+    /// a crop has nevertheless written its result, with zeros for the elements out of range, and a scatter has changed
+    /// nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] if the plan needs another number of inputs or outputs, or other element types;
     /// [`Error::Length`] if an input or output has more or fewer elements than its shape; [`Error::InvalidIndices`] if
-    /// a tuple is out of range and the plan's policy makes that an error.
+    /// a tuple is out of range and the plan's policy makes that an error; [`Error::OutOfHostMemory`] if there is too
+    /// little memory for the values between steps.
     pub fn run_cpu(
         &self,
         inputs: &[Values<'_>],
@@ -820,11 +837,11 @@ impl Plan {
                 run_one(step_move, inputs, Dest::Old(bytes), Threads::default())
             });
         }
-        let needed_outputs = self.outputs();
-        check_number("outputs", outputs.len(), needed_outputs.len())?;
-        for (needed, found) in needed_outputs.iter().zip(&*outputs) {
-            check_output_dtype(found.dtype, needed.dtype)?;
-            check_elements(needed.name, &needed.shape, found.len())?;
+        let output_specs = self.outputs();
+        check_number("outputs", outputs.len(), output_specs.len())?;
+        for (spec, output) in output_specs.iter().zip(&*outputs) {
+            check_output_dtype(output.dtype, spec.dtype)?;
+            check_elements(spec.name, &spec.shape, output.len())?;
         }
         self.check_inputs(inputs)?;
         values::with_all_bytes(outputs, |bytes| {
@@ -835,18 +852,18 @@ impl Plan {
 
     /// Fails if the number of `inputs`, or the type or the length of one of them, does not fit the plan.
     pub(crate) fn check_inputs(&self, inputs: &[Values<'_>]) -> Result<(), Error> {
-        let check = |found: &Values<'_>, name, shape: &[usize], dtype, kind: Kind| {
-            kind.check(name, found.dtype, dtype)?;
-            check_elements(name, shape, found.len())
+        let check_input = |input: &Values<'_>, name, shape: &[usize], dtype, kind: ArrayKind| {
+            kind.check(name, input.dtype, dtype)?;
+            check_elements(name, shape, input.len())
         };
         let step_move = match &self.form {
             Form::One { step_move, .. } => step_move,
             Form::Many(steps) => {
                 check_number("inputs", inputs.len(), steps.inputs.len())?;
                 let mut input_pairs = steps.inputs.iter().zip(inputs);
-                return input_pairs.try_for_each(|(needed, found)| {
-                    let (dtype, kind) = (needed.dtype, needed.kind);
-                    check(found, needed.name, &needed.shape, dtype, kind)
+                return input_pairs.try_for_each(|(spec, input)| {
+                    let (dtype, kind) = (spec.dtype, spec.kind);
+                    check_input(input, spec.name, &spec.shape, dtype, kind)
                 });
             }
         };
@@ -856,17 +873,17 @@ impl Plan {
             1 + usize::from(step_move.indices.is_some()),
         )?;
         let dtype = step_move.source_dtype();
-        check(
+        check_input(
             &inputs[0],
             "source",
             &step_move.source,
             dtype,
-            Kind::Elements,
+            ArrayKind::Elements,
         )?;
         match step_move.tuples() {
             Some(tuples) => {
                 let (name, kind) = step_move.index_kind();
-                check(
+                check_input(
                     &inputs[1],
                     name,
                     tuples.indices,
@@ -927,8 +944,8 @@ impl Plan {
         for temp in &steps.temps {
             temps.push(zeroed::<u8>(temp.bytes())?);
         }
-        let (mut tuples_report, mut found) = (None, None);
-        for (number, (step_move, operands)) in steps.steps.iter().enumerate() {
+        let (mut tuples_report, mut search_result) = (None, None);
+        for (step_index, (step_move, operands)) in steps.steps.iter().enumerate() {
             // While the step runs, the memory that it writes is moved out of `temps` or `outputs`, so that the step can
             // read other memory in these lists.
             let mut temp = Vec::new();
@@ -940,11 +957,11 @@ impl Plan {
                 }
                 Operand::Output(n) => {
                     let dest = mem::take(&mut outputs[n]);
-                    let later_steps = &steps.steps[number + 1..];
-                    let is_last = !later_steps
+                    let later_steps = &steps.steps[step_index + 1..];
+                    let is_last_write = !later_steps
                         .iter()
                         .any(|(_, later_operands)| later_operands.to == operands.to);
-                    match is_last {
+                    match is_last_write {
                         true => dest,
                         false => {
                             old_dest = dest.all();
@@ -973,7 +990,7 @@ impl Plan {
                     find.index_type.bytes(),
                 );
                 let capacity = find.capacity;
-                found = Some(Found { count, capacity });
+                search_result = Some(Found { count, capacity });
             } else {
                 let tuples = match &operands.by {
                     Some(Operand::Const(tuples)) => tuples.bytes()?,
@@ -997,13 +1014,13 @@ impl Plan {
                 _ => {}
             }
             if let (Some(Operand::Output(n)), Some(found), Some(_)) =
-                (&operands.by, found, step_move.find())
+                (&operands.by, search_result, step_move.find())
             {
                 let count = mem::take(&mut outputs[*n]);
                 count.copy_from(bytemuck::cast_slice(&found.words()), threads);
             }
         }
-        Ok(self.report(tuples_report, found))
+        Ok(self.report(tuples_report, search_result))
     }
 
     /// Describes in one line the loop that the CPU runs instead of the steps. Returns `None` if there is no such loop.
@@ -1020,14 +1037,19 @@ impl Plan {
         Some(format!("{}{suffix}", counted(bytes, "byte", "bytes")))
     }
 
-    /// Makes the report of all steps, on the caller's tuples and the number of true elements.
-    pub(crate) fn report(&self, tuples_report: Option<Report>, found: Option<Found>) -> Report {
+    /// Makes the report of a run from the report on the caller's tuples and the result of a search, as far as the plan
+    /// has them.
+    pub(crate) fn report(
+        &self,
+        tuples_report: Option<Report>,
+        search_result: Option<Found>,
+    ) -> Report {
         let mut report = tuples_report.unwrap_or_else(|| {
             let rows = self.steps().map(|(step_move, _)| step_move.rows()).sum();
             Report::for_rows(rows, self.operation())
         });
-        if let Some(found) = found {
-            report.count(found);
+        if let Some(search_result) = search_result {
+            report.count(search_result);
         }
         report
     }
@@ -1042,17 +1064,29 @@ impl Plan {
 }
 
 /// Fails if the number of arrays differs from the number that the plan needs.
-pub(crate) fn check_number(what: &'static str, found: usize, needed: usize) -> Result<(), Error> {
-    match found == needed {
+pub(crate) fn check_number(
+    list_name: &'static str,
+    found_count: usize,
+    needed_count: usize,
+) -> Result<(), Error> {
+    match found_count == needed_count {
         true => Ok(()),
-        false => Err(error::value::arguments(what, found, needed)),
+        false => Err(error::value::arguments(
+            list_name,
+            found_count,
+            needed_count,
+        )),
     }
 }
 
-fn check_output_dtype(found: DType, needed: DType) -> Result<(), Error> {
-    match found == needed {
+fn check_output_dtype(found_dtype: DType, needed_dtype: DType) -> Result<(), Error> {
+    match found_dtype == needed_dtype {
         true => Ok(()),
-        false => Err(error::value::dtype_mismatch("the result", found, needed)),
+        false => Err(error::value::dtype_mismatch(
+            "the result",
+            found_dtype,
+            needed_dtype,
+        )),
     }
 }
 

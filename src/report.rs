@@ -44,8 +44,8 @@ pub struct Report {
     pub out_of_range: usize,
     /// The first tuple that was out of range, in row-major order. `None` if all tuples were in range.
     pub first: Option<InvalidIndex>,
-    /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array that is
-    /// scattered into. Empty for an operation without tuples.
+    /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array into which
+    /// boxes or updates are written. Empty for an operation without tuples.
     pub shape: Vec<usize>,
     /// The number of true elements, for a plan that searches a mask, even if the number is above the capacity. `None`
     /// for other plans.
@@ -75,9 +75,9 @@ impl Report {
     }
 
     /// Adds the result of a search: the number of true elements, and the capacity.
-    pub(crate) fn count(&mut self, found: Found) {
-        self.found = Some(found.count);
-        self.capacity = found.capacity;
+    pub(crate) fn count(&mut self, search_result: Found) {
+        self.found = Some(search_result.count);
+        self.capacity = search_result.capacity;
     }
 
     /// Returns the report if no tuple was out of range, and if the number of true elements was within the capacity.
@@ -132,12 +132,12 @@ impl Report {
 }
 
 impl Move {
-    /// Makes the report from the counts of the CPU or a device. Under [`OutOfRange::Error`] an out-of-range tuple is an
-    /// error. `tuple` returns the integers of a tuple, given its number.
+    /// Makes the report from the counts of the CPU or a device. Under [`OutOfRange::Error`], fails if a tuple is out of
+    /// range. `read_tuple` takes the number of a tuple and returns its integers.
     pub(crate) fn report(
         &self,
         missing: Missing,
-        tuple: impl FnOnce(usize) -> Vec<i64>,
+        read_tuple: impl FnOnce(usize) -> Vec<i64>,
     ) -> Result<Report, Error> {
         let operation = self.operation;
         let Some(tuples) = self.tuples() else {
@@ -145,14 +145,17 @@ impl Move {
         };
         // The tuple of a box can end with flips, which do not change the positions that the box covers. The report
         // leaves the flips out.
-        let length = match (operation, &self.walk) {
+        let reported_length = match (operation, &self.walk) {
             (Operation::Crop | Operation::Paste, Some(walk)) => walk.coordinates.len(),
             _ => tuples.depth,
         };
         let first_invalid = missing.first.map(|number| InvalidIndex {
             tuple: number,
             position: coordinates_of(number, tuples.shape),
-            index: tuple(number).into_iter().take(length).collect(),
+            index: read_tuple(number)
+                .into_iter()
+                .take(reported_length)
+                .collect(),
         });
         let count = match self.walk {
             None => 0,

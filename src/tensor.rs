@@ -240,8 +240,8 @@ impl Tensor {
             return gpu.open_device().download_async(source, bytes).await;
         }
         let bytes = contiguous_tensor.bytes_async().await?;
-        T::fill(values, |values| {
-            values.copy_from_slice(&bytes);
+        T::fill(values, |dest| {
+            dest.copy_from_slice(&bytes);
             Ok(())
         })
     }

@@ -7,15 +7,16 @@
 //! tuple's number = walk.tuple + Σ digit · dim.tuple
 //! from           = walk.from + Σ digit · dim.from + Σ position · coordinate.stride
 //! to             = walk.to + Σ digit · dim.to
-//! position       = the integer in the coordinate's column of the tuple
-//!                  + in a crop: (digit along the coordinate's dimension) · step
+//! position       = the integer in the coordinate's column of the tuple, or a fixed start
+//!                  + in a box: (digit along the coordinate's dimension) · step
 //! ```
 //!
-//! In a scatter, tuples index the destination, and coordinates add to `to`.
+//! If a dimension of boxes was cut, its digits do not start at 0, and in a flipped box they count down. In a scatter or
+//! a paste, tuples index the destination, and coordinates add to `to`.
 //!
 //! A unit is 1 to 16 contiguous bytes. All distances are in units. For example, `::2` of an array of shape `[4, 6]` of
-//! f32 takes two rows of 24 bytes, which are two dimensions in units of 8 bytes: `2*6>3` and `3*1>1` (size, distance in
-//! the source, distance in the destination).
+//! f32 takes two rows of 24 bytes. In units of 8 bytes, the walk has the dimensions `2*6>3` and `3*1>1` (size, distance
+//! in the source, distance in the destination).
 //!
 //! | method | effect | example |
 //! |---|---|---|
@@ -23,12 +24,12 @@
 //! | [`Walk::merge`] | drops dimensions of size 1; joins two neighbouring dimensions if one stride covers both on each side | `[8, 4]` with strides `[4, 1]` → `[32]` |
 //! | [`Walk::widen_units`] | joins units that are contiguous and aligned on both sides | 32 units of 1 byte → 2 of 16 |
 //! | [`Walk::in_units_of`] | splits units into smaller ones | 2 units of 16 bytes → 32 of 1 |
-//! | [`Walk::split`] | cuts a dimension in two | `[8, 4]` → `[4, 4]` twice |
+//! | [`Walk::split`] | cuts the walk in two along a dimension | `[8, 4]` → `[4, 4]` twice |
 //! | [`Walk::span`] | returns the range of units that the walk can reach on one side | |
 //!
 //! The operations make a walk of elements, and [`Walk::reduce`] gives it few dimensions and large units: a typical
-//! slice of rank 4 or 5 keeps one or two dimensions. The methods in the table keep the pairs of bytes, and only
-//! `make_ascending` changes their order.
+//! slice of rank 4 or 5 keeps one or two dimensions. The methods in the table keep the pairs of source and destination
+//! bytes, and only `make_ascending` changes their order.
 //!
 //! The destination of a slice, a gradient and most updates is a slice of a row-major array. So all positions of its
 //! inner dimensions are within one step of the next outer dimension. An ascending walk then writes in ascending order
@@ -237,7 +238,7 @@ pub(crate) struct PositionWindow {
     pub(crate) count: usize,
 }
 
-/// Pairs of units, one of the source and one of the destination.
+/// A set of pairs of units. Each pair has a unit of the source and a unit of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Walk {
     /// The size of a unit in bytes: a power of two up to 16, or 12.
@@ -292,10 +293,15 @@ impl Walk {
         walk
     }
 
-    /// Makes the walk from the elements of a view that is not empty to a row-major array of the same shape. An element
-    /// has `element` bytes.
-    pub(crate) fn from_view(view: &View, element: usize) -> Self {
-        let mut walk = Self::strided(element, view.offset.cast_signed(), 0, Dim::from_view(view));
+    /// Makes the walk that copies the elements of a view to a row-major array of the same shape. The view must not be
+    /// empty. An element has `element_bytes` bytes.
+    pub(crate) fn from_view(view: &View, element_bytes: usize) -> Self {
+        let mut walk = Self::strided(
+            element_bytes,
+            view.offset.cast_signed(),
+            0,
+            Dim::from_view(view),
+        );
         // The result is filled in order, so dimensions that are merged in the source can also be merged in the result.
         walk.merge();
         walk.in_order();
@@ -303,10 +309,15 @@ impl Walk {
         walk
     }
 
-    /// Makes the walk from the elements of one view to the elements of another view. The views have the same shape and
-    /// are not empty, and `dest` selects no element twice. An element has `element` bytes, and a unit has at most
-    /// `max_unit` bytes.
-    pub(crate) fn between(source: &View, dest: &View, element: usize, max_unit: usize) -> Self {
+    /// Makes the walk that copies the elements of one view to the elements of another view. The views have the same
+    /// shape and are not empty, and `dest` selects no element twice. An element has `element_bytes` bytes, and a unit
+    /// has at most `max_unit` bytes.
+    pub(crate) fn between(
+        source: &View,
+        dest: &View,
+        element_bytes: usize,
+        max_unit: usize,
+    ) -> Self {
         let strides = source.strides.iter().zip(&dest.strides);
         let dims = dest.shape.iter().zip(strides);
         let dims = dims.map(|(&size, (&from, &to))| Dim {
@@ -317,21 +328,21 @@ impl Walk {
         let mut dims: Vec<Dim> = dims.collect();
         dims.sort_by_key(|dim| Reverse(dim.to.unsigned_abs()));
         let (from, to) = (source.offset.cast_signed(), dest.offset.cast_signed());
-        let mut walk = Self::strided(element, from, to, dims);
+        let mut walk = Self::strided(element_bytes, from, to, dims);
         walk.reduce(max_unit);
         walk
     }
 
-    /// Makes units fill the destination in row-major order. Tuples are also in row-major order, along the dimensions
-    /// that have their own tuples.
+    /// Changes the walk to fill the destination with units in row-major order. Tuples are then also in row-major order,
+    /// along the dimensions that have their own tuples.
     pub(crate) fn in_order(&mut self) {
-        let (mut to, mut tuple) = (1, 1);
+        let (mut unit_stride, mut tuple_stride) = (1, 1);
         for dim in self.dims.iter_mut().rev() {
-            dim.to = to;
-            to *= dim.size.cast_signed();
+            dim.to = unit_stride;
+            unit_stride *= dim.size.cast_signed();
             if dim.tuple > 0 {
-                dim.tuple = tuple;
-                tuple *= dim.size;
+                dim.tuple = tuple_stride;
+                tuple_stride *= dim.size;
             }
         }
     }
@@ -344,52 +355,53 @@ impl Walk {
     }
 
     /// For a walk that fills a row-major array, returns the walk that writes the same elements to the view `dest`,
-    /// which has the array's shape. An element has `element` bytes.
-    pub(crate) fn placed_in(&self, dest: &View, element: usize) -> Self {
+    /// which has the array's shape. An element has `element_bytes` bytes.
+    pub(crate) fn placed_in(&self, dest: &View, element_bytes: usize) -> Self {
         let mut walk = self.in_units_of(1);
-        let element = element.cast_signed();
-        // The dimensions of the array that have several positions, innermost first: their sizes, their strides in the
-        // array and their strides in the view. The bytes of an element are the innermost dimension.
-        let mut array_dims = vec![(element.unsigned_abs(), 1, 1)];
-        let mut stride = element;
+        let element_bytes = element_bytes.cast_signed();
+        // The dimensions of the array that have several positions, innermost first: each with its size, its stride in
+        // the array and its stride in the view. The bytes of an element are the innermost dimension.
+        let mut array_dims = vec![(element_bytes.unsigned_abs(), 1, 1)];
+        let mut stride = element_bytes;
         for (&size, &to) in dest.shape.iter().zip(&dest.strides).rev() {
-            array_dims.push((size, stride, to * element));
+            array_dims.push((size, stride, to * element_bytes));
             stride *= size.cast_signed();
         }
         array_dims.retain(|&(size, ..)| size > 1);
         let mut dims = Vec::new();
-        let mut new_numbers = Vec::new();
+        let mut new_dim_numbers = Vec::new();
         for dim in core::mem::take(&mut walk.dims) {
-            let mut parts = Vec::new();
-            let (mut remaining, mut distance, mut covered) = (dim.size, dim.to, 1);
+            let mut dim_parts = Vec::new();
+            let (mut remaining_positions, mut distance, mut covered_positions) =
+                (dim.size, dim.to, 1);
             for &(size, stride, to) in &array_dims {
                 // The positions of `dim` that are along this dimension of the array become one part.
-                let end = stride * size.cast_signed();
-                if remaining > 1 && distance >= stride && distance < end {
-                    let count = remaining.min((end / distance).unsigned_abs());
-                    parts.push(Dim {
+                let dim_length = stride * size.cast_signed();
+                if remaining_positions > 1 && distance >= stride && distance < dim_length {
+                    let count = remaining_positions.min((dim_length / distance).unsigned_abs());
+                    dim_parts.push(Dim {
                         size: count,
-                        from: dim.from * covered,
+                        from: dim.from * covered_positions,
                         to: to * (distance / stride),
-                        tuple: dim.tuple * covered.unsigned_abs(),
+                        tuple: dim.tuple * covered_positions.unsigned_abs(),
                     });
-                    covered *= count.cast_signed();
-                    remaining /= count;
-                    distance = end;
+                    covered_positions *= count.cast_signed();
+                    remaining_positions /= count;
+                    distance = dim_length;
                 }
             }
-            if parts.is_empty() {
-                parts.push(Dim { to: 0, ..dim });
+            if dim_parts.is_empty() {
+                dim_parts.push(Dim { to: 0, ..dim });
             }
             // A dimension along which boxes extend is a dimension of the array, so it has one part.
-            new_numbers.push(dims.len());
-            dims.extend(parts.into_iter().rev());
+            new_dim_numbers.push(dims.len());
+            dims.extend(dim_parts.into_iter().rev());
         }
         walk.dims = dims;
         for along in walk.coordinates.iter_mut().filter_map(|c| c.along.as_mut()) {
-            along.dim = new_numbers[along.dim];
+            along.dim = new_dim_numbers[along.dim];
         }
-        walk.to = dest.offset.cast_signed() * element;
+        walk.to = dest.offset.cast_signed() * element_bytes;
         walk.reduce(MAX_UNIT);
         walk
     }
@@ -428,7 +440,9 @@ impl Walk {
     /// dimension if they share their tuples, otherwise a single unit.
     pub(crate) fn split_run(&self) -> (Dim, &[Dim]) {
         match self.dims.split_last() {
-            Some((&run, outer)) if run.tuple == 0 && !self.is_cropped(outer.len()) => (run, outer),
+            Some((&run, outer_dims)) if run.tuple == 0 && !self.is_cropped(outer_dims.len()) => {
+                (run, outer_dims)
+            }
             _ => (Dim::ONE_POSITION, &self.dims),
         }
     }
@@ -440,8 +454,8 @@ impl Walk {
 
     /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
-        let (_, outer) = self.split_run();
-        outer.iter().map(|dim| dim.size).product()
+        let (_, outer_dims) = self.split_run();
+        outer_dims.iter().map(|dim| dim.size).product()
     }
 
     /// Returns the number of tuples from the first to the last that is read.
@@ -463,7 +477,8 @@ impl Walk {
         self.coordinates.iter().position(is_along)
     }
 
-    /// Returns whether units fill a part of the destination in row-major order, without gaps.
+    /// Returns whether units fill a part of the destination in row-major order, without gaps. Always false if tuples
+    /// index the destination.
     pub(crate) fn is_dense(&self) -> bool {
         let mut filled_units = 1;
         let mut inner_dims = self.dims.iter().rev();
@@ -487,10 +502,11 @@ impl Walk {
         })
     }
 
-    /// Returns the part of the destination that the walk fills. Returns `None` if the walk leaves gaps.
+    /// Returns the part of the destination that the walk fills, or `None` unless the walk [is dense](Self::is_dense).
     pub(crate) fn part_of<'a>(&self, dest: &'a mut [u8]) -> Option<&'a mut [u8]> {
-        let begin = self.to.cast_unsigned() * self.unit;
-        self.is_dense().then(|| &mut dest[begin..][..self.bytes()])
+        let first_byte = self.to.cast_unsigned() * self.unit;
+        self.is_dense()
+            .then(|| &mut dest[first_byte..][..self.bytes()])
     }
 
     /// Removes dimension `d` and returns it. If boxes of a coordinate extend along it, the caller must give this
@@ -561,21 +577,21 @@ impl Walk {
     }
 
     /// Returns the dimensions except the dimension of contiguous units.
-    fn outer(&self) -> &[Dim] {
+    fn outer_dims(&self) -> &[Dim] {
         match self.contiguous() {
             1 => &self.dims,
             _ => &self.dims[..self.dims.len() - 1],
         }
     }
 
-    /// Returns the first unit of row `number` of [contiguous](Self::contiguous) units, in the source and in the
+    /// Returns the first unit of row `row_number` of [contiguous](Self::contiguous) units, in the source and in the
     /// destination. The walk must not have tuples.
     #[cfg(feature = "gpu")]
-    pub(crate) fn row_start(&self, mut number: usize) -> [usize; 2] {
+    pub(crate) fn row_start(&self, mut row_number: usize) -> [usize; 2] {
         let mut first_units = [self.from, self.to];
-        for dim in self.outer().iter().rev() {
-            let digit = (number % dim.size).cast_signed();
-            number /= dim.size;
+        for dim in self.outer_dims().iter().rev() {
+            let digit = (row_number % dim.size).cast_signed();
+            row_number /= dim.size;
             first_units = [
                 first_units[0] + digit * dim.from,
                 first_units[1] + digit * dim.to,
@@ -584,16 +600,16 @@ impl Walk {
         first_units.map(isize::cast_unsigned)
     }
 
-    /// Calls `each` with all distances of the walk, except those within the contiguous units.
-    fn each_distance(&self, mut each: impl FnMut(usize)) {
-        let mut each_signed = |distance: isize| each(distance.unsigned_abs());
-        for dim in self.outer().iter().filter(|dim| dim.size > 1) {
-            each_signed(dim.from);
-            each_signed(dim.to);
+    /// Calls `visit` with each distance of the walk, except those within the contiguous units.
+    fn for_each_distance(&self, mut visit: impl FnMut(usize)) {
+        let mut visit_signed = |distance: isize| visit(distance.unsigned_abs());
+        for dim in self.outer_dims().iter().filter(|dim| dim.size > 1) {
+            visit_signed(dim.from);
+            visit_signed(dim.to);
         }
-        self.coordinates.iter().for_each(|c| each_signed(c.stride));
-        each_signed(self.from);
-        each_signed(self.to);
+        self.coordinates.iter().for_each(|c| visit_signed(c.stride));
+        visit_signed(self.from);
+        visit_signed(self.to);
     }
 
     /// Joins contiguous units into wider units of at most `max_unit` bytes.
@@ -603,7 +619,7 @@ impl Walk {
             return;
         }
         let mut distance_bits = (max_unit / self.unit).max(1) | contiguous;
-        self.each_distance(|distance| distance_bits |= distance);
+        self.for_each_distance(|distance| distance_bits |= distance);
         self.join(1 << distance_bits.trailing_zeros());
     }
 
@@ -611,7 +627,7 @@ impl Walk {
     #[cfg(feature = "gpu")]
     pub(crate) fn can_join(&self, factor: usize) -> bool {
         let mut can_join = self.contiguous().is_multiple_of(factor);
-        self.each_distance(|distance| can_join &= distance.is_multiple_of(factor));
+        self.for_each_distance(|distance| can_join &= distance.is_multiple_of(factor));
         can_join
     }
 
@@ -770,31 +786,31 @@ impl Walk {
             if !remaining_units.is_multiple_of(to.unsigned_abs()) {
                 return None;
             }
-            let begin = remaining_offset / to;
+            let first_position = remaining_offset / to;
             remaining_offset %= to;
-            let positions = remaining_units / to.unsigned_abs();
-            if begin.unsigned_abs() + size > positions {
+            let position_count = remaining_units / to.unsigned_abs();
+            if first_position.unsigned_abs() + size > position_count {
                 return None;
             }
             remaining_units = to.unsigned_abs();
             walk.dims[d] = Dim {
-                size: positions,
+                size: position_count,
                 from: 0,
                 to,
                 tuple: 0,
             };
-            if positions == size {
+            if position_count == size {
                 walk.dims[d].from = from;
                 continue;
             }
             walk.coordinates.push(Coordinate {
                 size,
                 stride: from,
-                begin: StartIndex::At(-begin),
+                begin: StartIndex::At(-first_position),
                 along: Some(BoxExtent {
                     dim: d,
                     step: 1,
-                    extent: positions,
+                    extent: position_count,
                     first: 0,
                     flip: None,
                 }),
@@ -836,8 +852,8 @@ mod tests {
     fn byte_pairs(walk: &Walk, tuples: &[isize]) -> Vec<(Option<isize>, isize)> {
         let sizes: Vec<_> = walk.dims.iter().map(|dim| dim.size).collect();
         let mut pairs = Vec::new();
-        for number in 0..walk.units() {
-            let digits = coordinates_of(number, &sizes);
+        for unit_number in 0..walk.units() {
+            let digits = coordinates_of(unit_number, &sizes);
             let (mut from, mut to, mut tuple) = (walk.from, walk.to, walk.tuple);
             for (dim, &digit) in walk.dims.iter().zip(&digits) {
                 from += dim.from * digit.cast_signed();
@@ -845,7 +861,7 @@ mod tests {
                 tuple += dim.tuple * digit;
             }
             let tuple = &tuples[tuple * walk.columns..];
-            let mut is_found = true;
+            let mut is_inside = true;
             for coordinate in &walk.coordinates {
                 let mut position = match coordinate.begin {
                     StartIndex::Column(column) => tuple[column],
@@ -861,36 +877,36 @@ mod tests {
                     position += digit.cast_signed() * along.step;
                 }
                 let PositionWindow { first, count } = coordinate.window;
-                is_found &= (first..first + count).contains(&position.cast_unsigned());
+                is_inside &= (first..first + count).contains(&position.cast_unsigned());
                 match walk.points {
                     Side::Source => from += position * coordinate.stride,
                     Side::Dest => to += position * coordinate.stride,
                 }
             }
             let unit = walk.unit.cast_signed();
-            for byte in (0..unit).filter(|_| is_found || walk.points == Side::Source) {
-                pairs.push((is_found.then_some(from * unit + byte), to * unit + byte));
+            for byte in (0..unit).filter(|_| is_inside || walk.points == Side::Source) {
+                pairs.push((is_inside.then_some(from * unit + byte), to * unit + byte));
             }
         }
         pairs
     }
 
-    fn sorted_pairs(mut bytes: Vec<(Option<isize>, isize)>) -> Vec<(Option<isize>, isize)> {
-        bytes.sort_unstable_by_key(|&(from, to)| (to, from));
-        bytes
+    fn sorted_pairs(mut pairs: Vec<(Option<isize>, isize)>) -> Vec<(Option<isize>, isize)> {
+        pairs.sort_unstable_by_key(|&(from, to)| (to, from));
+        pairs
     }
 
-    /// Checks that no method changes the pairs of bytes, that the parts of a walk together have all of its pairs, and
-    /// that parts of a window have no pair inside the array twice.
+    /// Checks that no method changes the pairs of bytes, that the two parts of a split walk together have all of its
+    /// pairs, and that the two parts of a split window together have all pairs inside the array once.
     #[track_caller]
-    fn check_walk(elements: &Walk, tuples: &[isize]) {
-        let expected = sorted_pairs(byte_pairs(elements, tuples));
-        let mut reduced_walk = elements.clone();
+    fn check_walk(original_walk: &Walk, tuples: &[isize]) {
+        let expected = sorted_pairs(byte_pairs(original_walk, tuples));
+        let mut reduced_walk = original_walk.clone();
         reduced_walk.reduce(MAX_UNIT);
         for walk in [
             &reduced_walk,
             &reduced_walk.in_bytes(),
-            &reduced_walk.in_units_of(elements.unit),
+            &reduced_walk.in_units_of(original_walk.unit),
         ] {
             assert_eq!(sorted_pairs(byte_pairs(walk, tuples)), expected, "{walk}");
             let splits =
@@ -927,6 +943,7 @@ mod tests {
         }
     }
 
+    /// Slices of an array of shape `[4, 6, 8]`, each with the shape of a value that is broadcast to it.
     const SPECS: [(&str, &[usize]); 6] = [
         ("...", &[4, 6, 8]),
         ("::-1, 1::2, 2:6", &[4, 3, 4]),
@@ -969,8 +986,8 @@ mod tests {
             let (pairs, span) = (byte_pairs(&walk, &[]), walk.span(Side::Dest));
             assert!(pairs.is_sorted_by_key(|&(_, to)| to), "{walk}");
             let unit = walk.unit.cast_signed();
-            let ends = [pairs[0].1, pairs.last().unwrap().1].map(|to| to / unit);
-            assert_eq!(ends, [span.start, span.end - 1], "{walk}");
+            let end_units = [pairs[0].1, pairs.last().unwrap().1].map(|to| to / unit);
+            assert_eq!(end_units, [span.start, span.end - 1], "{walk}");
         }
     }
 
@@ -1040,7 +1057,7 @@ mod tests {
 
     #[test]
     fn scatters_keep_their_bytes() {
-        // Rows go to slices of 8 elements, or to single elements along the second dimension of [4, 5].
+        // Rows are written to slices of 8 elements, or to single elements along the second dimension of [4, 5].
         let slices = vec![
             Dim::with_own_tuples(5, 8),
             Dim {
@@ -1048,10 +1065,10 @@ mod tests {
                 ..Dim::shared(8, 1)
             },
         ];
-        let single_dims = [(4, 3isize, 5), (3, 1, 0)].map(|(size, number, to)| Dim {
+        let single_dims = [(4, 3isize, 5), (3, 1, 0)].map(|(size, row_stride, to)| Dim {
             to,
-            tuple: number.cast_unsigned(),
-            ..Dim::shared(size, number)
+            tuple: row_stride.cast_unsigned(),
+            ..Dim::shared(size, row_stride)
         });
         for (dims, size, stride) in [(slices, 6, 8), (single_dims.to_vec(), 5, 1)] {
             let mut walk = Walk::strided(2, 0, 0, dims);
@@ -1063,7 +1080,7 @@ mod tests {
 
     /// The filled walk of a gradient writes every unit of the result once, from the gradient or as zeros.
     #[test]
-    fn filled_walks_write_zeros_where_the_gradient_has_none() {
+    fn filled_walks_write_zeros_where_the_gradient_has_no_element() {
         let mut filled_count = 0;
         for (spec, _) in SPECS.into_iter().chain([
             ("1:3, 2:5, 2:6", &[][..]),

@@ -1,4 +1,4 @@
-//! Conversions of numbers between all types, through one of three wide types.
+//! Conversions of numbers between all types except complex numbers, through one of three wide types.
 //!
 //! An `i64`, a `u64` or an `f64` represents each number of each type exactly, so a conversion rounds once. A reader
 //! converts elements to a wide type, and a writer converts numbers of a wide type to the result's type. So 13 readers
@@ -24,8 +24,8 @@ use crate::{
 pub(crate) enum RoundingRule {
     /// The nearest number of the type, in a tie the even one. As an integer, a NaN becomes 0.
     Nearest,
-    /// An integer wraps. A float loses its fraction; if it is too large for the integer type (undefined in C), it
-    /// saturates.
+    /// An integer wraps. The fraction of a float is cut off; a float that is too large for the integer type (undefined
+    /// in C) saturates.
     Cast,
 }
 

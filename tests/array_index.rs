@@ -1,7 +1,7 @@
-//! Tests edge cases of index expressions with arrays. Golden vectors from NumPy and random cases compare index
-//! expressions with the reference on every device.
+//! Tests edge cases of index expressions with arrays. The modules `devices` and `property` run golden vectors from
+//! NumPy and random cases.
 
-use crate::harness::{kind, steps};
+use crate::harness::{kind, step_count};
 use wgslice::{
     Backend, DType, Plan, View, slice,
     spec::{IndexItem, IndexSpec},
@@ -49,7 +49,7 @@ fn arrays_as_text() {
 }
 
 #[test]
-fn texts_that_are_no_expression() {
+fn texts_that_are_not_expressions() {
     let deep = "[".repeat(100_000);
     for (text, position, problem) in [
         ("[0, True]", 0, "a list of positions and truth values"),
@@ -82,7 +82,7 @@ fn texts_that_are_no_expression() {
 /// Each error names the entry of the expression and the rule that it breaks.
 #[test]
 fn arrays_that_do_not_fit() {
-    for (shape, text, outer, tag, message) in [
+    for (shape, text, is_outer, expected_kind, message) in [
         (
             &[2, 3][..],
             "[0], [3]",
@@ -139,9 +139,9 @@ fn arrays_that_do_not_fit() {
         (&[2, 3], "[0], 9", true, "shrink_out_of_range", ""),
     ] {
         let spec = parse_spec(text);
-        let spec = if outer { spec.outer() } else { spec };
+        let spec = if is_outer { spec.outer() } else { spec };
         let error = Plan::index(shape, &spec, DType::U8).unwrap_err();
-        assert_eq!(kind(&error), tag, "{text}");
+        assert_eq!(kind(&error), expected_kind, "{text}");
         assert!(error.to_string().contains(message), "{text}: {error}");
     }
     let positions = IndexItem::Positions {
@@ -170,7 +170,7 @@ fn the_product_of_outer_arrays_exists_nowhere() {
     let x = View::new(&[1, 1]).unwrap();
     let spec = IndexSpec::new([IndexItem::from(zeros.clone()), vec![0; 3].into()]).outer();
     let plan = Plan::index(&x, &spec, DType::U8).unwrap();
-    assert_eq!((steps(&plan), plan.shape()), (2, &[1 << 20, 3][..]));
+    assert_eq!((step_count(&plan), plan.shape()), (2, &[1 << 20, 3][..]));
     let column = IndexItem::Positions {
         values: zeros.clone(),
         shape: vec![1 << 20, 1],
@@ -188,12 +188,12 @@ fn the_product_of_outer_arrays_exists_nowhere() {
 #[test]
 fn plans_have_as_few_steps_as_possible() {
     let x = View::new(&[4, 5, 6]).unwrap();
-    let planned = |text: &str, outer: bool| {
+    let planned = |text: &str, is_outer: bool| {
         let spec = parse_spec(text);
-        let spec = if outer { spec.outer() } else { spec };
+        let spec = if is_outer { spec.outer() } else { spec };
         let plan = Plan::index(&x, &spec, DType::F32).unwrap();
         let name = plan.to_string().split(' ').next().unwrap().to_owned();
-        (name, steps(&plan))
+        (name, step_count(&plan))
     };
     let expected = |name: &str, step_count| (name.to_owned(), step_count);
     assert_eq!(planned("1, ::-1", false), expected("strided_slice", 1));
@@ -217,8 +217,8 @@ fn plans_have_as_few_steps_as_possible() {
     );
 }
 
-/// On the CPU an outer expression runs in one pass. Tests parts for threads, reversed dimensions, pieces of one element
-/// and of many, and unordered lists. The expected values come from a loop over all positions.
+/// On the CPU an outer expression runs in one pass. Tests results that several threads write, reversed dimensions,
+/// pieces of one element and of many, and unordered lists. The expected values come from a loop over all positions.
 #[test]
 fn outer_expressions_in_parts() {
     let sizes = [64usize, 50, 120];
@@ -226,7 +226,7 @@ fn outer_expressions_in_parts() {
         let position = |n: usize| (n * n * 37 + 11 * n) as i64;
         (0..count).map(position).collect()
     });
-    let backends = [1, 3].map(|threads| Backend::cpu().with_threads(threads));
+    let backends = [1, 3].map(|thread_count| Backend::cpu().with_threads(thread_count));
     let x: Vec<i64> = (0..).take(sizes.iter().product()).collect();
     for has_list in [[true, true, false], [true, false, true], [true; 3]] {
         let positions = |dim: usize| -> Vec<i64> {
@@ -241,14 +241,14 @@ fn outer_expressions_in_parts() {
             false => IndexItem::Slice(slice![..].items()[0]),
         });
         let spec = IndexSpec::new(items.collect::<Vec<_>>()).outer();
-        for backwards in [false, true] {
+        for is_reversed in [false, true] {
             let mut expected = Vec::new();
             for &a in &positions(0) {
                 for &b in &positions(1) {
                     for &c in &positions(2) {
                         // Converts positions in the view, whose last two dimensions can be reversed, to positions in
                         // `x`.
-                        let (b, c) = match backwards {
+                        let (b, c) = match is_reversed {
                             true => (49 - b, 119 - c),
                             false => (b, c),
                         };
@@ -258,15 +258,15 @@ fn outer_expressions_in_parts() {
             }
             for backend in &backends {
                 let x = backend.upload((&x, &sizes)).unwrap();
-                let found = match backwards {
+                let result = match is_reversed {
                     true => {
                         let view = x.slice(&slice![.., ..; -1, ..; -1]).unwrap();
                         view.index(&spec).unwrap()
                     }
                     false => x.index(&spec).unwrap(),
                 };
-                let found = found.to_array::<i64>().unwrap();
-                assert!(found.data == expected, "{spec}, {backwards}, {backend}");
+                let result = result.to_array::<i64>().unwrap();
+                assert!(result.data == expected, "{spec}, {is_reversed}, {backend}");
             }
         }
     }

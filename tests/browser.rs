@@ -16,9 +16,9 @@ use wgslice::{
 
 const ERROR_POLICY: OutOfRange = OutOfRange::Error;
 
-/// Calls each tensor method that takes `OutOfRange::Error`, on a table of 4 rows of 2 elements. The last three calls
-/// are scatters: one makes a new tensor from updates, and two change the table.
-fn strict_calls(
+/// Calls tensor methods under `OutOfRange::Error`, on a table of 4 rows of 2 elements. The last three calls are
+/// scatters: one makes a new tensor from updates, and two change the table.
+fn calls_under_error_policy(
     table: &mut Tensor,
     ids: [i32; 2],
 ) -> Vec<(&'static str, Result<Pending<Report>, Error>)> {
@@ -29,24 +29,24 @@ fn strict_calls(
     let zeros = ints(&[0, 0], &[2]);
     let updates = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])).unwrap();
     let cells = ints(&[ids[0], 0, 0, ids[1]], &[2, 2]);
-    let gather = GatherOptions {
+    let gather_options = GatherOptions {
         out_of_range: ERROR_POLICY,
         ..GatherOptions::default()
     };
-    let gather_nd = GatherNdOptions {
+    let gather_nd_options = GatherNdOptions {
         out_of_range: ERROR_POLICY,
         ..GatherNdOptions::default()
     };
-    let elements = GatherElementsOptions {
+    let gather_elements_options = GatherElementsOptions {
         out_of_range: ERROR_POLICY,
         ..GatherElementsOptions::default()
     };
-    let scatter = ScatterOptions {
+    let scatter_options = ScatterOptions {
         combine: Some(Combine::Add),
         out_of_range: ERROR_POLICY,
         ..ScatterOptions::default()
     };
-    let crop = CropOptions {
+    let crop_options = CropOptions {
         sizes: vec![1, 2],
         out_of_range: ERROR_POLICY,
         ..CropOptions::default()
@@ -54,30 +54,38 @@ fn strict_calls(
     let image = table.reshape(&[1, 4, 2]).unwrap();
     let report = |outcome: Result<(Tensor, _), _>| outcome.map(|(_, report)| report);
     let mut calls = vec![
-        ("gather", report(table.gather(&rows, gather))),
-        ("gather_nd", report(table.gather_nd(&tuples, gather_nd))),
+        ("gather", report(table.gather(&rows, gather_options))),
+        (
+            "gather_nd",
+            report(table.gather_nd(&tuples, gather_nd_options)),
+        ),
         (
             "gather_elements",
-            report(table.gather_elements(&cells, 0, elements)),
+            report(table.gather_elements(&cells, 0, gather_elements_options)),
         ),
         (
             "crop",
-            report(image.crop(Boxes::new(&begins).of_items(&zeros), &crop)),
+            report(image.crop(Boxes::new(&begins).of_items(&zeros), &crop_options)),
         ),
         (
             "scatter_nd",
-            report(Tensor::scatter_nd(&[4, 2], &tuples, &updates, scatter)),
+            report(Tensor::scatter_nd(
+                &[4, 2],
+                &tuples,
+                &updates,
+                scatter_options,
+            )),
         ),
     ];
     drop(image);
     calls.push((
         "tensor_scatter_nd",
-        table.tensor_scatter_nd(&tuples, &updates, scatter),
+        table.tensor_scatter_nd(&tuples, &updates, scatter_options),
     ));
     let shared = table.clone();
     calls.push((
         "scatter_elements",
-        table.scatter_elements(&cells, &updates, 0, scatter),
+        table.scatter_elements(&cells, &updates, 0, scatter_options),
     ));
     drop(shared);
     calls
@@ -92,11 +100,11 @@ fn tensor_values(tensor: &Tensor) -> Vec<f32> {
 /// Where blocking is not allowed, a call under `OutOfRange::Error` fails before it changes anything, even if all tuples
 /// are in range.
 #[test]
-fn strict_calls_are_refused_where_nothing_may_wait() {
+fn calls_under_error_policy_fail_where_blocking_is_not_allowed() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.without_blocking());
         let mut table = backend.upload((&TABLE, &[4, 2])).unwrap();
-        for (name, outcome) in strict_calls(&mut table, [3, 1]) {
+        for (name, outcome) in calls_under_error_policy(&mut table, [3, 1]) {
             let error = outcome.err();
             let Some(Error::WouldBlock { instead, .. }) = error else {
                 panic!("{name} on {backend}: {error:?}");
@@ -115,7 +123,7 @@ fn late_errors_are_returned_by_reports() {
         for gpu in [gpu.clone(), gpu.without_blocking()] {
             let backend = Backend::from(gpu).with_late_errors();
             let mut table = backend.upload((&TABLE, &[4, 2])).unwrap();
-            for (name, report) in strict_calls(&mut table, [1, 4]) {
+            for (name, report) in calls_under_error_policy(&mut table, [1, 4]) {
                 let error = pollster::block_on(report.unwrap()).unwrap_err();
                 assert!(
                     matches!(error, Error::InvalidIndices(_)),
@@ -124,7 +132,7 @@ fn late_errors_are_returned_by_reports() {
             }
             assert_eq!(tensor_values(&table), TABLE, "{backend}");
 
-            for (name, report) in strict_calls(&mut table, [3, 1]) {
+            for (name, report) in calls_under_error_policy(&mut table, [3, 1]) {
                 let report = pollster::block_on(report.unwrap());
                 assert_eq!(report.unwrap().out_of_range, 0, "{name} on {backend}");
             }
@@ -147,7 +155,7 @@ fn own_devices() -> impl Iterator<Item = Gpu> {
 
 /// Every call that would wait fails, and its error names the call to use instead.
 #[test]
-fn calls_that_would_wait_name_another() {
+fn errors_of_calls_that_would_wait_name_another_call() {
     for gpu in own_devices() {
         let backend = Backend::from(gpu.without_blocking());
         let table = backend.upload((&TABLE, &[4, 2])).unwrap();
@@ -215,11 +223,12 @@ fn plans_run_on_host_values() {
         assert_eq!((report.out_of_range, report.tuples), (1, 2), "{backend}");
         assert_eq!(report.shape, [4, 2], "{backend}");
 
-        let add = ScatterOptions {
+        let add_options = ScatterOptions {
             combine: Some(Combine::Add),
             ..ScatterOptions::default()
         };
-        let add = Plan::tensor_scatter_nd(&[4, 2], &[1, 1], &[1, 2], add, DType::F32).unwrap();
+        let add =
+            Plan::tensor_scatter_nd(&[4, 2], &[1, 1], &[1, 2], add_options, DType::F32).unwrap();
         let (sums, _) = run(&add, &[1.0, 2.0], Some(&[3]), Some(&TABLE)).unwrap();
         assert_eq!(sums.data[..6], TABLE[..6], "{backend}");
         assert_eq!(sums.data[6..], [7.5, 9.5], "{backend}");
@@ -250,7 +259,7 @@ fn plans_run_on_host_values() {
 /// Where blocking is not allowed, the error of every call on host values names `Backend::run_async`, which runs the
 /// plan of the same operation, even a plan that converts or has several steps.
 #[test]
-fn every_plan_runs_where_nothing_may_wait() {
+fn plans_run_where_blocking_is_not_allowed() {
     let bytes = [1u8, 2, 3, 4, 5, 6];
     let (x, mask) = (
         (&bytes, &[6]),

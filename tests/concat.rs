@@ -1,5 +1,5 @@
-//! Tests edge cases of `concat`, `stack` and `split`. Golden vectors and random cases compare `concat` and `stack` with
-//! the reference on every device.
+//! Tests edge cases of `concat`, `stack` and `split`. The modules `devices` and `property` run golden vectors and
+//! random cases of `concat` and `stack`.
 
 use crate::harness::{devices, kind};
 use wgslice::{Backend, DType, Element, Plan, Tensor, View};
@@ -13,7 +13,7 @@ fn make_views(shapes: &[&[usize]]) -> Vec<View> {
 
 #[test]
 fn arrays_that_do_not_match_are_errors() {
-    for (shapes, axis, concat, stack) in [
+    for (shapes, axis, concat_kind, stack_kind) in [
         (&[][..], 0, "no_arrays", "no_arrays"),
         (&[&[][..], &[]], 0, "axis", ""),
         (&[&[2], &[2]], 2, "axis", "axis"),
@@ -24,12 +24,18 @@ fn arrays_that_do_not_match_are_errors() {
         (&[&[2, 3], &[2]], 0, "array_shape", "array_shape"),
     ] {
         let outcomes = [
-            (Plan::concat(&make_views(shapes), axis, DType::F32), concat),
-            (Plan::stack(&make_views(shapes), axis, DType::F32), stack),
+            (
+                Plan::concat(&make_views(shapes), axis, DType::F32),
+                concat_kind,
+            ),
+            (
+                Plan::stack(&make_views(shapes), axis, DType::F32),
+                stack_kind,
+            ),
         ];
-        for (outcome, tag) in outcomes {
-            let found = outcome.err().map_or("", |error| kind(&error));
-            assert_eq!(found, tag, "{shapes:?} along {axis}");
+        for (outcome, expected_kind) in outcomes {
+            let error_kind = outcome.err().map_or("", |error| kind(&error));
+            assert_eq!(error_kind, expected_kind, "{shapes:?} along {axis}");
         }
     }
     let long_views = make_views(&[&[usize::MAX / 64], &[usize::MAX / 64], &[usize::MAX / 64]]);
@@ -55,13 +61,13 @@ fn split_parts_are_joined_again() {
     }
     let parts = Backend::cpu().split((&values, &[60]), &[59, 1], 0).unwrap();
     assert_eq!((parts[0].data.len(), &parts[1].data[..]), (59, &[59][..]));
-    for (sizes, axis, tag) in [
+    for (sizes, axis, expected_kind) in [
         (&[3, 2][..], 0, "split_sizes"),
         (&[usize::MAX, 5], 0, "split_sizes"),
         (&[4], 1, "axis"),
     ] {
         let error = View::new(&[4]).unwrap().split(sizes, axis).unwrap_err();
-        assert_eq!(kind(&error), tag, "{error}");
+        assert_eq!(kind(&error), expected_kind, "{error}");
     }
 }
 
@@ -104,55 +110,59 @@ fn tensors_of_other_types_and_devices_are_errors() {
 /// arrays. The last block is not full.
 #[test]
 fn interleaved_pieces_of_arrays() {
-    fn check_concat<T: Element + PartialEq>(value: impl Fn(usize) -> T) {
+    fn check_concat<T: Element + PartialEq>(value_of: impl Fn(usize) -> T) {
         let cpu = Backend::cpu();
-        for (count, piece) in [(2, 1), (3, 1), (4, 1), (5, 2), (7, 1), (64, 1), (3, 2)] {
-            let rows = 40_001 / count;
-            let arrays: Vec<Vec<T>> = (0..count)
+        for (array_count, piece_length) in [(2, 1), (3, 1), (4, 1), (5, 2), (7, 1), (64, 1), (3, 2)]
+        {
+            let row_count = 40_001 / array_count;
+            let arrays: Vec<Vec<T>> = (0..array_count)
                 .map(|array| {
-                    (0..rows * piece)
-                        .map(|at| value(at * count + array))
+                    (0..row_count * piece_length)
+                        .map(|index| value_of(index * array_count + array))
                         .collect()
                 })
                 .collect();
-            let mut expected = Vec::with_capacity(count * rows * piece);
-            for row in 0..rows {
+            let mut expected = Vec::with_capacity(array_count * row_count * piece_length);
+            for row in 0..row_count {
                 for array in &arrays {
-                    expected.extend_from_slice(&array[row * piece..][..piece]);
+                    expected.extend_from_slice(&array[row * piece_length..][..piece_length]);
                 }
             }
-            let shape = [rows, piece];
+            let shape = [row_count, piece_length];
             let refs: Vec<_> = arrays.iter().map(|array| (array, &shape).into()).collect();
-            let what = format!("{:?}: {count} arrays, pieces of {piece}", T::DTYPE);
-            for threads in [1, 3] {
-                let backend = cpu.clone().with_threads(threads);
+            let case = format!(
+                "{:?}: {array_count} arrays, pieces of {piece_length}",
+                T::DTYPE
+            );
+            for thread_count in [1, 3] {
+                let backend = cpu.clone().with_threads(thread_count);
                 let joined = backend.concat(&refs, 1).unwrap();
                 assert!(
                     joined.data == expected,
-                    "concat of {what}, {threads} threads"
+                    "concat of {case}, {thread_count} threads"
                 );
                 let stacked = backend.stack(&refs, 1).unwrap();
                 assert!(
                     stacked.data == expected,
-                    "stack of {what}, {threads} threads"
+                    "stack of {case}, {thread_count} threads"
                 );
             }
-            let views = vec![View::new(&shape).unwrap(); count];
+            let views = vec![View::new(&shape).unwrap(); array_count];
             let plan = Plan::concat(&views, 1, T::DTYPE).unwrap();
             // The explanation shows whether the tested loop runs.
-            let is_short = piece * T::DTYPE.size() <= 16;
+            let is_short = piece_length * T::DTYPE.size() <= 16;
             assert_eq!(
                 cpu.explain(&plan).contains("instead of the steps"),
                 is_short,
-                "{what}"
+                "{case}"
             );
             // Views of parts of arrays run the steps instead of the loop.
-            let parts = View::new(&[rows + 1, piece])
+            let parts = View::new(&[row_count + 1, piece_length])
                 .unwrap()
-                .split(&[1, rows], 0)
+                .split(&[1, row_count], 0)
                 .unwrap();
-            let plan = Plan::concat(&vec![parts[1].clone(); count], 1, T::DTYPE).unwrap();
-            assert!(!cpu.explain(&plan).contains("instead"), "{what}");
+            let plan = Plan::concat(&vec![parts[1].clone(); array_count], 1, T::DTYPE).unwrap();
+            assert!(!cpu.explain(&plan).contains("instead"), "{case}");
         }
     }
     check_concat(|n| u8::try_from(n % 251).expect("below 251"));

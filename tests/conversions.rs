@@ -70,9 +70,9 @@ const SUM_OF_BF16: Conversion = Conversion {
     agrees: |value, result| {
         let terms = [value & 0xffff_0000, value << 16].map(f32::from_bits);
         let sum = terms[0] + terms[1];
-        let defined = |number: f32| number == 0.0 || number.is_normal();
+        let is_defined = |number: f32| number == 0.0 || number.is_normal();
         let expected = bf16::from_f32(sum).to_bits();
-        ![terms[0], terms[1], sum].into_iter().all(defined) || result == u32::from(expected)
+        ![terms[0], terms[1], sum].into_iter().all(is_defined) || result == u32::from(expected)
     },
 };
 
@@ -155,8 +155,8 @@ impl Conversion {
     }
 }
 
-/// Opens a device of each adapter, and returns it with the adapter's name. The limits are WebGPU's defaults, or the
-/// adapter's where the adapter's are worse.
+/// Opens a device of each adapter and returns the devices with the adapters' names. The limits are WebGPU's defaults,
+/// or the adapter's where these are worse.
 fn open_gpus() -> Vec<(String, Gpu)> {
     candidates()
         .into_iter()
@@ -170,7 +170,7 @@ fn open_gpus() -> Vec<(String, Gpu)> {
 }
 
 /// Tests all f16 values, all sums of a bf16 number and 0, and f32 values with any upper 16 bits. The lower 16 bits are
-/// next to rounding thresholds.
+/// at rounding thresholds or next to them.
 #[test]
 fn conversions_in_shaders_agree_with_the_crate_half() {
     for (name, gpu) in open_gpus() {
@@ -186,10 +186,10 @@ fn conversions_in_shaders_agree_with_the_crate_half() {
         ] = &pipelines;
         to_f32.check(&gpu, f32_pipeline, (0, 1), 65_536);
         sum.check(&gpu, sum_pipeline, (0, 65_536), 65_536);
-        for low in [
+        for lower_bits in [
             0, 1, 0x0fff, 0x1000, 0x1001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff,
         ] {
-            to_f16.check(&gpu, f16_pipeline, (low, 65_536), 65_536);
+            to_f16.check(&gpu, f16_pipeline, (lower_bits, 65_536), 65_536);
         }
     }
 }
@@ -198,13 +198,13 @@ fn conversions_in_shaders_agree_with_the_crate_half() {
 #[test]
 #[ignore = "minutes on a software adapter; bash tests/run large runs it"]
 fn all_conversions_in_shaders_agree_with_the_crate_half() {
-    const VALUES_AT_ONCE: u32 = 1 << 23;
+    const VALUES_PER_CHECK: u32 = 1 << 23;
     for (name, gpu) in open_gpus() {
         eprintln!("{name}");
         for conversion in [F16_OF_F32, SUM_OF_BF16] {
             let pipeline = conversion.pipeline(gpu.device());
-            for first in (0..=u32::MAX).step_by(VALUES_AT_ONCE as usize) {
-                conversion.check(&gpu, &pipeline, (first, 1), VALUES_AT_ONCE);
+            for first in (0..=u32::MAX).step_by(VALUES_PER_CHECK as usize) {
+                conversion.check(&gpu, &pipeline, (first, 1), VALUES_PER_CHECK);
             }
         }
     }

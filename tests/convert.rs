@@ -9,11 +9,11 @@ use wgslice::{
 };
 use wgslice_vectors::{Call, Operation, judge, parse, random, run, variants};
 
-/// Tests random conversions on every device. Devices with low limits cut conversions into many dispatches.
+/// Tests random conversions on drawn devices. Devices with low limits cut conversions into many dispatches.
 #[test]
 fn conversions_agree_with_the_reference() {
-    for number in 0..80 {
-        let case = random::answered(random::case_of(Operation::Convert, 11, number)).unwrap();
+    for case_number in 0..80 {
+        let case = random::answered(random::case_of(Operation::Convert, 11, case_number)).unwrap();
         let (call, variant) = (Call::of(&case).unwrap(), random::variant(&case).unwrap());
         for device in devices() {
             if let Err(difference) = wgslice_vectors::check(&case, &call, &device.backend, &variant)
@@ -28,11 +28,11 @@ fn conversions_agree_with_the_reference() {
     }
 }
 
-/// Returns the result of a device, or `None` if its limit on the number or size of bindings is too low for tables.
+/// Returns the result of a backend, or `None` if its limit on the number or size of bindings is too low for tables.
 #[track_caller]
-fn within_limits<T>(outcome: Result<T, Error>, device: &Backend) -> Option<T> {
+fn within_limits<T>(outcome: Result<T, Error>, backend: &Backend) -> Option<T> {
     match outcome {
-        Err(Error::DeviceLimit { .. }) if !device.is_cpu() => None,
+        Err(Error::DeviceLimit { .. }) if !backend.is_cpu() => None,
         outcome => Some(outcome.unwrap()),
     }
 }
@@ -61,7 +61,7 @@ fn tables_follow_the_axis_of_the_source() {
         let table = Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap();
         for view in &views {
             // A copy of the elements' numbers through the same view gives the position of each element along the axis.
-            let inner: usize = shape[axis.unsigned_abs() + 1..].iter().product();
+            let inner_size: usize = shape[axis.unsigned_abs() + 1..].iter().product();
             let numbers: Vec<u32> = (0..540).collect();
             let mut expected = vec![0u32; view.len()];
             let copy = Plan::contiguous(view, DType::U32).unwrap();
@@ -69,18 +69,18 @@ fn tables_follow_the_axis_of_the_source() {
                 .unwrap();
             let expected: Vec<f32> = expected
                 .iter()
-                .map(|&n| function(n as usize / inner % size, source[n as usize].into()))
+                .map(|&n| function(n as usize / inner_size % size, source[n as usize].into()))
                 .collect();
             let plan = Plan::contiguous(view, DType::U8).unwrap();
             let plan = plan.converted(&table).unwrap();
             for device in devices() {
                 let outcome = device.backend.run::<f32>(&plan, &[(&source).into()]);
-                let Some((found, _)) = within_limits(outcome, &device.backend) else {
+                let Some((result, _)) = within_limits(outcome, &device.backend) else {
                     continue;
                 };
-                assert_eq!(found.shape, view.shape());
+                assert_eq!(result.shape, view.shape());
                 assert!(
-                    found.data == expected,
+                    result.data == expected,
                     "{}: {plan} along {axis}",
                     device.name
                 );
@@ -122,7 +122,7 @@ fn crops_of_pictures_convert() {
         // Elements outside the picture are not converted and stay 0. This function maps 0 to 0, so the expected
         // elements can be computed from the cropped bytes, which are 0 there.
         let function = |c: usize, x: f32| x * (c + 1) as f32;
-        let channel = |n: usize| {
+        let channel_of = |n: usize| {
             if channels_first {
                 n / (32 * 70) % 3
             } else {
@@ -132,10 +132,10 @@ fn crops_of_pictures_convert() {
         let expected = bytes
             .iter()
             .enumerate()
-            .map(|(n, &byte)| function(channel(n), byte.into()));
+            .map(|(n, &byte)| function(channel_of(n), byte.into()));
         let expected: Vec<f32> = expected.collect();
-        for to in [DType::F32, DType::F16] {
-            let table = Conversion::table(DType::U8, to, -1, 3, function).unwrap();
+        for to_dtype in [DType::F32, DType::F16] {
+            let table = Conversion::table(DType::U8, to_dtype, -1, 3, function).unwrap();
             let plan = crop.converted(&table).unwrap();
             for device in devices() {
                 let source = device.backend.upload((&source, &shape)).unwrap();
@@ -149,7 +149,7 @@ fn crops_of_pictures_convert() {
                 };
                 assert_eq!(report.wait().unwrap().out_of_range, 2, "{}", device.name);
                 let bytes = found.bytes().unwrap();
-                let found: Vec<f32> = match to {
+                let found: Vec<f32> = match to_dtype {
                     DType::F32 => bytemuck::pod_collect_to_vec(&bytes),
                     _ => bytemuck::pod_collect_to_vec::<u8, half::f16>(&bytes)
                         .into_iter()
@@ -161,7 +161,7 @@ fn crops_of_pictures_convert() {
                     .zip(&expected)
                     .position(|(found, expected)| found != expected);
                 let difference = difference.map(|n| (n, found[n], expected[n]));
-                assert_eq!(difference, None, "{}: {plan} to {to}", device.name);
+                assert_eq!(difference, None, "{}: {plan} to {to_dtype}", device.name);
             }
         }
     }
@@ -185,29 +185,29 @@ fn numbers_round_to_even_and_saturate() {
         65_520.0,
     ];
     let view = View::new(&[12]).unwrap();
-    let to = |dtype| {
+    let plan_to = |dtype| {
         Plan::contiguous(&view, DType::F32)
             .unwrap()
             .converted(&Conversion::to(dtype))
     };
-    let [bytes, signed, halves] =
-        [DType::U8, DType::I8, DType::F16].map(|dtype| to(dtype).unwrap());
+    let [to_u8, to_i8, to_f16] =
+        [DType::U8, DType::I8, DType::F16].map(|dtype| plan_to(dtype).unwrap());
     for Device { backend, .. } in devices() {
-        let found = backend.run::<u8>(&bytes, &[(&floats).into()]);
-        if let Some((found, _)) = within_limits(found, backend) {
-            assert_eq!(found.data, [0, 2, 2, 0, 0, 255, 255, 0, 0, 255, 255, 255]);
+        let outcome = backend.run::<u8>(&to_u8, &[(&floats).into()]);
+        if let Some((result, _)) = within_limits(outcome, backend) {
+            assert_eq!(result.data, [0, 2, 2, 0, 0, 255, 255, 0, 0, 255, 255, 255]);
         }
-        let found = backend.run::<i8>(&signed, &[(&floats).into()]);
-        if let Some((found, _)) = within_limits(found, backend) {
+        let outcome = backend.run::<i8>(&to_i8, &[(&floats).into()]);
+        if let Some((result, _)) = within_limits(outcome, backend) {
             assert_eq!(
-                found.data,
+                result.data,
                 [0, 2, 2, 0, -2, 127, 127, -128, 0, 127, 127, 127]
             );
         }
         let source = backend.upload((&floats, &[12])).unwrap();
-        let found = run_tensors(&halves, &[&source]);
-        if let Some((found, _)) = within_limits(found, backend) {
-            let bits: Vec<u16> = bytemuck::pod_collect_to_vec(&found.bytes().unwrap());
+        let outcome = run_tensors(&to_f16, &[&source]);
+        if let Some((result, _)) = within_limits(outcome, backend) {
+            let bits: Vec<u16> = bytemuck::pod_collect_to_vec(&result.bytes().unwrap());
             assert_eq!(bits[8..], [0x7e00, 0x7c00, 0x7bff, 0x7c00]);
         }
     }
@@ -294,42 +294,42 @@ fn wrong_conversions_are_refused() {
 /// exact fractions. GPUs run the conversions that shaders support and reject the other conversions.
 #[test]
 fn numbers_of_any_width() {
-    const CONVERSION_SHADERS: [&str; 7] = [
+    const SHADER_TYPES: [&str; 7] = [
         "uint8", "int8", "uint16", "int16", "float16", "bfloat16", "float32",
     ];
-    let mut refusals = 0;
+    let mut rejection_count = 0;
     for case in parse(include_str!("vectors/numbers.jsonl")) {
         let case = case.unwrap();
         let call = Call::of(&case).unwrap();
-        let text = |name: &str| case.args[name].as_str().unwrap();
-        let (from, to) = (text("from"), text("to"));
+        let argument = |name: &str| case.args[name].as_str().unwrap();
+        let (from, to) = (argument("from"), argument("to"));
         let is_byte = ["bool", "uint8", "int8"].contains(&from);
         let is_rounded = !case.args.contains_key("axis_of_scale")
             && (!case.args.contains_key("astype") || to.contains("float"));
         let is_wide = ["int64", "uint64", "float64"].contains(&to);
-        let on_gpu = (from == to && !case.args.contains_key("axis_of_scale"))
+        let is_on_gpu = (from == to && !case.args.contains_key("axis_of_scale"))
             || is_byte && !is_wide
-            || is_rounded && CONVERSION_SHADERS.contains(&from) && CONVERSION_SHADERS.contains(&to);
+            || is_rounded && SHADER_TYPES.contains(&from) && SHADER_TYPES.contains(&to);
         for device in devices() {
             for variant in variants(&case, &call) {
-                let found = run(&call, &device.backend, &variant);
-                match &found {
+                let outcome = run(&call, &device.backend, &variant);
+                match &outcome {
                     Err(Error::ConversionOnDevice { .. }) => {
-                        let error = found.as_ref().unwrap_err().to_string();
+                        let error = outcome.as_ref().unwrap_err().to_string();
                         assert!(
-                            !on_gpu && !device.backend.is_cpu(),
+                            !is_on_gpu && !device.backend.is_cpu(),
                             "{from} to {to}: {error}"
                         );
                         assert!(error.contains("run it on the CPU"), "{error}");
-                        refusals += 1;
+                        rejection_count += 1;
                     }
                     _ => assert!(
-                        on_gpu || device.backend.is_cpu(),
+                        is_on_gpu || device.backend.is_cpu(),
                         "{from} to {to} on {}",
                         device.name
                     ),
                 }
-                if let Err(difference) = judge(&case, &call, &device.backend, &variant, found) {
+                if let Err(difference) = judge(&case, &call, &device.backend, &variant, outcome) {
                     panic!(
                         "{}: {from} to {to}: {difference}\n{}",
                         device.name,
@@ -339,7 +339,7 @@ fn numbers_of_any_width() {
             }
         }
     }
-    assert!(refusals > 0 || devices().iter().all(|device| device.backend.is_cpu()));
+    assert!(rejection_count > 0 || devices().iter().all(|device| device.backend.is_cpu()));
 }
 
 /// On a backend with a fallback, the CPU converts the types that the shaders do not convert.
@@ -349,15 +349,15 @@ fn conversions_that_shaders_lack_fall_back() {
     let plan = plan.converted(&Conversion::to(DType::F32)).unwrap();
     for device in devices() {
         let backend = device.backend.clone().with_fallback();
-        let (found, _) = backend
+        let (result, _) = backend
             .run::<f32>(&plan, &[(&[0.1f64, -2.0, 1e300]).into()])
             .unwrap();
-        assert_eq!(found.data, [f32::INFINITY, -2.0, 0.1], "{}", device.name);
+        assert_eq!(result.data, [f32::INFINITY, -2.0, 0.1], "{}", device.name);
     }
 }
 
-/// Tests scales along every axis of a transposed view, with more positions than the CPU converts together. One bias is
-/// for all positions.
+/// Tests scales along every axis of a transposed view, with more positions than the CPU converts together. All
+/// positions have the same bias.
 #[test]
 fn floats_scale_along_the_axis_of_the_source() {
     let shape = [3, 40, 300];

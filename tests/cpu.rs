@@ -21,15 +21,15 @@ const RUN_LENGTHS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33
 
 #[test]
 fn every_step_at_every_run_length() {
-    for run in RUN_LENGTHS {
+    for run_length in RUN_LENGTHS {
         for step in [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5] {
-            let width = run * 5 + 1;
+            let width = run_length * 5 + 1;
             // Selects `run` elements of each row: upwards from position 1, or downwards from the last position.
-            let end = i64::try_from(run).unwrap() * step;
+            let reach = i64::try_from(run_length).unwrap() * step;
             let spec = if step > 0 {
-                format!(":, 1:{}:{step}", 1 + end)
+                format!(":, 1:{}:{step}", 1 + reach)
             } else {
-                match width as i64 - 1 + end {
+                match width as i64 - 1 + reach {
                     ..0 => format!(":, ::{step}"),
                     end => format!(":, :{end}:{step}"),
                 }
@@ -44,11 +44,14 @@ fn every_step_at_every_run_length() {
 /// next is constant or changes.
 #[test]
 fn every_piece_length() {
-    for piece in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
-        let width = piece + 3;
-        for rows in ["::-1", "::2", "1:"] {
-            check_slice(&[5, width], &format!("{rows}, 2:{}", 2 + piece));
-            check_slice(&[2, 3, width], &format!("::-1, {rows}, 1:{}", 1 + piece));
+    for piece_length in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
+        let width = piece_length + 3;
+        for rows_spec in ["::-1", "::2", "1:"] {
+            check_slice(&[5, width], &format!("{rows_spec}, 2:{}", 2 + piece_length));
+            check_slice(
+                &[2, 3, width],
+                &format!("::-1, {rows_spec}, 1:{}", 1 + piece_length),
+            );
         }
     }
 }
@@ -103,11 +106,11 @@ fn gaps_of_a_large_source() {
 
 #[test]
 fn gathers_that_are_written_in_parts() {
-    let (rows, params) = (60_000, 5000);
-    let index = |i: usize| (i * 7919 % (params + 2)) as i64 - 1;
+    let (row_count, slice_count) = (60_000, 5000);
+    let index = |i: usize| (i * 7919 % (slice_count + 2)) as i64 - 1;
     for width in [1, 3, 5] {
-        let indices: Vec<i64> = (0..rows).map(index).collect();
-        check_gather_on_cpu(&[params, width], &indices, &[rows, 1], 0);
+        let indices: Vec<i64> = (0..row_count).map(index).collect();
+        check_gather_on_cpu(&[slice_count, width], &indices, &[row_count, 1], 0);
     }
 }
 
@@ -168,15 +171,16 @@ fn slices_of_views_that_are_cut_between_parts() {
 
 /// Returns the position in the source of each element that a view selects.
 fn selected_positions(view: &View) -> Vec<usize> {
-    let mut selected = Vec::with_capacity(view.len());
-    let mut position = vec![0; view.shape().len()];
+    let mut positions = Vec::with_capacity(view.len());
+    let mut coordinates = vec![0; view.shape().len()];
     for _ in 0..view.len() {
-        let indices_and_strides = position.iter().zip(view.strides());
-        let at = indices_and_strides.fold(view.offset().cast_signed(), |at, (&i, &stride)| {
-            at + i as isize * stride
-        });
-        selected.push(at.cast_unsigned());
-        for (i, &dimension) in position.iter_mut().zip(view.shape()).rev() {
+        let coordinates_and_strides = coordinates.iter().zip(view.strides());
+        let position = coordinates_and_strides
+            .fold(view.offset().cast_signed(), |position, (&i, &stride)| {
+                position + i as isize * stride
+            });
+        positions.push(position.cast_unsigned());
+        for (i, &dimension) in coordinates.iter_mut().zip(view.shape()).rev() {
             *i += 1;
             if *i < dimension {
                 break;
@@ -184,13 +188,16 @@ fn selected_positions(view: &View) -> Vec<usize> {
             *i = 0;
         }
     }
-    selected
+    positions
 }
 
 #[track_caller]
 fn check_view(view: &View) {
-    let all = elements(view.source_shape().iter().product());
-    let expected: Vec<u128> = selected_positions(view).iter().map(|&at| all[at]).collect();
+    let source = elements(view.source_shape().iter().product());
+    let expected: Vec<u128> = selected_positions(view)
+        .iter()
+        .map(|&position| source[position])
+        .collect();
     for dtype in [
         DType::U8,
         DType::F16,
@@ -200,7 +207,7 @@ fn check_view(view: &View) {
     ] {
         let plan = Plan::contiguous(view, dtype).unwrap();
         let mut dest = vec![0xa5; plan.outputs()[0].bytes()];
-        run_bytes(&plan, &to_bytes(&all, dtype.size()), None, &mut dest).unwrap();
+        run_bytes(&plan, &to_bytes(&source, dtype.size()), None, &mut dest).unwrap();
         assert!(
             dest == to_bytes(&expected, dtype.size()),
             "{plan}, {view:?}"
@@ -234,8 +241,8 @@ fn transposed_arrays() {
         .broadcast_to(&[4, 3, 35, 2])
         .unwrap();
     for view in [whole, cut, stepped, repeated] {
-        for order in 0..256usize {
-            let order = [order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6];
+        for code in 0..256usize {
+            let order = [code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6];
             if let Ok(view) = view.transpose(&order) {
                 check_view(&view);
             }
@@ -280,14 +287,18 @@ fn large_transposed_arrays() {
         let view = View::new(&[a, b, c]).unwrap().transpose(&[2, 1, 0]);
         let plan = Plan::contiguous(view.unwrap(), DType::U64).unwrap();
         assert!(plan.outputs()[0].bytes() >= 32 << 20);
-        for threads in [1, 2] {
-            let backend = Backend::cpu().with_threads(threads);
-            let (found, _) = backend.run::<u64>(&plan, &[x[..].into()]).unwrap();
-            let places =
+        for thread_count in [1, 2] {
+            let backend = Backend::cpu().with_threads(thread_count);
+            let (result, _) = backend.run::<u64>(&plan, &[x[..].into()]).unwrap();
+            let positions =
                 (0..c * b).flat_map(|row| (0..a).map(move |i| (i * b + row % b) * c + row / b));
             assert!(
-                found.data.iter().copied().eq(places.map(|place| x[place])),
-                "{plan} of {a} × {b} × {c} on {threads} threads"
+                result
+                    .data
+                    .iter()
+                    .copied()
+                    .eq(positions.map(|position| x[position])),
+                "{plan} of {a} × {b} × {c} on {thread_count} threads"
             );
         }
     }
@@ -300,12 +311,14 @@ fn every_depth() {
     for depth in 0..=5 {
         for batch_dims in [0, 1] {
             let depth = depth.min(5 - batch_dims);
-            let dims = &params[batch_dims..][..depth];
+            let dim_sizes = &params[batch_dims..][..depth];
             let mut shape = params[..batch_dims].to_vec();
             shape.extend([130, depth]);
             let tuple_count: usize = shape[..shape.len() - 1].iter().product();
             let indices: Vec<i64> = (0..tuple_count * depth)
-                .map(|i| (i * 31 + i / 7) as i64 % (dims[i % depth] as i64 + 1) - i64::from(i == 9))
+                .map(|i| {
+                    (i * 31 + i / 7) as i64 % (dim_sizes[i % depth] as i64 + 1) - i64::from(i == 9)
+                })
                 .collect();
             check_gather_on_cpu(&params, &indices, &shape, batch_dims);
         }
@@ -344,16 +357,16 @@ fn explanations_name_the_loop() {
         assert!(line.ends_with(expected), "{line}, not {expected}");
     }
     // Not all processors have byte shuffles.
-    for (shape, spec, dtype, bytes) in [
+    for (shape, spec, dtype, piece_bytes) in [
         (&[64, 30][..], ":, ::-1", DType::F32, 4),
         (&[64, 30, 3], ":, ::-1", DType::U8, 3),
         (&[64, 30, 3], "..., ::-1", DType::U8, 1),
     ] {
         let line = explain(shape, spec, dtype);
-        let shuffled = line.ends_with(" by byte shuffles");
-        let copied = line.ends_with(" by fixed moves");
-        let pieces = line.contains(&format!("pieces of {bytes} byte"));
-        assert!(pieces && (shuffled || copied), "{line}");
+        let is_shuffled = line.ends_with(" by byte shuffles");
+        let is_copied = line.ends_with(" by fixed moves");
+        let has_pieces = line.contains(&format!("pieces of {piece_bytes} byte"));
+        assert!(has_pieces && (is_shuffled || is_copied), "{line}");
     }
     let gather = Plan::gather_nd(
         &[1000, 100],

@@ -1,4 +1,5 @@
-//! Compares `crop` on every device with the reference. An item is a position along the first dimension of the source.
+//! Runs crops on drawn devices and compares the results with the reference. An item is the part of the source at one
+//! position along the first dimension.
 
 use crate::harness::{boxes_of, check_crop, kind};
 use wgslice::{
@@ -22,18 +23,22 @@ struct CropArguments<'a> {
 }
 
 impl CropArguments<'_> {
-    /// Checks the crop under the policy `Clamp`, and under the policy `Ignore` or `Error`, as `number` chooses.
+    /// Checks the crop under the policy `Clamp`, and under the policy `Ignore` or `Error`, as `case_number` chooses.
     #[track_caller]
-    fn check(&self, number: usize) {
+    fn check(&self, case_number: usize) {
         let dims = self.sizes.len();
-        let count = match &self.box_indices {
-            Some(items) => items.len(),
+        let box_count = match &self.box_indices {
+            Some(box_indices) => box_indices.len(),
             None => self.begins.len() / dims,
         };
         let mut tuples = Vec::new();
-        for n in 0..count {
-            let range = n * dims..(n + 1) * dims;
-            tuples.extend(self.box_indices.iter().map(|items| items[n]));
+        for box_number in 0..box_count {
+            let range = box_number * dims..(box_number + 1) * dims;
+            tuples.extend(
+                self.box_indices
+                    .iter()
+                    .map(|box_indices| box_indices[box_number]),
+            );
             tuples.extend(&self.begins[range.clone()]);
             let flips = self.flips.iter().flat_map(|flips| &flips[range.clone()]);
             tuples.extend(flips.map(|&flip| i64::from(flip)));
@@ -45,7 +50,7 @@ impl CropArguments<'_> {
             data: vec![0; self.shape.iter().product()],
         };
         let indices = Tensor {
-            shape: vec![count, depth],
+            shape: vec![box_count, depth],
             data: tuples,
         };
         let strides = match self.strides {
@@ -63,14 +68,14 @@ impl CropArguments<'_> {
                     indexing: Indexing { wrap: false, clamp },
                 },
                 boxes: BoxTuples {
-                    count,
+                    count: box_count,
                     box_indices: self.box_indices.is_some(),
                     flips: self.flips.is_some(),
                 },
                 sizes: self.sizes.to_vec(),
                 strides: strides.clone(),
             };
-            check_crop(number, &crop);
+            check_crop(case_number, &crop);
         }
     }
 }
@@ -88,30 +93,30 @@ fn begins_around_every_edge() {
     let begins: Vec<[i64; 2]> = (-4..=7)
         .flat_map(|y| (-3..=5).map(move |x| [y, x]))
         .collect();
-    let items = (0..begins.len() as i64).map(|n| n % 3 % 2);
+    let box_indices = (0..begins.len() as i64).map(|n| n % 3 % 2);
     let arguments = CropArguments {
         shape: &[2, 6, 5, 3],
         sizes: &[4, 3],
         begins: begins.concat(),
-        box_indices: Some(items.collect()),
+        box_indices: Some(box_indices.collect()),
         flips: make_flips(begins.len(), 2),
         ..CropArguments::default()
     };
-    for number in 0..5 {
-        arguments.check(number);
+    for case_number in 0..5 {
+        arguments.check(case_number);
     }
 }
 
 /// Tests uncropped dimensions of few and of many bytes, which different kernels move.
 #[test]
 fn every_size_of_uncropped_dimensions() {
-    for (number, uncropped) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
+    for (number, uncropped_size) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
         .into_iter()
         .enumerate()
     {
         for turn in 0..3 {
             CropArguments {
-                shape: &[4, 5, 9, uncropped],
+                shape: &[4, 5, 9, uncropped_size],
                 sizes: &[3, 8],
                 begins: vec![0, 0, 2, 1, -1, 1, 1, 3],
                 flips: make_flips(4, 2),
@@ -126,7 +131,7 @@ fn every_size_of_uncropped_dimensions() {
 fn any_number_of_dimensions() {
     let shape = [3, 4, 5, 3, 4];
     for dims in 0..=4 {
-        for number in 0..5 {
+        for case_number in 0..5 {
             CropArguments {
                 shape: &shape,
                 sizes: &[2, 3, 2, 2][..dims],
@@ -136,7 +141,7 @@ fn any_number_of_dimensions() {
                 flips: make_flips(4, dims.max(1)).filter(|_| dims > 0),
                 ..CropArguments::default()
             }
-            .check(number);
+            .check(case_number);
         }
     }
 }
@@ -164,7 +169,7 @@ fn strides_of_any_length() {
 #[test]
 fn begins_and_box_indices_beyond_32_bits() {
     let far = [1 << 32, (1 << 32) + 1, -1 << 32, i64::MAX, i64::MIN, 1];
-    for number in 0..6 {
+    for case_number in 0..6 {
         CropArguments {
             shape: &[2, 7, 3],
             sizes: &[3],
@@ -172,17 +177,17 @@ fn begins_and_box_indices_beyond_32_bits() {
             box_indices: Some(vec![0, 1, 0, 1, 0, 1 << 32]),
             ..CropArguments::default()
         }
-        .check(number);
+        .check(case_number);
     }
     // As int32, these start indices would be negative, and the boxes would be before their items instead of after them.
-    for number in 0..15 {
+    for case_number in 0..15 {
         CropArguments {
             shape: &[2, 7, 3],
             sizes: &[3],
             begins: vec![u32::MAX.into(), 1 << 31],
             ..CropArguments::default()
         }
-        .check(number);
+        .check(case_number);
     }
 }
 
@@ -193,7 +198,7 @@ fn views_are_not_copied() {
         Step::Broadcast(vec![2, 3, 6, 4, 5]),
     ];
     for dims in 1..=3 {
-        for number in 0..5 {
+        for case_number in 0..5 {
             CropArguments {
                 shape: &[4, 6, 5, 3],
                 steps: &steps,
@@ -203,7 +208,7 @@ fn views_are_not_copied() {
                 flips: make_flips(4, dims),
                 ..CropArguments::default()
             }
-            .check(number);
+            .check(case_number);
         }
     }
 }
@@ -216,40 +221,40 @@ fn nothing_to_read_or_to_write() {
         begins: vec![0, -1],
         ..CropArguments::default()
     };
-    for number in 0..5 {
-        arguments.check(number);
+    for case_number in 0..5 {
+        arguments.check(case_number);
         let sizes = &[0];
         CropArguments {
             sizes,
             ..arguments.clone()
         }
-        .check(number);
+        .check(case_number);
         let shape = &[2, 4, 0];
         CropArguments {
             shape,
             ..arguments.clone()
         }
-        .check(number);
+        .check(case_number);
         // The boxes have no item to read from.
         CropArguments {
             shape: &[0, 4, 3],
             box_indices: Some(vec![0, 1]),
             ..arguments.clone()
         }
-        .check(number);
+        .check(case_number);
         CropArguments {
             box_indices: Some(Vec::new()),
             begins: Vec::new(),
             ..arguments.clone()
         }
-        .check(number);
+        .check(case_number);
     }
 }
 
 /// Tests results of more bytes than one thread writes. The parts of threads begin and end within rows.
 #[test]
 fn large_results() {
-    for (number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
+    for (case_number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
         CropArguments {
             shape: &[40, 50, 64, 3],
             sizes: &sizes,
@@ -257,7 +262,7 @@ fn large_results() {
             flips: make_flips(40, 2),
             ..CropArguments::default()
         }
-        .check(number);
+        .check(case_number);
     }
 }
 
@@ -301,7 +306,7 @@ fn shapes_that_do_not_match_are_errors() {
     let with_items = |count| Boxes::of_tuples(&[count, 2], true, false);
     let without_items = |count| Boxes::new(&[count, 1]);
     let one_box = Boxes::of_tuples(&[1, 1], true, false);
-    for (x, boxes, sizes, strides, tag) in [
+    for (source_shape, boxes, sizes, strides, expected_kind) in [
         (&[][..], one_box, &[][..], &[][..], "crop_rank"),
         (&[3], with_items(1), &[2], &[], "crop_rank"),
         (&[3, 4], with_items(1), &[2], &[1, 1], "crop_strides"),
@@ -350,8 +355,8 @@ fn shapes_that_do_not_match_are_errors() {
             strides: strides.to_vec(),
             out_of_range: OutOfRange::Clamp,
         };
-        let error = Plan::crop(x, boxes, &options, DType::F32).unwrap_err();
-        assert_eq!(kind(&error), tag, "{error}");
+        let error = Plan::crop(source_shape, boxes, &options, DType::F32).unwrap_err();
+        assert_eq!(kind(&error), expected_kind, "{error}");
     }
 }
 
@@ -365,10 +370,13 @@ fn arguments_that_do_not_match_are_errors() {
         sizes: vec![2],
         ..CropOptions::default()
     };
-    let check_error = |error: Error, argument: &str, needed: &str| {
+    let check_error = |error: Error, argument: &str, needed_shape: &str| {
         let text = error.to_string();
         assert_eq!(kind(&error), "crop_shape", "{text}");
-        assert!(text.contains(argument) && text.contains(needed), "{text}");
+        assert!(
+            text.contains(argument) && text.contains(needed_shape),
+            "{text}"
+        );
     };
     let flat_begins = upload(&[0, 1, 2], &[3]);
     let error = x.crop(Boxes::new(&flat_begins), &options).unwrap_err();
@@ -448,9 +456,12 @@ fn a_report_becomes_the_error_of_the_crop() {
             .and_then(|(_, report)| report.into_result())
             .unwrap_err()
     };
-    let outside = error(OutOfRange::Error);
-    assert!(outside.to_string().contains("1 of 1 boxes"), "{outside}");
-    assert_eq!(error(OutOfRange::Ignore), outside);
+    let crop_error = error(OutOfRange::Error);
+    assert!(
+        crop_error.to_string().contains("1 of 1 boxes"),
+        "{crop_error}"
+    );
+    assert_eq!(error(OutOfRange::Ignore), crop_error);
 }
 
 /// If tuples and boxes are empty, their number can be so large that a loop over them would never end.

@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
 
 /// Strict devices interpret shaders, so they run only one in this many vectors, or all under `WGSLICE_TEST_ALL=1`.
-const STRICT_SHARE: u64 = 10;
+const STRICT_INTERVAL: u64 = 10;
 
 #[test]
 fn every_vector_on_every_device() {
-    let mut checked = BTreeMap::new();
+    let mut vector_counts = BTreeMap::new();
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
-        with_strict_one_in(STRICT_SHARE, || check_case(&case));
-        *checked.entry(case.op.name()).or_insert(0) += 1;
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case));
+        *vector_counts.entry(case.op.name()).or_insert(0) += 1;
     }
     let expected = [
         ("gather", 196),
@@ -31,7 +31,7 @@ fn every_vector_on_every_device() {
         ("tensor_scatter_nd_update", 101),
         ("tensor_strided_slice_update", 230),
     ];
-    assert!(checked.into_iter().eq(expected));
+    assert!(vector_counts.into_iter().eq(expected));
     print_cases();
 }
 
@@ -39,7 +39,7 @@ fn every_vector_on_every_device() {
 #[test]
 fn every_assembly_on_every_device() {
     for case in parse(include_str!("vectors/assembly.jsonl")) {
-        with_strict_one_in(STRICT_SHARE, || check_case(&case.unwrap()));
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case.unwrap()));
     }
     print_cases();
 }
@@ -48,7 +48,7 @@ fn every_assembly_on_every_device() {
 #[test]
 fn every_array_index_on_every_device() {
     for case in parse(include_str!("vectors/array_index.jsonl")) {
-        with_strict_one_in(STRICT_SHARE, || check_case(&case.unwrap()));
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case.unwrap()));
     }
     print_cases();
 }
@@ -57,7 +57,7 @@ fn every_array_index_on_every_device() {
 #[test]
 fn every_index_update_on_every_device() {
     for case in parse(include_str!("vectors/index_update.jsonl")) {
-        with_strict_one_in(STRICT_SHARE, || check_case(&case.unwrap()));
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case.unwrap()));
     }
     print_cases();
 }
@@ -66,7 +66,7 @@ fn every_index_update_on_every_device() {
 #[test]
 fn every_index_expression_of_jax_on_every_device() {
     for case in parse(include_str!("vectors/jax_index.jsonl")) {
-        with_strict_one_in(STRICT_SHARE, || check_case(&case.unwrap()));
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case.unwrap()));
     }
     print_cases();
 }
@@ -75,7 +75,7 @@ fn every_index_expression_of_jax_on_every_device() {
 #[test]
 fn every_selection_by_mask_on_every_device() {
     for case in parse(include_str!("vectors/mask.jsonl")) {
-        with_strict_one_in(STRICT_SHARE, || check_case(&case.unwrap()));
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case.unwrap()));
     }
     print_cases();
 }
@@ -84,7 +84,7 @@ fn every_selection_by_mask_on_every_device() {
 #[test]
 fn every_paste_on_every_device() {
     for case in parse(include_str!("vectors/paste.jsonl")) {
-        with_strict_one_in(STRICT_SHARE, || check_case(&case.unwrap()));
+        with_strict_one_in(STRICT_INTERVAL, || check_case(&case.unwrap()));
     }
     print_cases();
 }
@@ -96,7 +96,7 @@ fn every_scatter_of_floats_on_every_device() {
         let case = case.unwrap();
         let (call, variant) = (Call::of(&case).unwrap(), variant(&case).unwrap());
         let mut drawn = &[][..];
-        with_strict_one_in(STRICT_SHARE, || drawn = devices());
+        with_strict_one_in(STRICT_INTERVAL, || drawn = devices());
         for device in drawn {
             let outcome = check(&case, &call, &device.backend, &variant);
             outcome.unwrap_or_else(|problem| {

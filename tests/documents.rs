@@ -13,18 +13,18 @@ fn read_document(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// Adds all files below `folder` with one of these endings to `found`, except in hidden folders and in folders of built
-/// or downloaded files.
-fn add_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+/// Adds the paths of all files below `folder` with one of these endings to `paths`, except in hidden folders and in
+/// folders of built or downloaded files.
+fn add_files(folder: &Path, endings: &[&str], paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
             if !name.starts_with('.') && !["target", "node_modules", "dist"].contains(&&*name) {
-                add_files(&path, endings, found);
+                add_files(&path, endings, paths);
             }
         } else if endings.iter().any(|ending| name.ends_with(ending)) {
-            found.push(path);
+            paths.push(path);
         }
     }
 }
@@ -46,22 +46,24 @@ fn doc_comments(source: &str) -> String {
 /// Returns the marker that makes a line an item of a list, a heading or a quotation, or `None` for other lines.
 fn block_marker(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let number = first.strip_suffix(['.', ')']).unwrap_or_default();
+    let (first_word, text_after) = line.split_once(' ').unwrap_or((line, ""));
+    let number = first_word.strip_suffix(['.', ')']).unwrap_or_default();
     let is_numbered =
         !number.is_empty() && number.len() < 10 && number.bytes().all(|b| b.is_ascii_digit());
-    let is_heading = (1..=6).contains(&first.len()) && first.bytes().all(|byte| byte == b'#');
-    let is_bullet_or_quotation = matches!(first, "-" | "*" | "+" | ">") && !rest.is_empty();
-    (is_numbered || is_heading || is_bullet_or_quotation).then_some(first)
+    let is_heading =
+        (1..=6).contains(&first_word.len()) && first_word.bytes().all(|byte| byte == b'#');
+    let is_bullet_or_quotation =
+        matches!(first_word, "-" | "*" | "+" | ">") && !text_after.is_empty();
+    (is_numbered || is_heading || is_bullet_or_quotation).then_some(first_word)
 }
 
-/// Returns the lines in the middle of a paragraph that Markdown mistakes for items, headings or quotations, numbered
-/// from 1.
+/// Returns the lines in the middle of a paragraph that Markdown mistakes for items, headings or quotations, with their
+/// line numbers, counted from 1.
 fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
-    let (mut broken, mut in_fence) = (Vec::new(), false);
+    let (mut broken_lines, mut in_fence) = (Vec::new(), false);
     // The previous line of the same paragraph, and whether the paragraph began as a list.
     let (mut previous, mut in_list) = (None::<&str>, false);
-    for (number, line) in (1..).zip(text.lines()) {
+    for (line_number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
             in_fence = !in_fence;
             previous = None;
@@ -71,7 +73,7 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
             previous = None;
             continue;
         }
-        let Some(last) = previous.replace(line) else {
+        let Some(previous_line) = previous.replace(line) else {
             // A paragraph that is indented belongs to an item.
             in_list = block_marker(line).is_some() || line.starts_with(' ');
             continue;
@@ -81,31 +83,32 @@ fn broken_paragraphs(text: &str) -> Vec<(usize, &str)> {
         };
         let is_numbered = marker.starts_with(|c: char| c.is_ascii_digit());
         // A list can follow the line that introduces it, and an item can follow the previous item.
-        let is_introduced = last.trim_end().ends_with(':') || last.starts_with('#');
+        let is_introduced =
+            previous_line.trim_end().ends_with(':') || previous_line.starts_with('#');
         let is_allowed = match (in_list, is_numbered) {
             (false, _) => is_introduced,
             (true, false) => true,
-            (true, true) => is_introduced || is_next_number(text, number, line, marker),
+            (true, true) => is_introduced || is_next_number(text, line_number, line, marker),
         };
         match is_allowed {
             true => in_list = true,
-            false => broken.push((number, line)),
+            false => broken_lines.push((line_number, line)),
         }
     }
-    broken
+    broken_lines
 }
 
 /// Returns whether the last numbered line before this line, with the same indentation, has the previous number.
-fn is_next_number(text: &str, number: usize, line: &str, line_marker: &str) -> bool {
+fn is_next_number(text: &str, line_number: usize, line: &str, line_marker: &str) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let value = |marker: &str| marker[..marker.len() - 1].parse::<u64>().ok();
-    let items = text.lines().take(number - 1);
-    let previous = items
-        .filter(|previous| indent(previous) == indent(line))
+    let marker_number = |marker: &str| marker[..marker.len() - 1].parse::<u64>().ok();
+    let items = text.lines().take(line_number - 1);
+    let previous_number = items
+        .filter(|earlier_line| indent(earlier_line) == indent(line))
         .filter_map(block_marker)
-        .filter_map(value)
+        .filter_map(marker_number)
         .last();
-    previous.map(|previous| previous + 1) == value(line_marker)
+    previous_number.map(|previous_number| previous_number + 1) == marker_number(line_marker)
 }
 
 #[test]
@@ -113,19 +116,20 @@ fn paragraphs_are_not_taken_for_lists() {
     let mut documents = Vec::new();
     add_files(root(), &[".md", ".rs"], &mut documents);
     assert!(documents.contains(&root().join("README.md")));
-    let mut broken = Vec::new();
+    let mut broken_lines = Vec::new();
     for path in documents {
         let mut text = fs::read_to_string(&path).unwrap();
         if path.extension().is_some_and(|ending| ending == "rs") {
             text = doc_comments(&text);
         }
         let lines = broken_paragraphs(&text).into_iter();
-        broken.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", path.display())));
+        broken_lines
+            .extend(lines.map(|(number, line)| format!("{}:{number}: {line}", path.display())));
     }
     assert!(
-        broken.is_empty(),
+        broken_lines.is_empty(),
         "Markdown breaks these paragraphs:\n{}",
-        broken.join("\n")
+        broken_lines.join("\n")
     );
 }
 
@@ -260,11 +264,11 @@ fn counts_of_golden_vectors_are_those_of_the_files() {
 }
 
 /// Returns the ratios of a row in the tables of docs/PERFORMANCE.md: the other program's time ÷ wgslice's time.
-fn ratios_of_row(row: &str) -> Vec<f64> {
+fn ratios_of_row(row_name: &str) -> Vec<f64> {
     let performance = read_document("docs/PERFORMANCE.md");
     let row = performance
         .lines()
-        .find_map(|line| line.strip_prefix(&format!("| {row} |")))
+        .find_map(|line| line.strip_prefix(&format!("| {row_name} |")))
         .unwrap();
     row.split('|')
         .filter_map(|cell| cell.trim().trim_matches('*').parse().ok())
@@ -276,13 +280,13 @@ fn ratios_of_row(row: &str) -> Vec<f64> {
 fn speed_in_the_readme_is_that_of_the_table() {
     let readme = read_document("README.md");
     let output_ratios = ratios_of_row("EPYC-17, new output");
-    let slower = output_ratios.iter().filter(|&&ratio| ratio < 1.0).count();
-    let largest = output_ratios
-        .iter()
-        .fold(1.0, |largest: f64, ratio| largest.max(1.0 / ratio));
+    let slower_count = output_ratios.iter().filter(|&&ratio| ratio < 1.0).count();
+    let max_slowdown = output_ratios.iter().fold(1.0, |max_slowdown: f64, ratio| {
+        max_slowdown.max(1.0 / ratio)
+    });
     let words = readme.split_whitespace().collect::<Vec<_>>().join(" ");
     let claim = format!(
-        "on {slower} of the {} workloads, by up to {largest:.1} times",
+        "on {slower_count} of the {} workloads, by up to {max_slowdown:.1} times",
         output_ratios.len()
     );
     assert!(words.contains(&claim), "README lacks: {claim}");
@@ -374,10 +378,10 @@ fn the_front_page_answers_tasks() {
     assert!(rows.len() > 5, "{rows:?}");
     for row in &rows[1..] {
         let (task, link) = (row[0].trim_start_matches("| "), format!("[{}]", row[1]));
-        let mut answers = front
+        let mut task_rows = front
             .lines()
             .filter(|line| line.starts_with('|') && line.contains(task));
-        assert!(answers.any(|row| row.contains(&link)), "{task}: {link}");
+        assert!(task_rows.any(|row| row.contains(&link)), "{task}: {link}");
     }
     assert!(front.contains("\n# Record into your own encoder\n"));
 }
@@ -405,7 +409,7 @@ fn the_page_on_releases_names_the_crates_in_order() {
         .unwrap();
     let version = format!("version = {}", version.lines().next().unwrap());
     let members = members.split(", ").map(|member| member.trim_matches('"'));
-    let mut found = 0;
+    let mut published_count = 0;
     for folder in ["."].into_iter().chain(members) {
         let manifest = read_document(&format!("{folder}/Cargo.toml"));
         let name = manifest
@@ -416,26 +420,30 @@ fn the_page_on_releases_names_the_crates_in_order() {
             assert!(!published.contains(&name), "{name}");
             continue;
         }
-        let place = published.iter().position(|crate_name| *crate_name == name);
-        let place = place.unwrap_or_else(|| panic!("{name} is neither published nor kept back"));
-        found += 1;
+        let position = published.iter().position(|crate_name| *crate_name == name);
+        let position =
+            position.unwrap_or_else(|| panic!("{name} is neither published nor kept back"));
+        published_count += 1;
         let mut heading = "";
         for line in manifest.lines() {
             if line.starts_with('[') {
                 heading = line;
             }
-            let Some((needed, from)) = line.split_once(" = {") else {
+            let Some((needed_name, source)) = line.split_once(" = {") else {
                 continue;
             };
-            if !heading.ends_with("dependencies]") || !from.contains("path = ") {
+            if !heading.ends_with("dependencies]") || !source.contains("path = ") {
                 continue;
             }
             // Cargo leaves dev-dependencies without a version out of the package.
             let is_packed = heading != "[dev-dependencies]";
-            assert_eq!(from.contains(&version), is_packed, "{name}: {line}");
-            let is_earlier = published[..place].contains(&needed);
-            assert!(is_earlier || !is_packed, "{name} needs {needed} before it");
+            assert_eq!(source.contains(&version), is_packed, "{name}: {line}");
+            let is_earlier = published[..position].contains(&needed_name);
+            assert!(
+                is_earlier || !is_packed,
+                "{name} needs {needed_name} before it"
+            );
         }
     }
-    assert_eq!(found, published.len());
+    assert_eq!(published_count, published.len());
 }

@@ -67,9 +67,9 @@ fn buffers_that_do_not_fit_are_named() {
         };
         let storage = wgpu::BufferUsages::STORAGE;
         let plan = Plan::slice(&[64], &slice![..; -1], DType::F32).unwrap();
-        let (good, other) = (buffer(512, storage), buffer(512, storage));
-        let short = buffer(252, storage);
-        let copy = buffer(
+        let (good_buffer, other_buffer) = (buffer(512, storage), buffer(512, storage));
+        let short_buffer = buffer(252, storage);
+        let copy_buffer = buffer(
             256,
             wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
         );
@@ -84,19 +84,27 @@ fn buffers_that_do_not_fit_are_named() {
         };
         check_error(
             "source",
-            encode(short.slice(..), good.slice(..)),
+            encode(short_buffer.slice(..), good_buffer.slice(..)),
             "252 bytes",
         );
-        check_error("dest", encode(good.slice(..), short.slice(..)), "needs 256");
-        check_error(
-            "source",
-            encode(good.slice(..), good.slice(..)),
-            "copy the result back",
-        );
-        check_error("source", encode(copy.slice(..), good.slice(..)), "STORAGE");
         check_error(
             "dest",
-            encode(good.slice(..), other.slice(260..)),
+            encode(good_buffer.slice(..), short_buffer.slice(..)),
+            "needs 256",
+        );
+        check_error(
+            "source",
+            encode(good_buffer.slice(..), good_buffer.slice(..)),
+            "copy the result back",
+        );
+        check_error(
+            "source",
+            encode(copy_buffer.slice(..), good_buffer.slice(..)),
+            "STORAGE",
+        );
+        check_error(
+            "dest",
+            encode(good_buffer.slice(..), other_buffer.slice(260..)),
             "has 252 bytes",
         );
         gpu.queue().submit([encoder.finish()]);
@@ -286,16 +294,16 @@ fn recording_again_allocates_nothing() {
                     .unwrap();
             let (source, dest) = (source.slice(..), dest.slice(..));
             let tuples = tuples.slice(..);
-            let allocated_by = |slices, gathers| {
+            let allocated_by = |slice_count, gather_count| {
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let old_count = allocations().unwrap();
-                for _ in 0..slices {
+                for _ in 0..slice_count {
                     gpu.encode(&mut encoder, &slice, &[source], &[dest])
                         .unwrap();
                     let mut pass = encoder.begin_compute_pass(&Default::default());
                     gpu.encode(&mut pass, &slice, &[source], &[dest]).unwrap();
                 }
-                for _ in 0..gathers {
+                for _ in 0..gather_count {
                     gpu.encode(&mut encoder, &gather, &[source, tuples], &[dest])
                         .unwrap();
                 }
@@ -356,8 +364,8 @@ fn rows_move_within_one_buffer() {
     use wgpu::{BufferUsages, util::DeviceExt};
     for gpu in gpu_devices() {
         let move_plan = |from: usize, to: usize| {
-            let place = View::new(&[37, 3])?.slice(&slice![to..to + 5; 1])?;
-            Plan::slice(&[37, 3], &slice![from..from + 5; 1], DType::U8)?.written_to(&place)
+            let dest_view = View::new(&[37, 3])?.slice(&slice![to..to + 5; 1])?;
+            Plan::slice(&[37, 3], &slice![from..from + 5; 1], DType::U8)?.written_to(&dest_view)
         };
         let contents: Vec<u8> = (0..112).collect();
         let copy_usage = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
@@ -422,20 +430,20 @@ fn every_task_that_awaits_a_report_is_woken() {
             .unwrap();
         let mut tasks =
             [(); 2].map(|()| (Box::pin(report.clone()), Arc::new(WokenFlag::default())));
-        let pending = tasks.each_mut().map(|(report, woken)| {
+        let was_pending = tasks.each_mut().map(|(report, woken)| {
             let waker = Arc::clone(woken).into();
             let polled = report.as_mut().poll(&mut Context::from_waker(&waker));
             polled.is_pending()
         });
         let report = report.wait().unwrap();
-        for ((task, woken), pending) in tasks.into_iter().zip(pending) {
+        for ((task, woken), was_pending) in tasks.into_iter().zip(was_pending) {
             // The callback that wakes the tasks can still be running on another thread.
-            let end = Instant::now() + Duration::from_secs(20);
-            while pending && !woken.0.load(Ordering::SeqCst) && Instant::now() < end {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while was_pending && !woken.0.load(Ordering::SeqCst) && Instant::now() < deadline {
                 std::thread::yield_now();
             }
-            assert!(!pending || woken.0.load(Ordering::SeqCst), "not woken");
-            if pending {
+            assert!(!was_pending || woken.0.load(Ordering::SeqCst), "not woken");
+            if was_pending {
                 assert_eq!(pollster::block_on(task).unwrap(), report);
             }
         }
@@ -449,10 +457,10 @@ fn every_task_that_awaits_a_report_is_woken() {
 fn a_mask_selects_without_a_read_back() {
     let length = 700;
     let mask: Vec<u8> = (0..length).map(|n| (n * n % 5 == 1) as u8 * 200).collect();
-    let found: Vec<u32> = (0..)
+    let true_positions: Vec<u32> = (0..)
         .zip(&mask)
-        .filter(|found| *found.1 > 0)
-        .map(|found| found.0)
+        .filter(|(_, byte)| **byte > 0)
+        .map(|(position, _)| position)
         .collect();
     let x: Vec<u32> = (1000..).take(length).collect();
     for (gpu, capacity) in gpu_devices().flat_map(|gpu| [(gpu, 5), (gpu, 290)]) {
@@ -534,34 +542,38 @@ fn a_mask_selects_without_a_read_back() {
             };
             gpu.queue().submit([encoder.finish()]);
             let words = |buffer| bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, buffer));
-            let mut expected: Vec<u32> = found.iter().copied().take(capacity).collect();
+            let mut expected: Vec<u32> = true_positions.iter().copied().take(capacity).collect();
             expected.resize(capacity, u32::MAX);
             let expected = [&[0x5555_5555][..], &expected, &[0x5555_5555]].concat();
             assert_eq!(words(&rows), expected, "{gpu}");
-            let number_of = |count: usize| u32::try_from(count).unwrap();
-            let used_rows = number_of(found.len().min(capacity));
-            let found_rows = number_of(found.len());
+            let to_u32 = |count: usize| u32::try_from(count).unwrap();
+            let used_rows = to_u32(true_positions.len().min(capacity));
+            let true_count = to_u32(true_positions.len());
             let expected = [
                 0x5555_5555,
                 used_rows.div_ceil(64),
                 1,
                 1,
                 used_rows,
-                found_rows,
+                true_count,
                 0,
                 0,
                 0,
             ];
             assert_eq!(words(&count)[..9], expected, "{gpu}");
             assert_eq!(words(&count)[9..], [0x5555_5555; 2], "{gpu}");
-            let mut expected: Vec<u32> = found.iter().take(capacity).map(|n| n + 1000).collect();
+            let mut expected: Vec<u32> = true_positions
+                .iter()
+                .take(capacity)
+                .map(|n| n + 1000)
+                .collect();
             expected.resize(capacity, 0);
             assert_eq!(words(&selected), expected, "{gpu}");
             let changed = (0..length).map(|n| if mask[n] > 0 { 0x0909_0909 } else { x[n] });
             assert!(words(&dest).into_iter().eq(changed), "{gpu}");
             for report in [count_report, gather_report] {
                 let report = report.wait().unwrap();
-                assert_eq!(report.found.unwrap(), found.len());
+                assert_eq!(report.found.unwrap(), true_positions.len());
                 assert_eq!(report.out_of_range, 0, "unused rows are not out of range");
             }
             let error = unreadable_report.wait().unwrap_err().to_string();
@@ -633,8 +645,8 @@ fn empty_indices_in_the_buffer_of_the_destination() {
     for gpu in gpu_devices() {
         for size in [256, 512, 1024, 2048, 4096] {
             let contents: Vec<u8> = (0..=250).cycle().take(2 * size + 256).collect();
-            let bytes = contents.len() as u64;
-            if bytes > gpu.device().limits().max_buffer_size {
+            let byte_count = contents.len() as u64;
+            if byte_count > gpu.device().limits().max_buffer_size {
                 continue;
             }
             let plan = Plan::gather_nd(&[size], &[0], GatherNdOptions::default(), DType::U8);

@@ -72,8 +72,8 @@ fn out_of_memory() {
     assert_cpu_and_new_device_work();
 }
 
-/// Records a slice, or a gather if `gathers`, on the caller's buffers, and submits it.
-fn record_on_buffers(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
+/// Records a slice, or a gather if `is_gather`, on the caller's buffers, and submits it.
+fn record_on_buffers(gpu: &Gpu, is_gather: bool) -> Result<(), Error> {
     let buffer = || {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: None,
@@ -84,7 +84,7 @@ fn record_on_buffers(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     };
     let (source, indices, dest) = (buffer(), buffer(), buffer());
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let (plan, indices) = match gathers {
+    let (plan, indices) = match is_gather {
         true => {
             let indices = indices.slice(..);
             let plan = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32)?;
@@ -109,13 +109,13 @@ fn record_on_buffers(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
 fn a_device_that_refuses_the_shaders() {
     for (limit, lower) in LOWERED_LIMITS {
         let gpu = noop(lower);
-        for gathers in [false, true] {
-            let first = record_on_buffers(&gpu, gathers).unwrap_err();
-            let Error::DeviceLimit { limit: named, .. } = &first else {
-                panic!("{limit}: {first:?}");
+        for is_gather in [false, true] {
+            let first_error = record_on_buffers(&gpu, is_gather).unwrap_err();
+            let Error::DeviceLimit { limit: named, .. } = &first_error else {
+                panic!("{limit}: {first_error:?}");
             };
             assert_eq!(*named, limit);
-            assert_eq!(record_on_buffers(&gpu, gathers).unwrap_err(), first);
+            assert_eq!(record_on_buffers(&gpu, is_gather).unwrap_err(), first_error);
         }
     }
     assert_cpu_and_new_device_work();
@@ -150,23 +150,29 @@ fn a_device_that_costs_too_much_is_not_used() {
         let backend = Backend::from(gpu.clone());
         assert_eq!(backend.estimate(&plan), None);
         gpu.device().destroy();
-        for (costs, on_cpu) in [(CostModel::HARDWARE, true), (fast_device, false)] {
+        for (costs, is_on_cpu) in [(CostModel::HARDWARE, true), (fast_device, false)] {
             let backend = backend.clone().with_costs(costs);
             let estimate = backend.estimate(&plan).unwrap();
-            assert_eq!(estimate.prefers_cpu(), on_cpu, "{estimate}");
+            assert_eq!(estimate.prefers_cpu(), is_on_cpu, "{estimate}");
             let results = finish_within_a_minute(move || {
-                let [values, two] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
+                let [values, two_values] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
                 let indices = (&[2i32, 0], &[2, 1]);
-                let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
+                let (gather_options, scatter_options) =
+                    (GatherNdOptions::default(), ScatterOptions::default());
                 let ends = slice![..; 2];
-                let reported = |outcome: Result<(Array<u32>, Report), Error>| Ok(outcome?.0);
+                let without_report = |outcome: Result<(Array<u32>, Report), Error>| Ok(outcome?.0);
                 [
                     backend.slice(values, &slice![..; -1]),
-                    backend.slice_update(values, &ends, two),
-                    backend.slice_grad(&[3], &ends, two),
-                    reported(backend.gather_nd(values, indices, gather)),
-                    reported(backend.scatter_nd(&[3], indices, two, scatter)),
-                    reported(backend.tensor_scatter_nd(values, indices, two, scatter)),
+                    backend.slice_update(values, &ends, two_values),
+                    backend.slice_grad(&[3], &ends, two_values),
+                    without_report(backend.gather_nd(values, indices, gather_options)),
+                    without_report(backend.scatter_nd(&[3], indices, two_values, scatter_options)),
+                    without_report(backend.tensor_scatter_nd(
+                        values,
+                        indices,
+                        two_values,
+                        scatter_options,
+                    )),
                 ]
             });
             let expected = [
@@ -178,7 +184,7 @@ fn a_device_that_costs_too_much_is_not_used() {
                 ("tensor_scatter_nd", &[9, 2, 8]),
             ];
             for (result, (name, data)) in results.into_iter().zip(expected) {
-                match on_cpu {
+                match is_on_cpu {
                     true => assert_eq!(result.unwrap().data, data, "{name}"),
                     false => assert_lost(&result.unwrap_err(), name),
                 }
@@ -231,13 +237,13 @@ fn a_mapping_that_fails() {
             ("poll", poll),
         ];
         for (way, finish) in ways {
-            for (gpu, polls_before) in [
+            for (gpu, polls_first) in [
                 (open_own(), false),
                 (open_as_caller(), false),
                 (open_own(), true),
             ] {
                 let (dest, report) = submit_gather(&gpu);
-                let was_ready = polls_before && report.poll().unwrap().is_some();
+                let was_ready = polls_first && report.poll().unwrap().is_some();
                 gpu.device().destroy();
                 match finish_within_a_minute(move || finish(report)) {
                     // `Ok` is right only if `poll` had already found the report before the device was destroyed.
@@ -309,10 +315,16 @@ fn three_buffers(device: &wgpu::Device) -> [wgpu::Buffer; 3] {
     })
 }
 
-/// Records a gather in an encoder or a pass, with a plan that no other recording of this device had. Returns the error.
-fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: bool) -> Error {
-    let rows = if in_pass { 5 } else { 6 };
-    let plan = Plan::gather_nd(&[8], &[rows, 1], GatherNdOptions::default(), DType::U32).unwrap();
+/// Records a gather in an encoder or a pass, with a different plan for each, and returns the error.
+fn record_gather(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: bool) -> Error {
+    let row_count = if in_pass { 5 } else { 6 };
+    let plan = Plan::gather_nd(
+        &[8],
+        &[row_count, 1],
+        GatherNdOptions::default(),
+        DType::U32,
+    )
+    .unwrap();
     let (inputs, outputs) = ([source.slice(..), indices.slice(..)], [dest.slice(..)]);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let recorded = match in_pass {
@@ -330,10 +342,10 @@ fn record_new(gpu: &Gpu, [source, indices, dest]: [&wgpu::Buffer; 3], in_pass: b
 #[test]
 fn a_lost_device_neither_panics_nor_says_ok() {
     for adapter in adapters() {
-        for (opened_by_crate, is_prepared) in
+        for (is_opened_by_crate, is_prepared) in
             [(true, true), (true, false), (false, true), (false, false)]
         {
-            let gpu = match opened_by_crate {
+            let gpu = match is_opened_by_crate {
                 true => pollster::block_on(Gpu::from_adapter(&adapter)).unwrap(),
                 false => {
                     let features = wgpu::Features::empty();
@@ -346,14 +358,15 @@ fn a_lost_device_neither_panics_nor_says_ok() {
             }
             let buffers = three_buffers(gpu.device());
             gpu.device().destroy();
-            let what = format!("own: {opened_by_crate}, warm: {is_prepared}");
-            assert_lost(&gpu.prepare(&plan).unwrap_err(), &what);
-            assert_lost(&gpu.prepare_async(&plan).wait().unwrap_err(), &what);
-            assert_lost(&Backend::from(gpu.clone()).wait().unwrap_err(), &what);
+            let case =
+                format!("opened by the crate: {is_opened_by_crate}, prepared: {is_prepared}");
+            assert_lost(&gpu.prepare(&plan).unwrap_err(), &case);
+            assert_lost(&gpu.prepare_async(&plan).wait().unwrap_err(), &case);
+            assert_lost(&Backend::from(gpu.clone()).wait().unwrap_err(), &case);
             let waited = pollster::block_on(Backend::from(gpu.clone()).wait_async());
-            assert_lost(&waited.unwrap_err(), &what);
+            assert_lost(&waited.unwrap_err(), &case);
             for in_pass in [false, true] {
-                assert_lost(&record_new(&gpu, buffers.each_ref(), in_pass), &what);
+                assert_lost(&record_gather(&gpu, buffers.each_ref(), in_pass), &case);
             }
         }
     }
@@ -376,7 +389,7 @@ fn buffers_that_are_destroyed_or_of_another_device_are_named() {
                 for in_pass in [false, true] {
                     let mut buffers = good.each_ref();
                     buffers[number] = &bad[number];
-                    let error = record_new(&gpu, buffers, in_pass);
+                    let error = record_gather(&gpu, buffers, in_pass);
                     let is_named =
                         matches!(&error, Error::Buffer { argument, .. } if *argument == name);
                     assert!(is_named, "{name}: {error}");

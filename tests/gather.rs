@@ -2,7 +2,7 @@
 //! indices.
 
 use crate::harness::{
-    GatherForm, broadcast, check_gathering, check_policies, devices, kind, refused, slice,
+    GatherForm, broadcast, check_gather_from_view, check_policies, devices, kind, refused, slice,
     transpose,
 };
 use wgslice::{
@@ -34,11 +34,21 @@ fn options_along(axis: isize, batch_dims: isize) -> GatherOptions {
 
 /// Checks a gather at one element size and with one index type. The shapes and the axis choose both.
 #[track_caller]
-fn check_gather(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
+fn check_gather(
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    options: GatherOptions,
+) {
     let form = GatherForm::Gather(options);
-    let number =
-        params.iter().chain(shape).sum::<usize>() + options.axis.unwrap_or(9).unsigned_abs();
-    check_gathering(number, (params, &[]), (indices, shape), form);
+    let case_number = params_shape.iter().chain(indices_shape).sum::<usize>()
+        + options.axis.unwrap_or(9).unsigned_abs();
+    check_gather_from_view(
+        case_number,
+        (params_shape, &[]),
+        (indices, indices_shape),
+        form,
+    );
 }
 
 #[test]
@@ -81,11 +91,11 @@ fn indices_of_every_shape() {
 
 #[test]
 fn slices_of_every_length() {
-    for run in [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 64, 255, 256, 1000] {
+    for length in [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 64, 255, 256, 1000] {
         let indices = [3, -1, 0, 4, 2, 2, 1];
-        check_gather(&[2, 4, run], &indices, &[7], options_along(1, 0));
-        check_gather(&[4, run], &indices, &[7], options_along(0, 0));
-        check_gather(&[run, 4], &indices, &[7], options_along(1, 0));
+        check_gather(&[2, 4, length], &indices, &[7], options_along(1, 0));
+        check_gather(&[4, length], &indices, &[7], options_along(0, 0));
+        check_gather(&[length, 4], &indices, &[7], options_along(1, 0));
     }
 }
 
@@ -126,7 +136,7 @@ fn each_batch_is_gathered_by_its_own_indices() {
 fn every_policy() {
     let indices = [0, -1, 4, -4, 2, -5, 3, 5, -3, 1, 9, -9];
     let extreme_indices = [i64::MIN, i64::MAX, 1 << 32, -(1 << 32) + 1, 2, -3];
-    for (number, (axis, batch_dims, shape)) in [
+    for (case_number, (axis, batch_dims, shape)) in [
         (0, 0, [3, 4]),
         (1, 0, [3, 4]),
         (2, 0, [2, 6]),
@@ -137,9 +147,9 @@ fn every_policy() {
     {
         let form = GatherForm::Gather(options_along(axis, batch_dims));
         let params = (&[3, 4, 5][..], &[][..]);
-        check_policies(number + 5, params, (&indices, &shape), form);
+        check_policies(case_number + 5, params, (&indices, &shape), form);
         if batch_dims == 0 {
-            check_policies(number, params, (&extreme_indices, &[2, 3]), form);
+            check_policies(case_number, params, (&extreme_indices, &[2, 3]), form);
         }
     }
 }
@@ -148,7 +158,7 @@ fn every_policy() {
 /// A GPU moves the units of a row in one or several segments.
 #[test]
 fn many_tuples_of_short_rows() {
-    for (row, count) in [
+    for (row_length, tuple_count) in [
         (8, 520),
         (4096, 1030),
         (4100, 1030),
@@ -157,36 +167,47 @@ fn many_tuples_of_short_rows() {
         (1000, 250),
         (6, 510),
     ] {
-        let end = i64::try_from(row).unwrap() + 3;
-        let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % end - 1).collect();
-        let (index_count, half) = (indices.len(), indices.len() / 2);
-        // Both numbers choose elements of 4 bytes. The index type is 64 bits wide for one and 32 bits for the other.
-        for number in [2, 7] {
+        let end = i64::try_from(row_length).unwrap() + 3;
+        let indices: Vec<i64> = (0..2 * tuple_count).map(|n| n * 5 % end - 1).collect();
+        let (index_count, half_count) = (indices.len(), indices.len() / 2);
+        // Both case numbers choose elements of 4 bytes. The index type is 64 bits wide for one and 32 bits for the
+        // other.
+        for case_number in [2, 7] {
             let shared_tuples = GatherForm::Gather(options_along(-1, 0));
-            check_gathering(
-                number,
-                (&[3, row], &[]),
+            check_gather_from_view(
+                case_number,
+                (&[3, row_length], &[]),
                 (&indices, &[index_count]),
                 shared_tuples,
             );
             let own_tuples = GatherForm::Gather(options_along(-1, 1));
-            check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own_tuples);
+            check_gather_from_view(
+                case_number,
+                (&[2, row_length], &[]),
+                (&indices, &[2, half_count]),
+                own_tuples,
+            );
         }
         // All, none or some of the rows begin at whole vectors.
-        let (indices, tuples, form) = (
-            &indices[..half],
-            &[half],
+        let (indices, tuples_shape, form) = (
+            &indices[..half_count],
+            &[half_count],
             GatherForm::Gather(options_along(2, 0)),
         );
-        let width = (row + 5).next_multiple_of(4);
+        let width = (row_length + 5).next_multiple_of(4);
         for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
-            let inner = [slice(&format!("::-1, 1:, {begin}:{}", row + begin))];
-            check_gathering(7, (&[4, 3, width], &inner), (indices, tuples), form);
+            let selection = [slice(&format!("::-1, 1:, {begin}:{}", row_length + begin))];
+            check_gather_from_view(
+                7,
+                (&[4, 3, width], &selection),
+                (indices, tuples_shape),
+                form,
+            );
         }
         check_policies(
             2,
-            (&[2, row], &[]),
-            (indices, tuples),
+            (&[2, row_length], &[]),
+            (indices, tuples_shape),
             GatherForm::Gather(options_along(1, 0)),
         );
     }
@@ -195,9 +216,14 @@ fn many_tuples_of_short_rows() {
 /// An out-of-range index counts once, however many slices it selects and however many dispatches gather the slices.
 #[test]
 fn bad_indices_count_once() {
-    for outer in [1, 2, 7, 40, 300] {
-        check_gather(&[outer, 3, 5], &[0, 3, 2, -1], &[4], options_along(1, 0));
-        check_gather(&[outer, 3], &[3], &[], options_along(1, 0));
+    for outer_size in [1, 2, 7, 40, 300] {
+        check_gather(
+            &[outer_size, 3, 5],
+            &[0, 3, 2, -1],
+            &[4],
+            options_along(1, 0),
+        );
+        check_gather(&[outer_size, 3], &[3], &[], options_along(1, 0));
     }
     check_gather(
         &[20, 30, 3],
@@ -221,20 +247,20 @@ fn params_are_views() {
         ),
     ];
     let indices = [1, 0, 2, 7, -1, 2];
-    let mut number = 0;
+    let mut case_number = 0;
     for (shape, selection) in &views {
         for axis in 0..3 {
             for indices_shape in [&[6][..], &[2, 3], &[6, 1]] {
-                number += 1;
+                case_number += 1;
                 let form = GatherForm::Gather(options_along(axis, 0));
                 let params = (*shape, &selection[..]);
-                check_gathering(number, params, (&indices, indices_shape), form);
+                check_gather_from_view(case_number, params, (&indices, indices_shape), form);
             }
         }
     }
     let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
     let form = GatherForm::Gather(BATCH_OPTIONS);
-    check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), form);
+    check_gather_from_view(2, (&[7, 3], &batches), (&indices, &[3, 2]), form);
 }
 
 /// Views that are too large for the offsets of shaders are cut along the outer dimension, along the indexed dimension,
@@ -254,7 +280,7 @@ fn views_beyond_the_reach_of_offsets() {
         for count in [1, 2, 8] {
             let form = GatherForm::Gather(options_along(axis, 0));
             let indices = (&indices[..count], &[count][..]);
-            check_gathering(0, (shape, &selection), indices, form);
+            check_gather_from_view(0, (shape, &selection), indices, form);
         }
     }
 }
@@ -284,14 +310,14 @@ fn a_result_without_elements_looks_at_no_index() {
 #[test]
 fn a_dimension_without_elements_has_no_index() {
     let form = GatherForm::Gather(options_along(0, 0));
-    for number in 0..5 {
-        check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), form);
+    for case_number in 0..5 {
+        check_policies(case_number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), form);
     }
     // The params are an empty view of a source that can be smaller than a unit of the shaders.
     let nothing = [slice("0:0")];
-    for number in 0..5 {
-        check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), form);
-        check_policies(number, (&[1, 16], &nothing), (&[0], &[]), form);
+    for case_number in 0..5 {
+        check_policies(case_number, (&[1], &nothing), (&[0, -1], &[2]), form);
+        check_policies(case_number, (&[1, 16], &nothing), (&[0], &[]), form);
     }
     let form = GatherForm::Gather(options_along(2, 0));
     check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), form);
@@ -325,7 +351,7 @@ fn batch_gather_stays_in_its_batch() {
     }
 }
 
-/// A gather can read a view of a tensor, and a view can be copied into a tensor of its own.
+/// A gather can read a view of a tensor, and a view can be copied into its own tensor.
 #[test]
 fn tensors_are_selected_from() {
     for backend in test_backends() {
@@ -338,19 +364,19 @@ fn tensors_are_selected_from() {
             [3, 6, 2, 5, 1, 4]
         );
         let ids = backend.upload((&[1i64, -1], &[2])).unwrap();
-        let wrap = GatherOptions {
+        let wrap_options = GatherOptions {
             negative: NegativeIndex::Wrap,
             ..GatherOptions::default()
         };
-        let (rows, report) = view.gather(&ids, wrap).unwrap();
+        let (rows, report) = view.gather(&ids, wrap_options).unwrap();
         assert_eq!(rows.to_array::<u8>().unwrap().data, [2, 5, 1, 4]);
         assert_eq!(report.wait().unwrap().out_of_range, 0);
         let wide = view.broadcast_to(&[2, 3, 2]).unwrap();
-        let axis = GatherOptions {
+        let axis_options = GatherOptions {
             axis: Some(1),
-            ..wrap
+            ..wrap_options
         };
-        let rows = wide.gather(&ids, axis).unwrap().0;
+        let rows = wide.gather(&ids, axis_options).unwrap().0;
         assert_eq!(
             rows.to_array::<u8>().unwrap().data,
             [2, 5, 1, 4, 2, 5, 1, 4]
@@ -365,32 +391,32 @@ fn tensors_are_selected_from() {
 
 #[test]
 fn errors_explain_wrong_arguments() {
-    let plan = |params: &[usize], indices: &[usize], options| {
-        Plan::gather(params, indices, options, DType::F32).unwrap_err()
+    let plan_error = |params_shape: &[usize], indices_shape: &[usize], options| {
+        Plan::gather(params_shape, indices_shape, options, DType::F32).unwrap_err()
     };
-    for (error, expected, detail) in [
+    for (error, expected_kind, detail) in [
         (
-            plan(&[], &[1], options_along(0, 0)),
+            plan_error(&[], &[1], options_along(0, 0)),
             "params_rank",
             "params is a scalar",
         ),
         (
-            plan(&[3], &[1], options_along(1, 0)),
+            plan_error(&[3], &[1], options_along(1, 0)),
             "axis",
             "axis is 1, but params has 1",
         ),
         (
-            plan(&[3, 4], &[1], options_along(-3, 0)),
+            plan_error(&[3, 4], &[1], options_along(-3, 0)),
             "axis",
             "must be in [-2, 2)",
         ),
         (
-            plan(&[3, 4], &[3], options_along(isize::MIN, 0)),
+            plan_error(&[3, 4], &[3], options_along(isize::MIN, 0)),
             "axis",
             "axis is -9223",
         ),
         (
-            plan(
+            plan_error(
                 &[3, 4],
                 &[3, 4, 5],
                 GatherOptions {
@@ -402,33 +428,33 @@ fn errors_explain_wrong_arguments() {
             "takes batch_dims as the axis",
         ),
         (
-            plan(&[3, 4], &[], options_along(1, 1)),
+            plan_error(&[3, 4], &[], options_along(1, 1)),
             "batch_dims",
             "must be 0, as indices is a scalar",
         ),
         (
-            plan(&[3, 4], &[3], options_along(0, 1)),
+            plan_error(&[3, 4], &[3], options_along(0, 1)),
             "batch_dims",
             "not above axis (0)",
         ),
         (
-            plan(&[3, 4], &[3], options_along(1, 2)),
+            plan_error(&[3, 4], &[3], options_along(1, 2)),
             "batch_dims",
             "in [-1, 1]",
         ),
         (
-            plan(&[3, 4], &[3], options_along(1, -2)),
+            plan_error(&[3, 4], &[3], options_along(1, -2)),
             "batch_dims",
             "batch_dims is -2",
         ),
         (
-            plan(&[3, 4], &[2], options_along(1, 1)),
+            plan_error(&[3, 4], &[2], options_along(1, 1)),
             "batch_shape",
             "must be equal",
         ),
     ] {
         let message = error.to_string();
-        assert_eq!(kind(&error), expected, "{message}");
+        assert_eq!(kind(&error), expected_kind, "{message}");
         assert!(message.contains(detail), "{message}");
     }
 }
@@ -460,10 +486,10 @@ fn errors_are_the_same_everywhere() {
     );
 }
 
-/// Runs TensorFlow's vectors of `gather` on every device.
+/// Runs TensorFlow's vectors of `gather` on drawn devices.
 #[test]
-fn every_device_gives_the_results_of_tensorflow() {
-    let mut checked = 0;
+fn gathers_give_the_results_of_tensorflow() {
+    let mut case_count = 0;
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
         if case.op != Operation::Gather {
@@ -483,17 +509,17 @@ fn every_device_gives_the_results_of_tensorflow() {
             Expectation::Error { kind: expected, .. } => {
                 let planned = Plan::gather(&params.shape, &indices.shape, options, DType::I64);
                 assert_eq!(kind(&planned.unwrap_err()), expected, "line {}", case.line);
-                checked += 1;
+                case_count += 1;
                 continue;
             }
         };
         for backend in test_backends() {
-            let found = backend.gather(
+            let outcome = backend.gather(
                 (&params.data, &params.shape),
                 (&indices.data[..], &indices.shape),
                 options,
             );
-            let (array, report) = found.unwrap_or_else(|e| panic!("line {}: {e}", case.line));
+            let (array, report) = outcome.unwrap_or_else(|e| panic!("line {}: {e}", case.line));
             assert_eq!(
                 report.out_of_range > 0,
                 is_out_of_range,
@@ -509,44 +535,47 @@ fn every_device_gives_the_results_of_tensorflow() {
                 );
             }
         }
-        checked += 1;
+        case_count += 1;
     }
-    assert!(checked > 150, "{checked}");
+    assert!(case_count > 150, "{case_count}");
 }
 
 /// In a gather along axis 1, all positions along axis 0 share the tuples. The CPU looks the tuples up once, unless a
 /// tuple is out of range. The expected values come from a loop over all positions.
 #[test]
 fn rows_that_share_their_tuples() {
-    for (rows, size, width) in [(3000, 400, 1), (1000, 90, 3), (900, 40, 16), (700, 30, 17)] {
-        let x: Vec<u32> = (1..).take(rows * size * width).collect();
-        for has_missing in [false, true] {
-            let mut places: Vec<usize> = (0..250).map(|n| (n * n * 13 + n) % size).collect();
-            if has_missing {
-                places[77] = size;
+    for (row_count, size, width) in [(3000, 400, 1), (1000, 90, 3), (900, 40, 16), (700, 30, 17)] {
+        let x: Vec<u32> = (1..).take(row_count * size * width).collect();
+        for has_bad_index in [false, true] {
+            let mut positions: Vec<usize> = (0..250).map(|n| (n * n * 13 + n) % size).collect();
+            if has_bad_index {
+                positions[77] = size;
             }
-            let indices: Vec<i64> = places.iter().map(|&place| place as i64).collect();
+            let indices: Vec<i64> = positions.iter().map(|&position| position as i64).collect();
             let mut expected = Vec::new();
             for row in x.chunks(size * width) {
-                for &place in &places {
-                    match row.get(place * width..(place + 1) * width) {
+                for &position in &positions {
+                    match row.get(position * width..(position + 1) * width) {
                         Some(group) => expected.extend_from_slice(group),
                         None => expected.extend(vec![0; width]),
                     }
                 }
             }
-            for threads in [1, 3] {
-                let backend = Backend::cpu().with_threads(threads);
-                let (found, report) = backend
+            for thread_count in [1, 3] {
+                let backend = Backend::cpu().with_threads(thread_count);
+                let (result, report) = backend
                     .gather(
-                        (&x, &[rows, size, width]),
+                        (&x, &[row_count, size, width]),
                         (&indices, &[250]),
                         options_along(1, 0),
                     )
                     .unwrap();
-                assert_eq!(found.shape, [rows, 250, width]);
-                assert!(found.data == expected, "{width} {has_missing} {threads}");
-                assert_eq!(report.out_of_range, usize::from(has_missing));
+                assert_eq!(result.shape, [row_count, 250, width]);
+                assert!(
+                    result.data == expected,
+                    "{width} {has_bad_index} {thread_count}"
+                );
+                assert_eq!(report.out_of_range, usize::from(has_bad_index));
             }
         }
     }

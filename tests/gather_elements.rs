@@ -1,4 +1,4 @@
-//! Compares `gather_elements` on every device with the reference.
+//! Runs `gather_elements` on drawn devices and compares the results with the reference.
 
 use crate::harness::{GatherForm, check_policies, kind};
 use wgslice::{DType, Plan, View, options::GatherElementsOptions};
@@ -16,16 +16,21 @@ fn make_indices(count: usize, size: usize) -> Vec<i64> {
 
 #[test]
 fn every_axis() {
-    let params = [4, 5, 6];
-    let mut number = 0;
+    let params_shape = [4, 5, 6];
+    let mut case_number = 0;
     for axis in -3..3isize {
-        let position = axis.rem_euclid(3).cast_unsigned();
+        let dim = axis.rem_euclid(3).cast_unsigned();
         for length in [0, 1, 9] {
-            let mut shape = [4, 3, 6];
-            shape[position] = length;
-            let indices = make_indices(shape.iter().product(), params[position]);
-            check_policies(number, (&params, &[]), (&indices, &shape), form_along(axis));
-            number += 1;
+            let mut indices_shape = [4, 3, 6];
+            indices_shape[dim] = length;
+            let indices = make_indices(indices_shape.iter().product(), params_shape[dim]);
+            check_policies(
+                case_number,
+                (&params_shape, &[]),
+                (&indices, &indices_shape),
+                form_along(axis),
+            );
+            case_number += 1;
         }
     }
 }
@@ -34,22 +39,27 @@ fn every_axis() {
 /// axis or not.
 #[test]
 fn fewer_indices_along_all_dimensions_but_one() {
-    let mut number = 0;
-    let mut check = |params: &[usize], sizes: &[usize], axis: usize| {
-        let indices = make_indices(sizes.iter().product(), params[axis]);
+    let mut case_number = 0;
+    let mut check = |params_shape: &[usize], indices_shape: &[usize], axis: usize| {
+        let indices = make_indices(indices_shape.iter().product(), params_shape[axis]);
         let axis = axis.cast_signed();
-        check_policies(number, (params, &[]), (&indices, sizes), form_along(axis));
-        number += 1;
+        check_policies(
+            case_number,
+            (params_shape, &[]),
+            (&indices, indices_shape),
+            form_along(axis),
+        );
+        case_number += 1;
     };
-    for params in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
-        for full_dim in 0..params.len() {
-            let mut sizes: Vec<usize> = params.iter().map(|size| size - 1).collect();
-            sizes[full_dim] = params[full_dim];
-            for axis in 0..params.len() {
-                check(params, &sizes, axis);
+    for params_shape in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
+        for full_dim in 0..params_shape.len() {
+            let mut indices_shape: Vec<usize> = params_shape.iter().map(|size| size - 1).collect();
+            indices_shape[full_dim] = params_shape[full_dim];
+            for axis in 0..params_shape.len() {
+                check(params_shape, &indices_shape, axis);
             }
-            sizes[full_dim] = 2 * params[full_dim] + 1;
-            check(params, &sizes, full_dim);
+            indices_shape[full_dim] = 2 * params_shape[full_dim] + 1;
+            check(params_shape, &indices_shape, full_dim);
         }
     }
 }
@@ -60,14 +70,14 @@ fn views_are_not_copied() {
         Step::Transpose(vec![2, 0, 1]),
         Step::Broadcast(vec![2, 6, 4, 5]),
     ];
-    for (number, axis) in (0..4).enumerate() {
-        let shape = [2, 5, 4, 3];
+    for (case_number, axis) in (0..4).enumerate() {
+        let indices_shape = [2, 5, 4, 3];
         let indices = make_indices(120, [2, 6, 4, 5][axis]);
         let axis = axis.cast_signed();
         check_policies(
-            number,
+            case_number,
             (&[4, 5, 6], &steps),
-            (&indices, &shape),
+            (&indices, &indices_shape),
             form_along(axis),
         );
     }
@@ -75,7 +85,7 @@ fn views_are_not_copied() {
 
 #[test]
 fn shapes_that_do_not_match_are_errors() {
-    for (params, indices, axis, tag) in [
+    for (params_shape, indices_shape, axis, expected_kind) in [
         (&[][..], &[][..], 0, "params_rank"),
         (&[3], &[3], 1, "axis"),
         (&[3], &[3], isize::MIN, "axis"),
@@ -84,8 +94,9 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
         let options = GatherElementsOptions::default();
-        let error = Plan::gather_elements(params, indices, axis, options, DType::F32).unwrap_err();
-        assert_eq!(kind(&error), tag, "{error}");
+        let error = Plan::gather_elements(params_shape, indices_shape, axis, options, DType::F32)
+            .unwrap_err();
+        assert_eq!(kind(&error), expected_kind, "{error}");
     }
     let view = View::new(&[3, 4]).unwrap();
     let error =

@@ -3,8 +3,8 @@
 #[cfg(feature = "gpu")]
 use crate::harness::gpu::{adapters, request_device};
 use crate::harness::{
-    GatherForm, broadcast, check_gather, check_gathering, check_policies, devices, kind, refused,
-    slice, transpose,
+    GatherForm, broadcast, check_gather, check_gather_from_view, check_policies, devices, kind,
+    refused, slice, transpose,
 };
 use wgslice::{
     Backend, DType, Plan,
@@ -36,10 +36,10 @@ fn every_depth() {
 
 #[test]
 fn slices_of_every_length() {
-    for run in [
+    for length in [
         1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 17, 33, 64, 100, 255, 256, 257, 1024, 3001,
     ] {
-        check_gather(&[4, run], &[3, -1, 0, 4, 2, 2, 1], &[7, 1], 0);
+        check_gather(&[4, length], &[3, -1, 0, 4, 2, 2, 1], &[7, 1], 0);
     }
 }
 
@@ -47,11 +47,11 @@ fn slices_of_every_length() {
 #[test]
 fn unaligned_rows() {
     let index = |i: usize| (i * 5 % 11) as i64 - 1;
-    for run in [31, 33, 64, 77, 1001] {
+    for length in [31, 33, 64, 77, 1001] {
         let indices: Vec<i64> = (0..32).map(index).collect();
-        check_gather(&[9, run], &indices, &[32, 1], 0);
-        check_gather(&[2, 9, run], &indices, &[2, 16, 1], 1);
-        check_gather(&[2, 5, run], &indices, &[16, 2], 0);
+        check_gather(&[9, length], &indices, &[32, 1], 0);
+        check_gather(&[2, 9, length], &indices, &[2, 16, 1], 1);
+        check_gather(&[2, 5, length], &indices, &[16, 2], 0);
     }
     let indices: Vec<i64> = (0..1031).map(index).collect();
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
@@ -60,8 +60,13 @@ fn unaligned_rows() {
     let form = GatherForm::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
         let selection = [slice(spec)];
-        for number in 0..5 {
-            check_gathering(number, (&[16, 208], &selection), (&indices, &[32, 1]), form);
+        for case_number in 0..5 {
+            check_gather_from_view(
+                case_number,
+                (&[16, 208], &selection),
+                (&indices, &[32, 1]),
+                form,
+            );
         }
     }
 }
@@ -70,16 +75,21 @@ fn unaligned_rows() {
 /// of an invocation can be out of range.
 #[test]
 fn short_rows() {
-    for (start, run) in (1..=7).enumerate() {
-        for rows in [4, 12, 20, 28, 2052] {
+    for (start, length) in (1..=7).enumerate() {
+        for row_count in [4, 12, 20, 28, 2052] {
             let index = |i: usize| ((i + start) * 5 % 11) as i64 - 1;
-            let indices: Vec<i64> = (0..rows).map(index).collect();
-            check_gather(&[9, run], &indices, &[rows, 1], 0);
-            if rows < 64 {
-                check_gather(&[9, run], &indices[..rows - 1], &[rows - 1, 1], 0);
-                check_gather(&[2, 5, run], &indices, &[rows / 2, 2], 0);
-                let inside: Vec<i64> = (0..rows).map(|i| (i * 7 % 9) as i64).collect();
-                check_gather(&[9, run], &inside, &[rows, 1], 0);
+            let indices: Vec<i64> = (0..row_count).map(index).collect();
+            check_gather(&[9, length], &indices, &[row_count, 1], 0);
+            if row_count < 64 {
+                check_gather(
+                    &[9, length],
+                    &indices[..row_count - 1],
+                    &[row_count - 1, 1],
+                    0,
+                );
+                check_gather(&[2, 5, length], &indices, &[row_count / 2, 2], 0);
+                let valid_indices: Vec<i64> = (0..row_count).map(|i| (i * 7 % 9) as i64).collect();
+                check_gather(&[9, length], &valid_indices, &[row_count, 1], 0);
             }
         }
     }
@@ -102,7 +112,7 @@ fn each_batch_is_gathered_by_its_own_tuples() {
 }
 
 #[test]
-fn what_does_not_fit() {
+fn mismatched_and_empty_shapes() {
     check_gather(&[], &[0], &[1], 0);
     check_gather(&[3], &[0], &[], 0);
     check_gather(&[3, 4], &[0, 0, 0], &[1, 3], 0);
@@ -157,9 +167,9 @@ fn policies_at_the_ends_of_the_integers() {
     for shape in [[12, 1], [6, 2]] {
         check_policies(1, (&[3, 3], &[]), (&indices, &shape), form);
     }
-    let large = [u32::MAX.into(), 1 << 31, 2, 3, 0];
-    for number in [5, 7, 0] {
-        check_policies(number, (&[3, 5], &[]), (&large, &[5, 1]), form);
+    let large_indices = [u32::MAX.into(), 1 << 31, 2, 3, 0];
+    for case_number in [5, 7, 0] {
+        check_policies(case_number, (&[3, 5], &[]), (&large_indices, &[5, 1]), form);
     }
 }
 
@@ -186,14 +196,14 @@ fn params_are_views() {
         ),
     ];
     let indices = [4, 0, 2, -1, 1, 3, 5, 0, 1, 2, 4, 3, 0, 1, 9, 2];
-    let mut number = 0;
+    let mut case_number = 0;
     for (shape, selection) in &views {
         let params = (*shape, &selection[..]);
-        for (tuples, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
+        for (tuple_count, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
             let form = GatherForm::GatherNd(GatherNdOptions::default());
-            let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
-            number += 1;
-            check_gathering(number, params, indices, form);
+            let indices = (&indices[..tuple_count * depth], &[tuple_count, depth][..]);
+            case_number += 1;
+            check_gather_from_view(case_number, params, indices, form);
         }
     }
     // These are batches of a view, with positive or negative strides along batch dimensions.
@@ -208,9 +218,9 @@ fn params_are_views() {
             _ => vec![3, 2, 2, 1],
         };
         let params = (&[2, 4, 5, 3][..], &images[..]);
-        let count: usize = shape.iter().product();
-        for number in 0..5 {
-            check_gathering(number, params, (&indices[..count], &shape), form);
+        let index_count: usize = shape.iter().product();
+        for case_number in 0..5 {
+            check_gather_from_view(case_number, params, (&indices[..index_count], &shape), form);
         }
     }
 }
@@ -231,22 +241,22 @@ fn views_beyond_the_reach_of_offsets() {
     for (shape, spec) in views {
         let selection = [slice(spec)];
         let form = GatherForm::GatherNd(GatherNdOptions::default());
-        for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
-            let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
-            check_gathering(0, (shape, &selection), indices, form);
-            check_gathering(5, (shape, &selection), indices, form);
+        for (tuple_count, depth) in [(3, 1), (1, 1), (6, 2)] {
+            let indices = (&indices[..tuple_count * depth], &[tuple_count, depth][..]);
+            check_gather_from_view(0, (shape, &selection), indices, form);
+            check_gather_from_view(5, (shape, &selection), indices, form);
         }
     }
 }
 
 /// In a broadcast dimension of more than 2^32 positions, indices are compared, added and clamped on the CPU. A dispatch
 /// takes fewer than 2^32 positions, so a GPU rejects the gather, and the error names the CPU. (`tests/large.rs` has
-/// dimensions of that size that are not broadcast.)
+/// dimensions of more than 2^32 positions that are not broadcast.)
 #[test]
 fn a_dimension_beyond_32_bits() {
     let size = (1usize << 33) + 7;
     let n = size as i64;
-    let good = [
+    let good_indices = [
         0,
         1,
         n - 1,
@@ -258,20 +268,28 @@ fn a_dimension_beyond_32_bits() {
     let negative_indices = [-1, -n, -(1 << 32), -(1 << 32) - 1, -(1 << 31)];
     let too_large = [n, n + 1, 1 << 34, (1 << 33) + (1 << 32), i64::MAX];
     let too_negative = [-n - 1, -n - (1 << 32), i64::MIN];
-    let all = [&good[..], &negative_indices, &too_large, &too_negative].concat();
-    let (bad_unless_wrapped, always_bad) =
+    let all_indices = [
+        &good_indices[..],
+        &negative_indices,
+        &too_large,
+        &too_negative,
+    ]
+    .concat();
+    let (bad_unless_wrapped_count, always_bad_count) =
         (negative_indices.len(), too_large.len() + too_negative.len());
     for backend in test_backends() {
         let only_row = backend.upload((&[7u32, 9], &[1, 2])).unwrap();
         let table = only_row.broadcast_to(&[size, 2]).unwrap();
-        let indices = backend.upload((&all, &[all.len(), 1])).unwrap();
+        let indices = backend
+            .upload((&all_indices, &[all_indices.len(), 1]))
+            .unwrap();
         for (negative, out_of_range, bad_count) in [
             (
                 NegativeIndex::Invalid,
                 OutOfRange::Ignore,
-                bad_unless_wrapped + always_bad,
+                bad_unless_wrapped_count + always_bad_count,
             ),
-            (NegativeIndex::Wrap, OutOfRange::Ignore, always_bad),
+            (NegativeIndex::Wrap, OutOfRange::Ignore, always_bad_count),
             (NegativeIndex::Invalid, OutOfRange::Clamp, 0),
             (NegativeIndex::Wrap, OutOfRange::Clamp, 0),
         ] {
@@ -294,19 +312,28 @@ fn a_dimension_beyond_32_bits() {
                 "{backend}: {options:?}"
             );
             let rows = gathered.0.to_array::<u32>().unwrap().data;
-            let found = rows.chunks(2).filter(|row| *row == [7, 9]).count();
-            assert_eq!(found, all.len() - bad_count, "{backend}: {options:?}");
+            let good_row_count = rows.chunks(2).filter(|row| *row == [7, 9]).count();
+            assert_eq!(
+                good_row_count,
+                all_indices.len() - bad_count,
+                "{backend}: {options:?}"
+            );
         }
     }
 }
 
-/// A gather from an empty view succeeds if there are no tuples, and fails otherwise.
+/// `gather_nd` from an empty view succeeds if there are no tuples, and fails otherwise.
 #[test]
 fn empty_views() {
-    let nothing = wgslice::View::new(&[4, 3]).unwrap();
-    let nothing = nothing.slice(&slice![2..2]).unwrap();
-    let plan = |indices: &[usize]| {
-        Plan::gather_nd(&nothing, indices, GatherNdOptions::default(), DType::F32)
+    let empty_view = wgslice::View::new(&[4, 3]).unwrap();
+    let empty_view = empty_view.slice(&slice![2..2]).unwrap();
+    let plan = |indices_shape: &[usize]| {
+        Plan::gather_nd(
+            &empty_view,
+            indices_shape,
+            GatherNdOptions::default(),
+            DType::F32,
+        )
     };
     assert_eq!(plan(&[0, 1]).unwrap().shape(), [0, 3]);
     let error = plan(&[2, 1]).unwrap_err();
@@ -320,7 +347,7 @@ fn empty_views() {
 /// All 64 bits of an index are compared, not only the low word: 2^32 is not 0.
 #[test]
 fn wide_indices_are_exact() {
-    let high = [
+    let indices = [
         1i64 << 32,
         -1 << 32,
         (1 << 32) + 1,
@@ -332,12 +359,12 @@ fn wide_indices_are_exact() {
         1,
         2,
     ];
-    check_gather(&[3, 5], &high, &[10, 1], 0);
-    check_gather(&[3, 5], &high, &[5, 2], 0);
+    check_gather(&[3, 5], &indices, &[10, 1], 0);
+    check_gather(&[3, 5], &indices, &[5, 2], 0);
 }
 
 #[test]
-fn zero_gives_the_same_everywhere_and_reports() {
+fn rows_out_of_range_are_zeros_and_reported() {
     for backend in test_backends() {
         let params: Vec<f64> = (0..12).map(|i| f64::from(i) + 0.5).collect();
         let indices = [1i32, 3, -1, 2];
@@ -365,7 +392,7 @@ fn zero_gives_the_same_everywhere_and_reports() {
 }
 
 #[test]
-fn error_gives_the_same_everywhere() {
+fn errors_are_the_same_everywhere() {
     let mut messages = Vec::new();
     for backend in test_backends() {
         let params: Vec<u16> = (0..24).collect();
@@ -396,7 +423,7 @@ fn error_gives_the_same_everywhere() {
 }
 
 #[test]
-fn error_passes_good_indices() {
+fn the_error_policy_accepts_good_indices() {
     for backend in test_backends() {
         let (array, report) = backend
             .gather_nd(
@@ -457,34 +484,35 @@ fn many_rows_from_several_windows() {
         (&[3, 7], 2, 1),
     ];
     for adapter in adapters() {
-        for ((front, width, step), count) in cases.into_iter().zip([9000, 9001].into_iter().cycle())
+        for ((front_sizes, width, step), tuple_count) in
+            cases.into_iter().zip([9000, 9001].into_iter().cycle())
         {
             // A binding holds the whole result, but at most a third of the params.
-            let binding = (count * width * 4).next_power_of_two();
+            let binding_bytes = (tuple_count * width * 4).next_power_of_two();
             let limits = wgpu::Limits {
-                max_storage_buffer_binding_size: binding as u64,
+                max_storage_buffer_binding_size: binding_bytes as u64,
                 ..wgpu::Limits::default()
             };
             let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
             let backend = Backend::from(gpu);
             let pitch = (width - 1) * step.unsigned_abs() + 1;
-            let front_count: usize = front.iter().product();
-            let cut_size = (3 * binding / 4).div_ceil(front_count * pitch) + 1;
-            let shape = [front, &[cut_size, pitch]].concat();
-            let elements = u32::try_from(front_count * cut_size * pitch).unwrap();
-            let params: Vec<u32> = (1..=elements).collect();
+            let front_count: usize = front_sizes.iter().product();
+            let cut_size = (3 * binding_bytes / 4).div_ceil(front_count * pitch) + 1;
+            let shape = [front_sizes, &[cut_size, pitch]].concat();
+            let element_count = u32::try_from(front_count * cut_size * pitch).unwrap();
+            let params: Vec<u32> = (1..=element_count).collect();
 
             // Every seventh row is out of range.
             let row = |i: usize| (i % 7 < 6).then_some(i * 7919 % (front_count * cut_size));
             let mut indices = Vec::new();
             let mut expected = Vec::new();
-            for i in 0..count {
-                let mut rest = row(i).unwrap_or(front_count * cut_size);
-                let mut tuple = vec![(rest % cut_size) as i64; front.len() + 1];
-                rest /= cut_size;
-                for (index, &size) in tuple.iter_mut().zip(front).rev() {
-                    *index = (rest % size) as i64;
-                    rest /= size;
+            for i in 0..tuple_count {
+                let mut quotient = row(i).unwrap_or(front_count * cut_size);
+                let mut tuple = vec![(quotient % cut_size) as i64; front_sizes.len() + 1];
+                quotient /= cut_size;
+                for (index, &size) in tuple.iter_mut().zip(front_sizes).rev() {
+                    *index = (quotient % size) as i64;
+                    quotient /= size;
                 }
                 if row(i).is_none() {
                     tuple[0] = -1;
@@ -492,20 +520,20 @@ fn many_rows_from_several_windows() {
                 indices.extend(tuple);
                 expected.extend((0..width).map(|j| {
                     let j = if step < 0 { width - 1 - j } else { j };
-                    let at = j * step.unsigned_abs();
-                    row(i).map_or(0, |row| params[row * pitch + at])
+                    let offset = j * step.unsigned_abs();
+                    row(i).map_or(0, |row| params[row * pitch + offset])
                 }));
             }
 
             let table = backend.upload((&params, &shape)).unwrap();
             let rows = table.slice(&slice![wgslice::spec::SliceItem::Ellipsis, ..; step as i64]);
             let tuples = backend
-                .upload((&indices, &[count, front.len() + 1]))
+                .upload((&indices, &[tuple_count, front_sizes.len() + 1]))
                 .unwrap();
             // The result reuses this tensor's memory, in which every bit is 1, so that unwritten bytes show.
             drop(
                 backend
-                    .upload((&vec![u32::MAX; count * width], &[count, width]))
+                    .upload((&vec![u32::MAX; tuple_count * width], &[tuple_count, width]))
                     .unwrap(),
             );
             let gathered = rows
@@ -513,9 +541,12 @@ fn many_rows_from_several_windows() {
                 .gather_nd(&tuples, GatherNdOptions::default())
                 .unwrap();
             let got = gathered.0.to_array::<u32>().unwrap().data;
-            assert!(got == expected, "{front:?}, {width}, {step} on {backend}");
+            assert!(
+                got == expected,
+                "{front_sizes:?}, {width}, {step} on {backend}"
+            );
             let report = gathered.1.wait().unwrap();
-            assert_eq!(report.out_of_range, count / 7);
+            assert_eq!(report.out_of_range, tuple_count / 7);
             assert_eq!(report.first.unwrap().tuple, 6);
         }
     }

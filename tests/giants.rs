@@ -8,8 +8,8 @@ use wgslice::{
     options::{GatherNdOptions, GatherOptions},
 };
 
-/// The size of the memory in bytes, where no device limits it.
-const MEMORY: usize = (1 << 32) + (3 << 28);
+/// The size in bytes of the memory that the views span, unless a device has smaller buffers.
+const MEMORY_BYTES: usize = (1 << 32) + (3 << 28);
 
 const TESTED_TYPES: [DType; 4] = [DType::U8, DType::U16, DType::F32, DType::Complex128];
 
@@ -19,12 +19,13 @@ fn byte(place: usize) -> u8 {
     bits.to_be_bytes()[0] | 1
 }
 
-/// Returns views of a memory of `memory` bytes, with elements of `size` bytes that span almost all of it.
-fn views(memory: usize, size: usize) -> Vec<View> {
-    let elements = memory / size;
-    let distance = elements / 2 - 3_000_000;
+/// Returns views of a memory of `memory_bytes` bytes, with elements of `element_size` bytes. Each view spans almost all
+/// of the memory.
+fn views(memory_bytes: usize, element_size: usize) -> Vec<View> {
+    let element_count = memory_bytes / element_size;
+    let distance = element_count / 2 - 3_000_000;
     let view = |shape: &[usize], strides: &[isize], offset| {
-        View::from_strides(shape, strides, offset, elements).unwrap()
+        View::from_strides(shape, strides, offset, element_count).unwrap()
     };
     let stride = distance.cast_signed();
     vec![
@@ -37,38 +38,43 @@ fn views(memory: usize, size: usize) -> Vec<View> {
     ]
 }
 
-/// Returns the places in bytes of the view's elements, in row-major order.
-fn places(view: &View, size: usize) -> Vec<usize> {
+/// Returns the place of each element of the view, in row-major order. A place is an offset in bytes.
+fn places(view: &View, element_size: usize) -> Vec<usize> {
     let mut places = vec![view.offset()];
     for (&count, &stride) in view.shape().iter().zip(view.strides()) {
-        let each = |&place: &usize| {
+        let places_along = |&place: &usize| {
             (0..count.cast_signed()).map(move |n| place.wrapping_add_signed(n * stride))
         };
-        places = places.iter().flat_map(each).collect();
+        places = places.iter().flat_map(places_along).collect();
     }
-    places.into_iter().map(|place| place * size).collect()
+    places
+        .into_iter()
+        .map(|place| place * element_size)
+        .collect()
 }
 
-/// Returns the byte positions of the words that contain the elements at `places`, and of the words that would be moved
-/// instead if a number lost its high bits.
-fn words(memory: usize, places: &[usize], size: usize) -> BTreeSet<usize> {
-    let mut words = BTreeSet::new();
+/// Returns the places of the words that contain the elements at `places`, and of the words that would be moved instead
+/// if the high bits of a number were dropped.
+fn word_places(memory_bytes: usize, places: &[usize], element_size: usize) -> BTreeSet<usize> {
+    let mut word_places = BTreeSet::new();
     for &place in places {
         for bits in [31, 32] {
-            for unit in [1, 4, size] {
-                let lost_bits = (unit as i128) << bits;
+            for unit in [1, 4, element_size] {
+                let dropped_bits = (unit as i128) << bits;
                 for times in -3..=3 {
-                    let shifted_place = place as i128 + times * lost_bits;
+                    let shifted_place = place as i128 + times * dropped_bits;
                     if let Ok(shifted_place) = usize::try_from(shifted_place)
-                        && shifted_place + size <= memory
+                        && shifted_place + element_size <= memory_bytes
                     {
-                        words.extend((shifted_place / 4 * 4..shifted_place + size).step_by(4));
+                        word_places.extend(
+                            (shifted_place / 4 * 4..shifted_place + element_size).step_by(4),
+                        );
                     }
                 }
             }
         }
     }
-    words
+    word_places
 }
 
 enum Indices {
@@ -77,41 +83,42 @@ enum Indices {
     I64(Vec<i64>),
 }
 
-/// A plan that reads the memory, with its indices and the result.
+/// A plan that reads the memory, with its indices and the expected result.
 struct ReadPlan {
     plan: Plan,
     indices: Indices,
     expected: Vec<u8>,
 }
 
-fn reads(view: &View, dtype: DType) -> Vec<ReadPlan> {
-    let size = dtype.size();
+fn read_plans(view: &View, dtype: DType) -> Vec<ReadPlan> {
+    let element_size = dtype.size();
     let shape = view.shape().to_vec();
-    let selected: Vec<Vec<u8>> = places(view, size)
+    let selected: Vec<Vec<u8>> = places(view, element_size)
         .into_iter()
-        .map(|place| (place..place + size).map(byte).collect())
+        .map(|place| (place..place + element_size).map(byte).collect())
         .collect();
     let mut reads = vec![ReadPlan {
         plan: Plan::contiguous(view, dtype).unwrap(),
         indices: Indices::None,
         expected: selected.concat(),
     }];
-    let zeros = vec![0; size];
-    for (axis, &positions) in shape.iter().enumerate() {
-        let last = i32::try_from(positions).unwrap() - 1;
-        let indices = vec![last, 0, last + 1, 1, last];
+    let zeros = vec![0; element_size];
+    for (axis, &axis_size) in shape.iter().enumerate() {
+        let last_index = i32::try_from(axis_size).unwrap() - 1;
+        let indices = vec![last_index, 0, last_index + 1, 1, last_index];
         let options = GatherOptions {
             axis: Some(axis.cast_signed()),
             ..GatherOptions::default()
         };
-        let inner: usize = shape[axis + 1..].iter().product();
+        let inner_size: usize = shape[axis + 1..].iter().product();
         let mut expected = Vec::new();
-        for outer in 0..selected.len() / (positions * inner) {
+        for outer in 0..selected.len() / (axis_size * inner_size) {
             for &index in &indices {
-                for offset in 0..inner {
-                    let at = (outer * positions + index.unsigned_abs() as usize) * inner + offset;
-                    let found = (index <= last).then(|| &selected[at]);
-                    expected.extend_from_slice(found.unwrap_or(&zeros));
+                for offset in 0..inner_size {
+                    let number =
+                        (outer * axis_size + index.unsigned_abs() as usize) * inner_size + offset;
+                    let element = (index <= last_index).then(|| &selected[number]);
+                    expected.extend_from_slice(element.unwrap_or(&zeros));
                 }
             }
         }
@@ -126,8 +133,8 @@ fn reads(view: &View, dtype: DType) -> Vec<ReadPlan> {
     let mut expected = Vec::new();
     let mut indices = Vec::new();
     for tuple in 0..tuple_count {
-        let at = (0..shape.len()).fold(0, |at, d| at * shape[d] + index(tuple, d));
-        expected.extend_from_slice(&selected[at]);
+        let number = (0..shape.len()).fold(0, |number, d| number * shape[d] + index(tuple, d));
+        expected.extend_from_slice(&selected[number]);
         indices.extend((0..shape.len()).map(|d| index(tuple, d) as i64));
     }
     let options = GatherNdOptions::default();
@@ -153,20 +160,20 @@ struct WritePlan {
     expected: Vec<u8>,
 }
 
-fn writes(view: &View, dtype: DType) -> Vec<WritePlan> {
-    let size = dtype.size();
+fn write_plans(view: &View, dtype: DType) -> Vec<WritePlan> {
+    let element_size = dtype.size();
     let shape = view.shape().to_vec();
-    let row = shape[1..].iter().product::<usize>() * size;
-    let source: Vec<u8> = (0..5 * row).map(|n| byte(n * 77 + 5)).collect();
+    let row_bytes = shape[1..].iter().product::<usize>() * element_size;
+    let source: Vec<u8> = (0..5 * row_bytes).map(|n| byte(n * 77 + 5)).collect();
     let indices: Vec<i32> = [4, 1, 0].into_iter().cycle().take(shape[0]).collect();
     let rows = indices
         .iter()
-        .map(|&index| &source[index.unsigned_abs() as usize * row..][..row]);
+        .map(|&index| &source[index.unsigned_abs() as usize * row_bytes..][..row_bytes]);
     let gathered = rows.collect::<Vec<_>>().concat();
     let params = [&[5], &shape[1..]].concat();
     let gather = Plan::gather(&params, &[shape[0]], GatherOptions::default(), dtype).unwrap();
     let whole = Plan::contiguous(&shape, dtype).unwrap();
-    let values = source[..shape[0] * row].to_vec();
+    let values = source[..shape[0] * row_bytes].to_vec();
     vec![
         WritePlan {
             plan: whole.written_to(view).unwrap(),
@@ -184,9 +191,9 @@ fn writes(view: &View, dtype: DType) -> Vec<WritePlan> {
 }
 
 /// Returns every view in every type. If `for_writing`, leaves out views that select an element twice.
-fn typed_views(memory: usize, for_writing: bool) -> impl Iterator<Item = (View, DType)> {
+fn typed_views(memory_bytes: usize, for_writing: bool) -> impl Iterator<Item = (View, DType)> {
     let views_of = move |dtype: DType| {
-        views(memory, dtype.size())
+        views(memory_bytes, dtype.size())
             .into_iter()
             .map(move |view| (view, dtype))
     };
@@ -197,11 +204,17 @@ fn typed_views(memory: usize, for_writing: bool) -> impl Iterator<Item = (View, 
 }
 
 fn zeroed_memory() -> Vec<u8> {
-    vec![0; MEMORY]
+    vec![0; MEMORY_BYTES]
 }
 
 /// Runs a plan on the CPU, by `Plan::run_cpu` or by a backend that cuts even few bytes into parts for its threads.
-fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices, dest: &mut [u8]) {
+fn run_cpu(
+    thread_count: Option<usize>,
+    plan: &Plan,
+    source: &[u8],
+    indices: &Indices,
+    dest: &mut [u8],
+) {
     let dtype = plan.inputs()[0].dtype;
     let mut inputs = vec![Values::from_bytes(dtype, source)];
     match indices {
@@ -209,10 +222,10 @@ fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices
         Indices::I32(indices) => inputs.push(Values::from(&indices[..])),
         Indices::I64(indices) => inputs.push(Values::from(&indices[..])),
     }
-    let report = match threads {
+    let report = match thread_count {
         None => plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(dtype, dest)]),
-        Some(threads) => {
-            let backend = Backend::cpu().with_threads_for_any_work(threads);
+        Some(thread_count) => {
+            let backend = Backend::cpu().with_threads_for_any_work(thread_count);
             match dtype {
                 DType::U8 => backend.run_into(plan, &inputs, dest),
                 DType::U16 => {
@@ -228,60 +241,63 @@ fn run_cpu(threads: Option<usize>, plan: &Plan, source: &[u8], indices: &Indices
     report.unwrap();
 }
 
-const THREAD_LIMITS: [Option<usize>; 3] = [None, Some(1), Some(3)];
+const THREAD_COUNTS: [Option<usize>; 3] = [None, Some(1), Some(3)];
 
 #[test]
 fn far_elements_are_read_on_the_cpu() {
     let mut memory = zeroed_memory();
-    for (view, dtype) in typed_views(MEMORY, false) {
+    for (view, dtype) in typed_views(MEMORY_BYTES, false) {
         let places = places(&view, dtype.size());
-        for word in words(MEMORY, &places, dtype.size()) {
-            (word..word + 4).for_each(|place| memory[place] = byte(place));
+        for word_place in word_places(MEMORY_BYTES, &places, dtype.size()) {
+            (word_place..word_place + 4).for_each(|place| memory[place] = byte(place));
         }
     }
-    for (view, dtype) in typed_views(MEMORY, false) {
+    for (view, dtype) in typed_views(MEMORY_BYTES, false) {
         for ReadPlan {
             plan,
             indices,
             expected,
-        } in reads(&view, dtype)
+        } in read_plans(&view, dtype)
         {
-            for threads in THREAD_LIMITS {
-                let mut found = vec![0; expected.len()];
-                run_cpu(threads, &plan, &memory, &indices, &mut found);
-                assert_eq!(found, expected, "{plan} of {view:?} on {threads:?} threads");
+            for thread_count in THREAD_COUNTS {
+                let mut result = vec![0; expected.len()];
+                run_cpu(thread_count, &plan, &memory, &indices, &mut result);
+                assert_eq!(
+                    result, expected,
+                    "{plan} of {view:?} on {thread_count:?} threads"
+                );
             }
         }
-        let mut found = vec![0; view.len() * dtype.size()];
-        let from = Values::from_bytes(dtype, &memory);
-        wgslice::copy(from, &view, ValuesMut::from_bytes(dtype, &mut found)).unwrap();
-        assert_eq!(found, reads(&view, dtype)[0].expected, "{view:?}");
+        let mut result = vec![0; view.len() * dtype.size()];
+        let source = Values::from_bytes(dtype, &memory);
+        wgslice::copy(source, &view, ValuesMut::from_bytes(dtype, &mut result)).unwrap();
+        assert_eq!(result, read_plans(&view, dtype)[0].expected, "{view:?}");
     }
 }
 
 #[test]
 fn far_elements_are_written_on_the_cpu() {
     let mut memory = zeroed_memory();
-    for (view, dtype) in typed_views(MEMORY, true) {
-        let size = dtype.size();
-        let places = places(&view, size);
-        for write in writes(&view, dtype) {
-            for threads in THREAD_LIMITS {
+    for (view, dtype) in typed_views(MEMORY_BYTES, true) {
+        let element_size = dtype.size();
+        let places = places(&view, element_size);
+        for write in write_plans(&view, dtype) {
+            for thread_count in THREAD_COUNTS {
                 run_cpu(
-                    threads,
+                    thread_count,
                     &write.plan,
                     &write.source,
                     &write.indices,
                     &mut memory,
                 );
-                for (place, expected) in places.iter().zip(write.expected.chunks(size)) {
-                    let found = &mut memory[*place..][..size];
+                for (place, expected) in places.iter().zip(write.expected.chunks(element_size)) {
+                    let element = &mut memory[*place..][..element_size];
                     assert_eq!(
-                        found, expected,
-                        "{} of {view:?} on {threads:?} threads",
+                        element, expected,
+                        "{} of {view:?} on {thread_count:?} threads",
                         write.plan
                     );
-                    found.fill(0);
+                    element.fill(0);
                 }
             }
         }
@@ -294,8 +310,8 @@ fn far_elements_are_written_on_the_cpu() {
 #[cfg(feature = "gpu")]
 mod gpu {
     use super::{
-        BTreeSet, DType, Indices, MEMORY, Plan, byte, places, reads, typed_views, views, words,
-        writes,
+        BTreeSet, DType, Indices, MEMORY_BYTES, Plan, byte, places, read_plans, typed_views, views,
+        word_places, write_plans,
     };
     use crate::harness::gpu::{adapters, request_device, strict_options};
     use crate::harness::read_buffer::read_buffer;
@@ -304,11 +320,11 @@ mod gpu {
     /// Bindings of WebGPU's default size, and of more than 2^31 bytes.
     const BINDING_SIZES: [u64; 2] = [128 << 20, (1 << 32) - 4];
 
-    /// Opens a device that runs shaders in an interpreter and has buffers of the size of the memory.
-    fn open_strict(binding: u64) -> Gpu {
+    /// Opens a device that runs shaders in an interpreter and allows buffers as large as the memory.
+    fn open_strict(binding_bytes: u64) -> Gpu {
         let mut options = strict_options();
         options.limits.max_buffer_size = 1 << 33;
-        options.limits.max_storage_buffer_binding_size = binding;
+        options.limits.max_storage_buffer_binding_size = binding_bytes;
         options.limits.max_compute_invocations_per_workgroup = 64;
         let limits = options.limits.clone();
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
@@ -334,10 +350,10 @@ mod gpu {
         buffer
     }
 
-    fn fill_words(gpu: &Gpu, memory: &wgpu::Buffer, words: &BTreeSet<usize>) {
-        for &word in words {
-            let bytes: Vec<u8> = (word..word + 4).map(byte).collect();
-            gpu.queue().write_buffer(memory, word as u64, &bytes);
+    fn fill_words(gpu: &Gpu, memory: &wgpu::Buffer, word_places: &BTreeSet<usize>) {
+        for &word_place in word_places {
+            let bytes: Vec<u8> = (word_place..word_place + 4).map(byte).collect();
+            gpu.queue().write_buffer(memory, word_place as u64, &bytes);
         }
     }
 
@@ -362,101 +378,114 @@ mod gpu {
         report.wait().unwrap();
     }
 
-    /// Checks reads of views that span `size` bytes.
-    fn check_reads(gpu: &Gpu, size: usize) {
-        let memory = buffer(gpu, size);
-        for (view, dtype) in typed_views(size, false) {
+    /// Checks reads of views that span `memory_bytes` bytes.
+    fn check_reads(gpu: &Gpu, memory_bytes: usize) {
+        let memory = buffer(gpu, memory_bytes);
+        for (view, dtype) in typed_views(memory_bytes, false) {
             let places = places(&view, dtype.size());
-            fill_words(gpu, &memory, &words(size, &places, dtype.size()));
+            fill_words(
+                gpu,
+                &memory,
+                &word_places(memory_bytes, &places, dtype.size()),
+            );
         }
-        for (view, dtype) in typed_views(size, false) {
-            for read in reads(&view, dtype) {
+        for (view, dtype) in typed_views(memory_bytes, false) {
+            for read in read_plans(&view, dtype) {
                 let dest = buffer(gpu, read.expected.len());
                 encode_plan(gpu, &read.plan, &memory, &read.indices, &dest);
-                let found = &read_buffer(gpu, &dest)[..read.expected.len()];
-                assert_eq!(found, read.expected, "{} of {view:?}", read.plan);
+                let result = &read_buffer(gpu, &dest)[..read.expected.len()];
+                assert_eq!(result, read.expected, "{} of {view:?}", read.plan);
             }
         }
     }
 
-    /// Checks writes to views that span `size` bytes.
-    fn check_writes(gpu: &Gpu, size: usize) {
-        let memory = buffer(gpu, size);
-        for (view, dtype) in typed_views(size, true) {
+    /// Checks writes to views that span `memory_bytes` bytes.
+    fn check_writes(gpu: &Gpu, memory_bytes: usize) {
+        let memory = buffer(gpu, memory_bytes);
+        for (view, dtype) in typed_views(memory_bytes, true) {
             let element_size = dtype.size();
             let places = places(&view, element_size);
-            let words = words(size, &places, element_size);
-            for write in writes(&view, dtype) {
-                fill_words(gpu, &memory, &words);
+            let word_places = word_places(memory_bytes, &places, element_size);
+            for write in write_plans(&view, dtype) {
+                fill_words(gpu, &memory, &word_places);
                 let source = filled_buffer(gpu, &write.source);
                 encode_plan(gpu, &write.plan, &source, &write.indices, &memory);
-                let found = read_words(gpu, &memory, &words);
+                let result = read_words(gpu, &memory, &word_places);
                 let expected = |place: usize| {
-                    let number = places
-                        .iter()
-                        .position(|at| (*at..at + element_size).contains(&place));
+                    let number = places.iter().position(|element_place| {
+                        (*element_place..element_place + element_size).contains(&place)
+                    });
                     number.map_or(byte(place), |n| {
                         write.expected[n * element_size + place - places[n]]
                     })
                 };
-                let expected: Vec<u8> = words
+                let expected: Vec<u8> = word_places
                     .iter()
-                    .flat_map(|&word| (word..word + 4).map(expected))
+                    .flat_map(|&word_place| (word_place..word_place + 4).map(expected))
                     .collect();
-                assert_eq!(found, expected, "{} of {view:?}", write.plan);
+                assert_eq!(result, expected, "{} of {view:?}", write.plan);
             }
         }
     }
 
     #[test]
     fn far_elements_are_read() {
-        for binding in BINDING_SIZES {
-            check_reads(&open_strict(binding), MEMORY);
+        for binding_bytes in BINDING_SIZES {
+            check_reads(&open_strict(binding_bytes), MEMORY_BYTES);
         }
     }
 
     #[test]
     fn far_elements_are_written() {
-        for binding in BINDING_SIZES {
-            check_writes(&open_strict(binding), MEMORY);
+        for binding_bytes in BINDING_SIZES {
+            check_writes(&open_strict(binding_bytes), MEMORY_BYTES);
         }
     }
 
     /// Calls `check` with devices of lavapipe, if it is installed, and the size of their largest buffers, almost 2^31
     /// bytes. Only memory that is bound or copied becomes resident.
     fn on_lavapipe(check: impl Fn(&Gpu, usize)) {
-        let all = adapters().into_iter();
-        for adapter in all.filter(|adapter| adapter.get_info().name.contains("llvmpipe")) {
+        let all_adapters = adapters().into_iter();
+        for adapter in all_adapters.filter(|adapter| adapter.get_info().name.contains("llvmpipe")) {
             let limits = adapter.limits();
-            let size = usize::try_from(limits.max_buffer_size).unwrap();
-            let size = size.min(MEMORY) / 16 * 16;
-            assert!(size >= (1 << 31) - 16, "{size}");
-            for binding in [1 << 20, limits.max_storage_buffer_binding_size] {
+            let memory_bytes = usize::try_from(limits.max_buffer_size).unwrap();
+            let memory_bytes = memory_bytes.min(MEMORY_BYTES) / 16 * 16;
+            assert!(memory_bytes >= (1 << 31) - 16, "{memory_bytes}");
+            for binding_bytes in [1 << 20, limits.max_storage_buffer_binding_size] {
                 let limits = wgpu::Limits {
-                    max_storage_buffer_binding_size: binding,
+                    max_storage_buffer_binding_size: binding_bytes,
                     ..limits.clone()
                 };
                 let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
-                check(&gpu, size);
+                check(&gpu, memory_bytes);
             }
         }
     }
 
     /// Checks that plans of views that exceed the largest buffer are rejected. The error has the argument's name,
     /// and the sizes of the memory and of the largest buffer.
-    fn check_refusals(gpu: &Gpu, size: usize) {
-        let (memory, small) = (buffer(gpu, size), buffer(gpu, 1 << 10));
-        for view in views(MEMORY, 1) {
+    fn check_refusals(gpu: &Gpu, memory_bytes: usize) {
+        let (memory, small_buffer) = (buffer(gpu, memory_bytes), buffer(gpu, 1 << 10));
+        for view in views(MEMORY_BYTES, 1) {
             let plan = Plan::contiguous(&view, DType::U8).unwrap();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            let outcome = gpu.encode(&mut encoder, &plan, &[memory.slice(..)], &[small.slice(..)]);
+            let outcome = gpu.encode(
+                &mut encoder,
+                &plan,
+                &[memory.slice(..)],
+                &[small_buffer.slice(..)],
+            );
             let Err(error) = outcome else {
                 panic!("a plan of 5 GB was recorded");
             };
             let error = error.to_string();
-            let expected_parts = ["source", &MEMORY.to_string(), &size.to_string()];
+            let expected_parts = [
+                "source",
+                &MEMORY_BYTES.to_string(),
+                &memory_bytes.to_string(),
+            ];
             assert!(
-                expected_parts.iter().all(|name| error.contains(name)),
+                expected_parts.iter().all(|part| error.contains(part)),
                 "{error}"
             );
         }
@@ -477,13 +506,13 @@ mod gpu {
         on_lavapipe(check_refusals);
     }
 
-    fn read_words(gpu: &Gpu, memory: &wgpu::Buffer, words: &BTreeSet<usize>) -> Vec<u8> {
-        let found = buffer(gpu, words.len() * 4);
+    fn read_words(gpu: &Gpu, memory: &wgpu::Buffer, word_places: &BTreeSet<usize>) -> Vec<u8> {
+        let copied_words = buffer(gpu, word_places.len() * 4);
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        for (number, &word) in (0..).zip(words) {
-            encoder.copy_buffer_to_buffer(memory, word as u64, &found, number * 4, 4);
+        for (number, &word_place) in (0..).zip(word_places) {
+            encoder.copy_buffer_to_buffer(memory, word_place as u64, &copied_words, number * 4, 4);
         }
         gpu.queue().submit([encoder.finish()]);
-        read_buffer(gpu, &found)
+        read_buffer(gpu, &copied_words)
     }
 }

@@ -1,4 +1,5 @@
-//! Checks that the reference agrees with TensorFlow, NumPy and XLA on every golden vector.
+//! Checks that the reference agrees with TensorFlow, NumPy and XLA on every golden vector, except ONNX's node tests,
+//! which `onnx_nodes` checks.
 //!
 //! The environment variable `WGSLICE_VECTORS` lists more vector files to check, separated as in `PATH`. A directory
 //! stands for the `.jsonl` files in it.
@@ -23,8 +24,8 @@ fn run_case(case: &Case) -> Answer {
     answer(case).unwrap_or_else(|bad| panic!("{bad}"))
 }
 
-/// The tags of errors for which TensorFlow has several texts. The texts of all other errors are compared.
-const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
+/// The kinds of errors for which TensorFlow has several texts, so the texts are not compared.
+const KINDS_WITH_SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
 /// Describes the difference between outcome and expectation. Returns `None` if they agree.
 fn describe_difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
@@ -67,7 +68,7 @@ fn describe_difference(expected: &Expectation, outcome: &Answer) -> Option<Strin
         (Expectation::Error { kind, message, .. }, Answer::Error(error)) => {
             let agrees = message.is_empty()
                 || *message == error.message
-                || SEVERAL_TEXTS.contains(&kind.as_str());
+                || KINDS_WITH_SEVERAL_TEXTS.contains(&kind.as_str());
             (!agrees).then(|| format!("expected the text \"{message}\", got \"{error}\""))
         }
         (Expectation::Success(_), Answer::Tensor { bad_rows, .. }) => {
@@ -192,11 +193,11 @@ fn the_reference_agrees_with_tensorflow() {
 }
 
 #[test]
-fn the_reference_puts_arrays_together_as_tensorflow_does() {
+fn the_reference_assembles_arrays_as_tensorflow_and_numpy_do() {
     let counts = check_file("assembly.jsonl", ASSEMBLY);
     let counts: Vec<_> = counts
         .iter()
-        .map(|((op, tag), &count)| (*op, &tag[..], count))
+        .map(|((op, kind), &count)| (*op, &kind[..], count))
         .collect();
     let expected = [
         ("concat", "array_shape", 6),
@@ -223,7 +224,10 @@ fn the_reference_puts_arrays_together_as_tensorflow_does() {
 #[test]
 fn the_reference_indexes_by_arrays_as_numpy_does() {
     let counts = check_file("array_index.jsonl", ARRAY_INDEX);
-    let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|((_, kind), &n)| (&kind[..], n))
+        .collect();
     let expected = [
         ("array_shapes", 17),
         ("multiple_ellipses", 1),
@@ -239,7 +243,10 @@ fn the_reference_indexes_by_arrays_as_numpy_does() {
 #[test]
 fn the_reference_writes_by_arrays_as_numpy_does() {
     let counts = check_file("index_update.jsonl", INDEX_UPDATE);
-    let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|((_, kind), &n)| (&kind[..], n))
+        .collect();
     let expected = [
         ("array_shapes", 13),
         ("broadcast", 20),
@@ -257,7 +264,10 @@ fn the_reference_writes_by_arrays_as_numpy_does() {
 #[test]
 fn the_reference_writes_by_the_expressions_of_jax_as_numpy_does() {
     let counts = check_file("jax_index.jsonl", JAX_INDEX);
-    let counts: Vec<_> = counts.iter().map(|((_, tag), &n)| (&tag[..], n)).collect();
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|((_, kind), &n)| (&kind[..], n))
+        .collect();
     assert_eq!(counts, [("success", 655)]);
 }
 
@@ -266,7 +276,7 @@ fn the_reference_selects_by_masks_as_tensorflow_and_numpy_do() {
     let counts = check_file("mask.jsonl", MASK);
     let counts: Vec<_> = counts
         .iter()
-        .map(|((op, tag), &count)| (*op, &tag[..], count))
+        .map(|((op, kind), &count)| (*op, &kind[..], count))
         .collect();
     let expected = [
         ("boolean_mask", "mask_scalar", 1),
@@ -289,7 +299,7 @@ fn the_reference_writes_boxes_as_tensorflow_writes_their_elements() {
     let counts = check_file("paste.jsonl", PASTE);
     let counts: Vec<_> = counts
         .iter()
-        .map(|((_, tag), &count)| (&tag[..], count))
+        .map(|((_, kind), &count)| (&kind[..], count))
         .collect();
     assert_eq!(counts, [("out_of_range", 131), ("success", 269)]);
 }
@@ -299,7 +309,7 @@ fn the_reference_gathers_and_scatters_as_xla_does() {
     let counts = check_file("xla.jsonl", XLA);
     let counts: Vec<_> = counts
         .iter()
-        .map(|((op, tag), &count)| (*op, &tag[..], count))
+        .map(|((op, kind), &count)| (*op, &kind[..], count))
         .collect();
     let expected = [
         ("xla_gather", "out_of_range", 39),
@@ -352,14 +362,14 @@ fn the_order_of_the_rows_makes_a_difference() {
             continue;
         };
         let depth = *case.tensors["indices"].shape.last().unwrap();
-        let tuples = case.tensors["indices"].data.len().checked_div(depth);
-        let (true, Some(tuples @ 2..)) = (is_sum, tuples) else {
+        let tuple_count = case.tensors["indices"].data.len().checked_div(depth);
+        let (true, Some(tuple_count @ 2..)) = (is_sum, tuple_count) else {
             continue;
         };
         let expected = expected.clone();
         for name in ["indices", "updates"] {
             let data = &mut case.tensors.get_mut(name).unwrap().data;
-            let rows = data.rchunks(data.len() / tuples);
+            let rows = data.rchunks(data.len() / tuple_count);
             *data = rows.flatten().copied().collect();
         }
         sum_count += 1;
@@ -419,13 +429,13 @@ fn altered_expectations_are_noticed() {
     for case in parse(SEED1) {
         let mut case = case.unwrap();
         let outcome = run_case(&case);
-        let wanted = match &mut case.expected {
+        let expected_text = match &mut case.expected {
             Expectation::Success(tensor) => match tensor.data.last_mut() {
-                Some(last) => {
-                    let (got, want) = (*last, !*last);
-                    *last = want;
-                    let last = tensor.data.len() - 1;
-                    format!("element {last} is {got}, expected {want}")
+                Some(last_element) => {
+                    let (got, want) = (*last_element, !*last_element);
+                    *last_element = want;
+                    let position = tensor.data.len() - 1;
+                    format!("element {position} is {got}, expected {want}")
                 }
                 None => reshaped(tensor),
             },
@@ -442,8 +452,12 @@ fn altered_expectations_are_noticed() {
                 format!("expected the error {kind}, got ")
             }
         };
-        let found = describe_difference(&case.expected, &outcome).unwrap();
-        assert!(found.starts_with(&wanted), "line {}: {found}", case.line);
+        let difference = describe_difference(&case.expected, &outcome).unwrap();
+        assert!(
+            difference.starts_with(&expected_text),
+            "line {}: {difference}",
+            case.line
+        );
         altered_count += 1;
     }
     assert_eq!(altered_count, 2000);
@@ -474,13 +488,13 @@ fn an_unexpected_result_is_noticed() {
     // An `out_of_range` error without `zero_fill` stands for an axis of size 0, where only zeros are right.
     assert!(describe_difference(&error("out_of_range", None), &outcome(1)).is_some());
 
-    let found = wgslice_vectors::reference::slice(&[0], &[1], &[], &[]).unwrap_err();
-    let mut expected = error(found.kind, None);
-    assert!(describe_difference(&expected, &Answer::Error(found.clone())).is_some());
+    let slice_error = wgslice_vectors::reference::slice(&[0], &[1], &[], &[]).unwrap_err();
+    let mut expected = error(slice_error.kind, None);
+    assert!(describe_difference(&expected, &Answer::Error(slice_error.clone())).is_some());
     if let Expectation::Error { message, .. } = &mut expected {
-        message.clone_from(&found.message);
+        message.clone_from(&slice_error.message);
     }
-    assert!(describe_difference(&expected, &Answer::Error(found)).is_none());
+    assert!(describe_difference(&expected, &Answer::Error(slice_error)).is_none());
 }
 
 /// The reference checks wgslice, so it must use no code of wgslice, and none of `crates/vectors` outside its own

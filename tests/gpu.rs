@@ -1,7 +1,7 @@
 //! Tests of tensors on GPUs.
 
 use crate::harness::{
-    SIZES, elements,
+    DTYPE_OF_EACH_SIZE, elements,
     gpu::{adapters, request_device, strict_options},
     gpu_devices, kind, to_bytes,
 };
@@ -30,7 +30,7 @@ fn a_whole_tensor_is_not_moved() {
 fn tensors_slice_on_their_device() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        for dtype in SIZES {
+        for dtype in DTYPE_OF_EACH_SIZE {
             let bytes = to_bytes(&elements(60), dtype.size());
             let tensor = Tensor::from_bytes(&backend, bytes.clone(), dtype, &[3, 4, 5]).unwrap();
             assert_eq!(*tensor.bytes().unwrap(), bytes);
@@ -48,15 +48,16 @@ fn tensors_slice_on_their_device() {
 #[test]
 fn results_in_reused_memory_have_no_old_values() {
     let check = |backend: &Backend| {
-        let garbage = || drop(backend.upload((&[u32::MAX; 4 << 8], &[4, 256])).unwrap());
+        let drop_memory_of_ones =
+            || drop(backend.upload((&[u32::MAX; 4 << 8], &[4, 256])).unwrap());
         let x = backend.upload((&[7u32; 512], &[2, 256])).unwrap();
         let ids = backend.upload((&[1i32, 9, 0, -1], &[4, 1])).unwrap();
         let scatter_ids = backend.upload((&[3i32, 1], &[2, 1])).unwrap();
-        garbage();
+        drop_memory_of_ones();
         let (gathered, _) = x.gather_nd(&ids, GatherNdOptions::default()).unwrap();
-        garbage();
+        drop_memory_of_ones();
         let gradient = Tensor::slice_grad(&[4, 256], &slice![..; 2], &x).unwrap();
-        garbage();
+        drop_memory_of_ones();
         let (scattered, _) =
             Tensor::scatter_nd(&[4, 256], &scatter_ids, &x, ScatterOptions::default()).unwrap();
         let rows = |tensor: &Tensor| {
@@ -245,7 +246,7 @@ fn pipelines_of_a_cache() {
 
 /// Uploads more bytes than staging memory holds, as a whole tensor and as a slice, and reads them back.
 #[test]
-fn long_tensors_go_up_and_down() {
+fn long_tensors_are_uploaded_and_read_back() {
     let mut gpus: Vec<Gpu> = gpu_devices().cloned().collect();
     for adapter in adapters() {
         let limits = wgpu::Limits {
@@ -279,7 +280,7 @@ fn transposes_run_with_little_workgroup_memory() {
         let limits = wgpu::Limits::downlevel_defaults().or_worse_values_from(&adapter.limits());
         let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
         let backend = Backend::from(gpu.as_hardware());
-        for dtype in SIZES {
+        for dtype in DTYPE_OF_EACH_SIZE {
             let bytes = to_bytes(&elements(70 * 91), dtype.size());
             let transposed = |backend: &Backend| {
                 let tensor = Tensor::from_bytes(backend, bytes.clone(), dtype, &[70, 91])?;
@@ -296,7 +297,7 @@ fn transposes_run_with_little_workgroup_memory() {
 
 /// Slices of params that are too large for the offsets of shaders are gathered correctly.
 #[test]
-fn entries_beyond_the_reach_of_offsets() {
+fn slices_beyond_the_reach_of_offsets() {
     let params: Vec<u8> = (0..=250).cycle().take(3 * 2001).collect();
     let indices = [2i32, 0, -1, 1, 3, 2];
     for gpu in gpu_devices() {

@@ -58,7 +58,7 @@ impl TestMemory {
     /// of all runs.
     fn run(&mut self, plan: &Plan) -> Duration {
         let (source_bytes, result_bytes) = (plan.inputs()[0].bytes(), plan.outputs()[0].bytes());
-        let begin = Instant::now();
+        let start = Instant::now();
         match self {
             Self::Host(source, dest) => {
                 for (source, dest) in source
@@ -72,10 +72,15 @@ impl TestMemory {
                 }
             }
             Self::Device(gpu, source, dest) => {
-                let (step, result) = (source_bytes as u64, result_bytes as u64);
-                for at in (0..source.size() / step).map(|number| number * step) {
+                let (source_length, result_length) = (source_bytes as u64, result_bytes as u64);
+                for offset in
+                    (0..source.size() / source_length).map(|number| number * source_length)
+                {
                     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-                    let (source, dest) = (source.slice(at..at + step), dest.slice(at..at + result));
+                    let (source, dest) = (
+                        source.slice(offset..offset + source_length),
+                        dest.slice(offset..offset + result_length),
+                    );
                     gpu.encode(&mut encoder, plan, &[source], &[dest]).unwrap();
                     gpu.queue().submit([encoder.finish()]);
                 }
@@ -83,27 +88,31 @@ impl TestMemory {
                 gpu.device().poll(wait).unwrap();
             }
         }
-        begin.elapsed()
+        start.elapsed()
     }
 
     /// Returns the shortest time of each plan, in nanoseconds per byte of its result. The plans alternate, so that
     /// changes in the machine's speed affect all plans alike.
     fn race(&mut self, plans: &[Plan]) -> Vec<f64> {
-        let bytes = match self {
+        let memory_bytes = match self {
             Self::Host(source, _) => source.len(),
             Self::Device(_, source, _) => usize::try_from(source.size()).unwrap(),
         };
-        let mut best = vec![Duration::MAX; plans.len()];
+        let mut shortest_times = vec![Duration::MAX; plans.len()];
         for _ in 0..6 {
-            for (best, plan) in best.iter_mut().zip(plans) {
-                *best = self.run(plan).min(*best);
+            for (shortest_time, plan) in shortest_times.iter_mut().zip(plans) {
+                *shortest_time = self.run(plan).min(*shortest_time);
             }
         }
         let per_byte = |(time, plan): (Duration, &Plan)| {
-            let written = bytes / plan.inputs()[0].bytes() * plan.outputs()[0].bytes();
-            1e9 * time.as_secs_f64() / written as f64
+            let written_bytes = memory_bytes / plan.inputs()[0].bytes() * plan.outputs()[0].bytes();
+            1e9 * time.as_secs_f64() / written_bytes as f64
         };
-        best.into_iter().zip(plans).map(per_byte).collect()
+        shortest_times
+            .into_iter()
+            .zip(plans)
+            .map(per_byte)
+            .collect()
     }
 }
 
@@ -117,17 +126,17 @@ fn slice_plan(shape: &[usize], spec: &str) -> Plan {
 #[track_caller]
 fn assert_within(
     max_ratio: f64,
-    what: &str,
+    description: &str,
     (memory, plans): (&mut TestMemory, &[Plan]),
     ratio_of: impl Fn(&[f64]) -> f64,
 ) {
     let mut is_within = || {
         let times = memory.race(plans);
         let ratio = ratio_of(&times);
-        println!("{what}: {times:.3?} ns a byte, {ratio:.2} apart");
+        println!("{description}: {times:.3?} ns a byte, {ratio:.2} apart");
         ratio <= max_ratio
     };
-    assert!((0..3).any(|_| is_within()), "{what}");
+    assert!((0..3).any(|_| is_within()), "{description}");
 }
 
 /// Returns the longest time divided by the shortest.
@@ -158,10 +167,10 @@ fn a_byte_takes_as_long_up_to_a_gigabyte() {
             let plans: Vec<Plan> = sizes
                 .map(|mib| slice_plan(&[mib * MIB / 4096, 1024], spec))
                 .collect();
-            let what = format!("{spec} of {min_mib} MiB to 1 GiB on {device}");
+            let description = format!("{spec} of {min_mib} MiB to 1 GiB on {device}");
             assert_within(
                 MAX_EQUAL_RATIO,
-                &what,
+                &description,
                 (&mut memory, &plans),
                 longest_to_shortest,
             );
@@ -185,10 +194,10 @@ fn ranks_that_merge_cost_the_same() {
     let plans = shapes.map(|shape| slice_plan(shape, &vec!["::-1"; shape.len()].join(", ")));
     for (device, gpu) in test_devices() {
         let mut memory = TestMemory::new(gpu.as_ref(), 256 * MIB);
-        let what = format!("ranks 1 to 8, reversed, on {device}");
+        let description = format!("ranks 1 to 8, reversed, on {device}");
         assert_within(
             MAX_EQUAL_RATIO,
-            &what,
+            &description,
             (&mut memory, &plans),
             longest_to_shortest,
         );
@@ -199,23 +208,24 @@ fn ranks_that_merge_cost_the_same() {
 /// that it takes to move the row.
 #[test]
 fn rank_8_costs_at_most_twice_rank_2() {
-    let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];
+    let shape = |row_length| [7, 6, 7, 6, 7, 6, 7, row_length];
     for (device, gpu) in test_devices() {
         let mut memory = TestMemory::new(gpu.as_ref(), 384 * MIB);
-        for (run, inner) in [
+        for (row_length, inner_spec) in [
             (9, "1:"),
             (33, "1:"),
             (33, "::-1"),
             (129, "1:"),
             (129, "::-1"),
         ] {
-            let rows = shape(1).iter().product();
-            let rank_2 = slice_plan(&[rows, run], &format!("1:, {inner}"));
-            let outer = "1:, 1:, 1:, 1:, 1:, 1:, 1:";
-            let rank_8 = slice_plan(&shape(run), &format!("{outer}, {inner}"));
-            let what = format!("rank 8 beside rank 2, {inner} of rows of {run} on {device}");
+            let row_count = shape(1).iter().product();
+            let rank_2 = slice_plan(&[row_count, row_length], &format!("1:, {inner_spec}"));
+            let outer_spec = "1:, 1:, 1:, 1:, 1:, 1:, 1:";
+            let rank_8 = slice_plan(&shape(row_length), &format!("{outer_spec}, {inner_spec}"));
+            let description =
+                format!("rank 8 beside rank 2, {inner_spec} of rows of {row_length} on {device}");
             let ratio = |times: &[f64]| times[1] / times[0];
-            assert_within(2.0, &what, (&mut memory, &[rank_2, rank_8]), ratio);
+            assert_within(2.0, &description, (&mut memory, &[rank_2, rank_8]), ratio);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Tests edge cases of updates by index expressions. Golden vectors from NumPy and random cases compare these updates
-//! with the reference on every device.
+//! Tests edge cases of updates by index expressions. The modules `devices` and `property` run golden vectors from NumPy
+//! and random cases.
 
-use crate::harness::{devices, kind, steps};
+use crate::harness::{devices, kind, step_count};
 use wgslice::{
     Backend, DType, Plan, View,
     options::Combine,
@@ -15,8 +15,8 @@ fn parse_spec(text: &str) -> IndexSpec {
 
 /// Each error has the name of the rule, and the shapes or positions that break it.
 #[test]
-fn what_does_not_fit_is_an_error() {
-    for (text, value, tag, detail) in [
+fn shapes_and_positions_that_do_not_fit_are_errors() {
+    for (text, value_shape, expected_kind, detail) in [
         ("[0, 2]", &[3, 3][..], "broadcast", "[3,3]"),
         ("[0, 2]", &[2, 1, 3], "broadcast", "[2,1,3]"),
         ("[]", &[3, 3], "broadcast", "[3,3]"),
@@ -27,9 +27,9 @@ fn what_does_not_fit_is_an_error() {
         ("0, 0, 0", &[], "too_many_specs", ""),
     ] {
         let spec = parse_spec(text);
-        let plan = Plan::index_update(&[4, 3], &spec, value, Combine::Add, DType::I32);
+        let plan = Plan::index_update(&[4, 3], &spec, value_shape, Combine::Add, DType::I32);
         let error = plan.unwrap_err();
-        assert_eq!(kind(&error), tag, "{text}: {error}");
+        assert_eq!(kind(&error), expected_kind, "{text}: {error}");
         assert!(error.to_string().contains(detail), "{text}: {error}");
     }
     let repeated_rows = View::new(&[1, 3]).unwrap().broadcast_to(&[4, 3]).unwrap();
@@ -71,10 +71,16 @@ fn what_does_not_fit_is_an_error() {
 /// write the longest possible slices.
 #[test]
 fn plans_have_as_few_steps_as_possible() {
-    let planned = |text: &str, value: &[usize], combine| {
-        let plan = Plan::index_update(&[4, 5, 6], &parse_spec(text), value, combine, DType::F32);
+    let planned = |text: &str, value_shape: &[usize], combine| {
+        let plan = Plan::index_update(
+            &[4, 5, 6],
+            &parse_spec(text),
+            value_shape,
+            combine,
+            DType::F32,
+        );
         let plan = plan.unwrap();
-        (steps(&plan), plan.explain())
+        (step_count(&plan), plan.explain())
     };
     assert_eq!(planned("1, ::-1", &[], Combine::Update).0, 1);
     assert_eq!(planned("[0, 2]", &[2, 5, 6], Combine::Update).0, 1);
@@ -93,7 +99,7 @@ fn plans_have_as_few_steps_as_possible() {
     }
 }
 
-/// Tests elements that are selected twice, with every combination, on every device. In an update, the last value of an
+/// Tests elements that are selected twice, with every combination, on drawn devices. In an update, the last value of an
 /// element is kept.
 #[test]
 fn elements_that_are_selected_twice() {
@@ -158,12 +164,12 @@ fn rows_and_columns_that_are_selected_twice() {
 /// On the devices with the smallest buffers, the positions in this plan do not fit in one buffer.
 #[test]
 fn positions_beyond_one_buffer() {
-    let places: Vec<i64> = (0..500).map(|n| n * 7 % 999).collect();
-    let spec = IndexSpec::new([IndexItem::from(places.clone())]);
+    let positions: Vec<i64> = (0..500).map(|n| n * 7 % 999).collect();
+    let spec = IndexSpec::new([IndexItem::from(positions.clone())]);
     let value: Vec<u8> = (0..500u32).map(|n| n.to_le_bytes()[0]).collect();
     let mut expected = vec![0u8; 999];
-    for (&place, &value) in places.iter().zip(&value) {
-        expected[usize::try_from(place).unwrap()] = value;
+    for (&position, &value) in positions.iter().zip(&value) {
+        expected[usize::try_from(position).unwrap()] = value;
     }
     for device in devices() {
         let (x, value) = ((&vec![0u8; 999], &[999]), (&value, &[500]));
@@ -172,8 +178,8 @@ fn positions_beyond_one_buffer() {
             .index_update(x, &spec, value, Combine::Update);
         assert_eq!(updated.unwrap().data, expected, "{}", device.name);
         let x = (&expected, &[999]);
-        let read = device.backend.index(x, &spec).unwrap();
-        assert_eq!(read.data, *value.0, "{}", device.name);
+        let selected = device.backend.index(x, &spec).unwrap();
+        assert_eq!(selected.data, *value.0, "{}", device.name);
     }
 }
 
@@ -194,8 +200,9 @@ fn views_are_written_where_they_are() {
         plan.unwrap()
             .run_cpu(&[(&[9u8]).into()], &mut [(&mut memory).into()])
             .unwrap();
-        let written: Vec<usize> = (0..24).filter(|&at| memory[at] == 9).collect();
-        assert_eq!(written, expected, "{text}");
+        let written_positions: Vec<usize> =
+            (0..24).filter(|&position| memory[position] == 9).collect();
+        assert_eq!(written_positions, expected, "{text}");
     }
     for device in devices() {
         let whole = device
@@ -231,7 +238,7 @@ fn a_selection_is_written_where_it_is_read() {
     let sizes = [5, 4, 3, 2];
     let x: Vec<i64> = (0..120).collect();
     let backend = Backend::cpu();
-    for (text, outer) in [
+    for (text, is_outer) in [
         ("[[0, 4], [2, 1]], :, [0, 2]", false),
         ("[0, 4], None, :, [0, 2]", false),
         ("..., [1, 0]", false),
@@ -246,16 +253,16 @@ fn a_selection_is_written_where_it_is_read() {
         ("True", false),
     ] {
         let spec = parse_spec(text);
-        let spec = if outer { spec.outer() } else { spec };
-        let places = backend.index((&x, &sizes), &spec).unwrap();
-        let value: Vec<i64> = (1000..).take(places.data.len()).collect();
+        let spec = if is_outer { spec.outer() } else { spec };
+        let positions = backend.index((&x, &sizes), &spec).unwrap();
+        let value: Vec<i64> = (1000..).take(positions.data.len()).collect();
         for combine in [Combine::Update, Combine::Add] {
             let updated = backend
-                .index_update((&x, &sizes), &spec, (&value, &places.shape), combine)
+                .index_update((&x, &sizes), &spec, (&value, &positions.shape), combine)
                 .unwrap();
             let mut expected = x.clone();
-            for (&place, &value) in places.data.iter().zip(&value) {
-                let old = &mut expected[usize::try_from(place).unwrap()];
+            for (&position, &value) in positions.data.iter().zip(&value) {
+                let old = &mut expected[usize::try_from(position).unwrap()];
                 *old = if combine == Combine::Add {
                     *old + value
                 } else {
@@ -329,12 +336,12 @@ fn in_a_programs_own_encoder() {
         gpu.queue().submit([encoder.finish()]);
         assert_eq!(report.wait().unwrap().out_of_range, 0, "{gpu}");
         let mut expected = values.clone();
-        for at in 0..16 {
-            expected[at] += values[128 + at];
-            expected[48 + at] += 2 * values[128 + at];
+        for i in 0..16 {
+            expected[i] += values[128 + i];
+            expected[48 + i] += 2 * values[128 + i];
         }
-        let found = bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, &memory));
-        assert_eq!(found, expected, "{gpu}");
+        let contents = bytemuck::pod_collect_to_vec::<u8, u32>(&read_buffer(gpu, &memory));
+        assert_eq!(contents, expected, "{gpu}");
         let error = gpu.encode(
             &mut gpu.device().create_command_encoder(&Default::default()),
             &plan,

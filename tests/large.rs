@@ -58,11 +58,11 @@ fn long_bytes() -> Vec<u8> {
 
 /// Compares a tensor, read back in parts, with the expected values.
 #[track_caller]
-fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
-    let len: usize = tensor.shape().iter().product();
-    const PART: usize = 256 << 20;
-    for first in (0..len).step_by(PART) {
-        let end = (first + PART).min(len);
+fn assert_values(tensor: &Tensor, description: &str, expected: impl Fn(usize) -> u8) {
+    let length: usize = tensor.shape().iter().product();
+    const PART_LENGTH: usize = 256 << 20;
+    for first in (0..length).step_by(PART_LENGTH) {
+        let end = (first + PART_LENGTH).min(length);
         let part = tensor.slice(&slice![first as i64..end as i64]).unwrap();
         let bytes = part.bytes().unwrap();
         let difference = bytes
@@ -72,33 +72,38 @@ fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
         assert_eq!(
             difference,
             None,
-            "{what} from {first} on {}",
+            "{description} from {first} on {}",
             tensor.backend()
         );
     }
 }
 
 fn check_slices_and_gathers(tensor: &Tensor) {
-    assert_holds(tensor, "the upload", byte_at);
+    assert_values(tensor, "the upload", byte_at);
     let reversed = tensor.slice(&slice![..; -1]).unwrap();
-    assert_holds(&reversed, "::-1", |place| byte_at(LONG_BYTES - 1 - place));
+    assert_values(&reversed, "::-1", |place| byte_at(LONG_BYTES - 1 - place));
     drop(reversed);
     let third = tensor.slice(&slice![5..; 3]).unwrap();
-    assert_holds(&third, "5::3", |place| byte_at(5 + 3 * place));
+    assert_values(&third, "5::3", |place| byte_at(5 + 3 * place));
     drop(third);
     let shifted = tensor.slice(&slice![77..]).unwrap();
-    assert_holds(&shifted, "77:", |place| byte_at(77 + place));
+    assert_values(&shifted, "77:", |place| byte_at(77 + place));
     drop(shifted);
 
-    let count = 3_000_000;
+    let row_count = 3_000_000;
     let index = |row: usize| row.wrapping_mul(0x2545_f491_4f6c_dd1d) % (LONG_BYTES + 1000);
-    let indices: Vec<i64> = (0..count).map(|row| index(row) as i64).collect();
-    let bad_count = (0..count).filter(|&row| index(row) >= LONG_BYTES).count();
-    let indices = tensor.backend().upload((&indices, &[count, 1])).unwrap();
+    let indices: Vec<i64> = (0..row_count).map(|row| index(row) as i64).collect();
+    let bad_count = (0..row_count)
+        .filter(|&row| index(row) >= LONG_BYTES)
+        .count();
+    let indices = tensor
+        .backend()
+        .upload((&indices, &[row_count, 1]))
+        .unwrap();
     let gathered = tensor
         .gather_nd(&indices, GatherNdOptions::default())
         .unwrap();
-    assert_holds(&gathered.0, "a gather", |row| match index(row) {
+    assert_values(&gathered.0, "a gather", |row| match index(row) {
         place if place < LONG_BYTES => byte_at(place),
         _ => 0,
     });
@@ -109,20 +114,23 @@ fn check_slices_and_gathers(tensor: &Tensor) {
 
 /// Tests indices beyond 2^32 that wrap or are clamped, and boxes with such start indices.
 fn check_wraps_and_boxes(tensor: &Tensor) {
-    let (len, high) = (LONG_BYTES as i64, 1i64 << 32);
-    let all = [
+    let (length, high) = (LONG_BYTES as i64, 1i64 << 32);
+    let index_values = [
         -1,
-        -len,
-        -len - 1,
+        -length,
+        -length - 1,
         -high - 9,
         high,
         high - 1,
-        len - 1,
-        len,
+        length - 1,
+        length,
         2 * high + 3,
         i64::MIN,
     ];
-    let indices = tensor.backend().upload((&all, &[all.len(), 1])).unwrap();
+    let indices = tensor
+        .backend()
+        .upload((&index_values, &[index_values.len(), 1]))
+        .unwrap();
     for (negative, out_of_range) in [
         (NegativeIndex::Wrap, OutOfRange::Ignore),
         (NegativeIndex::Invalid, OutOfRange::Clamp),
@@ -135,15 +143,15 @@ fn check_wraps_and_boxes(tensor: &Tensor) {
         };
         let gathered = tensor.gather_nd(&indices, options).unwrap();
         let found = gathered.0.to_vec::<u8>().unwrap();
-        let expected = all.map(|index| {
+        let expected = index_values.map(|index| {
             let wrapped = if negative == NegativeIndex::Wrap && index < 0 {
-                index + len
+                index + length
             } else {
                 index
             };
             match out_of_range {
-                OutOfRange::Clamp => byte_at(wrapped.clamp(0, len - 1) as usize),
-                _ if (0..len).contains(&wrapped) => byte_at(wrapped as usize),
+                OutOfRange::Clamp => byte_at(wrapped.clamp(0, length - 1) as usize),
+                _ if (0..length).contains(&wrapped) => byte_at(wrapped as usize),
                 _ => 0,
             }
         });
@@ -155,14 +163,14 @@ fn check_wraps_and_boxes(tensor: &Tensor) {
         );
     }
 
-    const BOX: usize = 300;
+    const BOX_LENGTH: usize = 300;
     let begins = [
         0,
         high - 150,
         high + 7,
-        len - 300,
-        len - 100,
-        len,
+        length - 300,
+        length - 100,
+        length,
         -100,
         -high,
     ];
@@ -174,7 +182,7 @@ fn check_wraps_and_boxes(tensor: &Tensor) {
     let box_indices = tensor.backend().upload((&[0i64; 8], &[8])).unwrap();
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
         let options = CropOptions {
-            sizes: vec![BOX],
+            sizes: vec![BOX_LENGTH],
             out_of_range,
             ..CropOptions::default()
         };
@@ -185,11 +193,11 @@ fn check_wraps_and_boxes(tensor: &Tensor) {
             .iter()
             .flat_map(|&begin| {
                 let begin = match out_of_range {
-                    OutOfRange::Clamp => begin.clamp(0, len - BOX as i64),
+                    OutOfRange::Clamp => begin.clamp(0, length - BOX_LENGTH as i64),
                     _ => begin,
                 };
-                (begin..begin + BOX as i64).map(|at| {
-                    if (0..len).contains(&at) {
+                (begin..begin + BOX_LENGTH as i64).map(|at| {
+                    if (0..length).contains(&at) {
                         byte_at(at as usize)
                     } else {
                         0
@@ -228,22 +236,22 @@ fn beyond_32_bits_on_the_gpu() {
 /// search in the second mask keeps only the first of these elements.
 fn check_searches(backend: &Backend) {
     const CAPACITY: usize = 5000;
-    let mut places: Vec<usize> = (0..4000).map(|row| row * (LONG_BYTES / 4000)).collect();
-    places.extend([(1 << 32) - 1, 1 << 32, LONG_BYTES - 1]);
-    places.sort_unstable();
+    let mut positions: Vec<usize> = (0..4000).map(|row| row * (LONG_BYTES / 4000)).collect();
+    positions.extend([(1 << 32) - 1, 1 << 32, LONG_BYTES - 1]);
+    positions.sort_unstable();
     let mut mask = vec![0; LONG_BYTES];
-    for &place in &places {
-        mask[place] = byte_at(place) | 1;
+    for &position in &positions {
+        mask[position] = byte_at(position) | 1;
     }
     let sparse_mask = Tensor::from_bytes(backend, mask, DType::U8, &[LONG_BYTES]).unwrap();
     let (rows, count) = sparse_mask.nonzero(Some(CAPACITY)).unwrap();
     // Rows without a position hold -1.
-    let mut expected: Vec<_> = places.iter().map(|&place| place as i64).collect();
+    let mut expected: Vec<_> = positions.iter().map(|&position| position as i64).collect();
     expected.resize(CAPACITY, -1);
     assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
     assert_eq!(
         count.wait().unwrap().found.unwrap(),
-        places.len(),
+        positions.len(),
         "{backend}"
     );
     // In this mask the long dimension is not the first.
@@ -253,24 +261,31 @@ fn check_searches(backend: &Backend) {
         .nonzero(Some(CAPACITY))
         .unwrap();
     let rows = rows.to_vec::<i64>().unwrap();
-    for (row, &place) in rows.chunks(2).zip(&places) {
-        assert_eq!(row, [0, place as i64], "{backend}");
+    for (row, &position) in rows.chunks(2).zip(&positions) {
+        assert_eq!(row, [0, position as i64], "{backend}");
     }
     let (selected, _) = sparse_mask
         .boolean_mask(&sparse_mask, 0, Some(CAPACITY))
         .unwrap();
-    assert_holds(&selected, "a selection", |row| {
-        places.get(row).map_or(0, |&place| byte_at(place) | 1)
+    assert_values(&selected, "a selection", |row| {
+        positions
+            .get(row)
+            .map_or(0, |&position| byte_at(position) | 1)
     });
     drop(sparse_mask);
 
     let dense_mask = Tensor::from_bytes(backend, long_bytes(), DType::U8, &[LONG_BYTES]).unwrap();
     let (rows, count) = dense_mask.nonzero(Some(CAPACITY)).unwrap();
-    let expected = (0..LONG_BYTES).filter(|&place| byte_at(place) != 0);
-    let expected: Vec<_> = expected.take(CAPACITY).map(|place| place as i64).collect();
+    let expected = (0..LONG_BYTES).filter(|&position| byte_at(position) != 0);
+    let expected: Vec<_> = expected
+        .take(CAPACITY)
+        .map(|position| position as i64)
+        .collect();
     assert_eq!(rows.to_vec::<i64>().unwrap(), expected, "{backend}");
     let count = count.wait().unwrap().found.unwrap();
-    let expected = (0..LONG_BYTES).filter(|&place| byte_at(place) != 0).count();
+    let expected = (0..LONG_BYTES)
+        .filter(|&position| byte_at(position) != 0)
+        .count();
     assert!(expected > 1 << 32);
     assert_eq!(count, expected, "{backend}");
 }
@@ -289,10 +304,10 @@ fn shortest_time(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     let mut dest = tensor.slice(spec).unwrap();
     let mut time = || {
         tensor.backend().wait().unwrap();
-        let begin = Instant::now();
+        let start = Instant::now();
         tensor.slice_into(spec, &mut dest).unwrap();
         tensor.backend().wait().unwrap();
-        begin.elapsed()
+        start.elapsed()
     };
     let fastest = (0..4).map(|_| time()).min();
     drop(dest);
@@ -307,7 +322,7 @@ fn shortest_time(tensor: &Tensor, spec: &SliceSpec) -> Duration {
 /// size.
 #[test]
 fn no_cliff_at_any_limit() {
-    const ALLOWED: f64 = 1.15;
+    const MAX_RATIO: f64 = 1.15;
     let Some(gpu) = gpu() else { return };
     let backend = Backend::from(gpu);
     let specs = [
@@ -338,7 +353,7 @@ fn no_cliff_at_any_limit() {
                 above / below
             };
             // Other programs might disturb one measurement, but hardly three.
-            let is_flat = (0..3).any(|_| ratio() < ALLOWED);
+            let is_flat = (0..3).any(|_| ratio() < MAX_RATIO);
             assert!(is_flat, "{text} around {} MiB", limit >> 20);
         }
     }

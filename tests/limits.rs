@@ -29,8 +29,8 @@ fn an_index_tuple_in_two_buffers_is_refused_by_name() {
     let shape: Vec<usize> = std::iter::once(11).chain([1; 24]).collect();
     let mask = backend.upload((&[1u8; 11], &shape)).unwrap();
     let error = mask.nonzero(Some(11)).unwrap_err();
-    let needed = "an index tuple needs 1200, above the device's max_buffer_size of 1024";
-    assert!(error.to_string().contains(needed), "{error}");
+    let message = "an index tuple needs 1200, above the device's max_buffer_size of 1024";
+    assert!(error.to_string().contains(message), "{error}");
 }
 
 #[test]
@@ -166,12 +166,18 @@ fn software_adapters_are_a_choice() {
         (SoftwareAdapters::Require, true),
         (SoftwareAdapters::Refuse, false),
     ] {
-        let fits = candidates
+        let is_available = candidates
             .iter()
             .any(|candidate| candidate.is_software() == expects_software);
         match open(software) {
-            Ok(gpu) => assert!(fits && gpu.is_software() == expects_software, "{gpu}"),
-            Err(error) => assert!(!fits && matches!(error, Error::NoAdapter(_)), "{error}"),
+            Ok(gpu) => assert!(
+                is_available && gpu.is_software() == expects_software,
+                "{gpu}"
+            ),
+            Err(error) => assert!(
+                !is_available && matches!(error, Error::NoAdapter(_)),
+                "{error}"
+            ),
         }
     }
     assert_eq!(
@@ -188,7 +194,7 @@ fn plans_are_explained() {
         let plan = Plan::slice(shape, &spec.parse().unwrap(), dtype).unwrap();
         gpu.explain(&plan)
     };
-    let check = |text: String, what: &str| assert!(text.contains(what), "{text}");
+    let check = |text: String, expected_part: &str| assert!(text.contains(expected_part), "{text}");
     check(explain(&[4, 5], "...", DType::F32), "nothing is moved");
     check(explain(&[4, 5], "...", DType::F32), "1 buffer copy of 80");
     check(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
@@ -246,8 +252,8 @@ fn too_many_dispatches_are_refused_by_name() {
     let gpu = noop(|_| {});
     let slices = Plan::slice(&[1 << 50], &slice![..; -1], DType::F32).unwrap();
     let strided = Plan::slice(&[1 << 58], &slice![..; 1 << 30], DType::F32).unwrap();
-    let gather = GatherNdOptions::default();
-    let gathers = Plan::gather_nd(&[1 << 50, 3], &[1 << 30, 1], gather, DType::U8).unwrap();
+    let gather_options = GatherNdOptions::default();
+    let gathers = Plan::gather_nd(&[1 << 50, 3], &[1 << 30, 1], gather_options, DType::U8).unwrap();
     for plan in [slices, strided, gathers] {
         for outcome in [gpu.supports(&plan), gpu.prepare(&plan).map(drop)] {
             let is_refused = matches!(
@@ -299,7 +305,7 @@ fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.
     let software = noop(|_| {});
     let hardware = software.as_hardware();
-    for (gpu, rows, bytes, is_copied) in [
+    for (gpu, row_count, row_bytes, is_copied) in [
         (&software, 16, 64, true),
         (&software, 17, 64, false),
         (&software, 17, (16 << 10) - 4, false),
@@ -308,10 +314,11 @@ fn few_or_long_rows_are_copied() {
         (&hardware, 2, (1 << 20) - 4, false),
         (&hardware, 2, 1 << 20, true),
     ] {
-        let plan = Plan::slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
+        let plan =
+            Plan::slice(&[row_count * 2, row_bytes / 4], &slice![..; 2], DType::F32).unwrap();
         let explanation = gpu.explain(&plan);
-        let copies = if rows == 1 { "copy" } else { "copies" };
-        let expected = format!("{rows} buffer {copies} of {bytes} bytes");
+        let copies = if row_count == 1 { "copy" } else { "copies" };
+        let expected = format!("{row_count} buffer {copies} of {row_bytes} bytes");
         assert_eq!(explanation.contains(&expected), is_copied, "{explanation}");
         assert_eq!(
             explanation.contains("1 dispatch of"),

@@ -1,12 +1,12 @@
-//! Tests selections by mask: counts, capacities, masks of many chunks, views and errors. Golden vectors and random
-//! cases compare results with the reference on every device.
+//! Tests selections by mask: counts, capacities, masks of many chunks, views and errors. The modules `devices` and
+//! `property` run golden vectors and random cases.
 
 #![expect(
     clippy::cast_possible_truncation,
     reason = "the numbers are small, or any bits will do"
 )]
 
-use crate::harness::{devices, kind, steps};
+use crate::harness::{devices, kind, step_count};
 use wgslice::{
     Array, Backend, DType, Element, Error, Plan, Tensor, Values, View,
     options::{GatherNdOptions, GatherOptions, NegativeIndex},
@@ -82,29 +82,33 @@ fn positions_and_counts_are_the_references() {
                     {
                         continue;
                     }
-                    let what = || format!("{} {shape:?} {trues_in_64} {capacity}", device.name);
+                    let describe = || format!("{} {shape:?} {trues_in_64} {capacity}", device.name);
                     let tensor = device.backend.upload((&mask, shape)).unwrap();
                     let plan = Plan::nonzero(shape, Some(capacity), DType::I64).unwrap();
                     let (without_count, report) = Tensor::run(&plan, &[&tensor]).unwrap();
-                    assert_eq!(without_count.len(), 1, "{}", what());
+                    assert_eq!(without_count.len(), 1, "{}", describe());
                     assert!(
                         without_count[0].to_vec::<i64>().unwrap() == rows,
                         "{}",
-                        what()
+                        describe()
                     );
                     assert_eq!(report.wait().unwrap().found.unwrap(), count);
                     let plan = plan.with_count().unwrap();
                     assert_eq!(kind_of(plan.clone().with_count()), "count");
                     let (with_count, pending) = Tensor::run(&plan, &[&tensor]).unwrap();
-                    let found = &with_count[0];
-                    assert_eq!(found.shape(), rows_shape, "{}", what());
-                    assert!(found.to_vec::<i64>().unwrap() == rows, "{}", what());
+                    let found_rows = &with_count[0];
+                    assert_eq!(found_rows.shape(), rows_shape, "{}", describe());
+                    assert!(
+                        found_rows.to_vec::<i64>().unwrap() == rows,
+                        "{}",
+                        describe()
+                    );
                     let used_rows = count.min(capacity);
                     let words = with_count[1].to_vec::<u32>().unwrap();
-                    let groups = used_rows.div_ceil(64) as u32;
+                    let group_count = used_rows.div_ceil(64) as u32;
                     let expected = [
-                        groups,
-                        groups.min(1),
+                        group_count,
+                        group_count.min(1),
                         1,
                         used_rows as u32,
                         count as u32,
@@ -112,9 +116,9 @@ fn positions_and_counts_are_the_references() {
                         0,
                         0,
                     ];
-                    assert_eq!(words, expected, "{}", what());
+                    assert_eq!(words, expected, "{}", describe());
                     let report = pending.wait().unwrap();
-                    assert_eq!(report.found, Some(count), "{}", what());
+                    assert_eq!(report.found, Some(count), "{}", describe());
                     assert_eq!(report.into_result().is_ok(), count <= capacity);
                 }
             }
@@ -152,20 +156,20 @@ fn positions_are_index_tuples() {
             .unwrap();
         let mask = device.backend.upload((&[0u8, 9, 9, 0], &[2, 2])).unwrap();
         let (rows, _) = mask.nonzero(Some(3)).unwrap();
-        let (found, report) = table.gather_nd(&rows, GatherNdOptions::default()).unwrap();
+        let (gathered, report) = table.gather_nd(&rows, GatherNdOptions::default()).unwrap();
         assert_eq!(
-            found.to_vec::<u16>().unwrap(),
+            gathered.to_vec::<u16>().unwrap(),
             [20, 30, 0],
             "{}",
             device.name
         );
         assert_eq!(report.wait().unwrap().out_of_range, 1);
-        let wraps = GatherNdOptions {
+        let wrap_options = GatherNdOptions {
             negative: NegativeIndex::Wrap,
             ..GatherNdOptions::default()
         };
-        let (found, _) = table.gather_nd(&rows, wraps).unwrap();
-        assert_eq!(found.to_vec::<u16>().unwrap(), [20, 30, 40]);
+        let (gathered, _) = table.gather_nd(&rows, wrap_options).unwrap();
+        assert_eq!(gathered.to_vec::<u16>().unwrap(), [20, 30, 40]);
     }
 }
 
@@ -177,9 +181,9 @@ fn host_values_are_selected_exactly() {
         let x: Vec<i32> = (0..24).collect();
         let x = (&x, &[2, 3, 4]);
         let mask = (&[true, false, false, false, true, true], &[2, 3]);
-        let found = backend.nonzero(mask).unwrap();
+        let positions = backend.nonzero(mask).unwrap();
         assert_eq!(
-            (found.shape, found.data),
+            (positions.shape, positions.data),
             (vec![3, 2], vec![0, 0, 1, 1, 1, 2])
         );
         let rows = backend.boolean_mask(x, mask, 0).unwrap();
@@ -224,10 +228,10 @@ fn host_values_are_selected_exactly() {
 
 /// Checks that exactly the selected elements are written, at every position in a word, even between elements that are
 /// not selected.
-fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize) -> T) {
+fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value_of: impl Fn(usize) -> T) {
     let [rows, columns] = [13, 21];
-    let old: Vec<T> = (0..rows * columns).map(&value).collect();
-    let new: Vec<T> = (0..columns).map(|n| value(n + 100)).collect();
+    let old_values: Vec<T> = (0..rows * columns).map(&value_of).collect();
+    let new_values: Vec<T> = (0..columns).map(|n| value_of(n + 100)).collect();
     for (begin, step) in [(0, 1), (1, 1), (3, 2), (2, 5)] {
         let view = View::new(&[rows, columns]).unwrap();
         let view = view
@@ -241,26 +245,29 @@ fn check_updates<T: Element + PartialEq + std::fmt::Debug>(value: impl Fn(usize)
             (vec![], vec![width]),
         ] {
             let mask = random_mask(mask_shape.iter().product(), 30);
-            let source = new.iter().copied().cycle();
+            let source = new_values.iter().copied().cycle();
             let source: Vec<T> = source.take(value_shape.iter().product()).collect();
             let plan = Plan::masked_update(&value_shape, &mask_shape, &view, T::DTYPE).unwrap();
-            let mut expected = old.clone();
+            let mut expected = old_values.clone();
             for row in 0..rows - 1 {
                 for column in 0..width {
-                    let at = |shape: &[usize]| match shape {
+                    let index_in = |shape: &[usize]| match shape {
                         [] => 0,
                         [_] => column,
                         [_, 1] => row,
                         _ => row * width + column,
                     };
-                    if mask[at(&mask_shape)] != 0 {
+                    if mask[index_in(&mask_shape)] != 0 {
                         expected[(row + 1) * columns + begin + column * step] =
-                            source[at(&value_shape)];
+                            source[index_in(&value_shape)];
                     }
                 }
             }
             for device in devices() {
-                let mut changed = device.backend.upload((&old, &[rows, columns])).unwrap();
+                let mut changed = device
+                    .backend
+                    .upload((&old_values, &[rows, columns]))
+                    .unwrap();
                 let source = device.backend.upload((&source, &value_shape)).unwrap();
                 let mask = device.backend.upload((&mask, &mask_shape)).unwrap();
                 Tensor::run_into(&plan, &[&source, &mask], &mut [&mut changed]).unwrap();
@@ -293,14 +300,14 @@ fn views_are_selected_from() {
         for axis in 0..3 {
             for end in axis + 1..=3 {
                 let mask = random_mask(shape[axis..end].iter().product(), 30);
-                let trues = mask_values(&mask);
-                let trues = (&trues[..], &shape[axis..end]);
-                let expected = reference::boolean_mask(&flat, &shape, trues, axis, Some(7));
+                let shaped_mask = mask_values(&mask);
+                let shaped_mask = (&shaped_mask[..], &shape[axis..end]);
+                let expected = reference::boolean_mask(&flat, &shape, shaped_mask, axis, Some(7));
                 let mask = device.backend.upload((&mask, &shape[axis..end])).unwrap();
                 let axis = axis.cast_signed() - if end == 3 { 3 } else { 0 };
-                let (found, _) = turned.boolean_mask(&mask, axis, Some(7)).unwrap();
-                let found = (found.shape().to_vec(), found.to_vec::<u16>().unwrap());
-                assert_eq!(found, expected.unwrap(), "{}", device.name);
+                let (selected, _) = turned.boolean_mask(&mask, axis, Some(7)).unwrap();
+                let selected = (selected.shape().to_vec(), selected.to_vec::<u16>().unwrap());
+                assert_eq!(selected, expected.unwrap(), "{}", device.name);
             }
         }
         let row = device.backend.upload((&[1u16, 2, 3, 4, 5], &[5])).unwrap();
@@ -357,21 +364,21 @@ fn compress_flattens_views() {
         let repeated = device.backend.upload((&[20u16, 21, 22, 23, 24, 25], &[6]));
         let repeated = repeated.unwrap().broadcast_to(&[3, 6]).unwrap();
         let condition = device.backend.upload((&mask, &[5])).unwrap();
-        for (view, step_count, expected) in [
+        for (view, expected_steps, expected) in [
             (x.clone(), 2, [1, 2, 4]),
             (x.slice(&slice![.., 1]).unwrap(), 2, [5, 9, 0]),
             (x.slice(&slice![.., ..; 2]).unwrap(), 2, [2, 4, 8]),
             (x.slice(&slice![..; -1, ..; -1]).unwrap(), 2, [10, 9, 7]),
             (x.transpose(&[1, 0]).unwrap(), 3, [4, 8, 5]),
             (x.slice(&slice![.., ..2]).unwrap(), 3, [1, 4, 8]),
-            // As many elements as the source has, but others.
+            // This view has as many elements as its source, but not the same ones.
             (repeated.slice(&slice![.., 1..3]).unwrap(), 3, [22, 21, 21]),
         ] {
             let element_count = view.layout().len();
             let cut_condition = condition.slice(&slice![..element_count as i64]).unwrap();
             let length = cut_condition.shape().to_vec();
             let plan = Plan::compress(view.layout(), &length, None, Some(3), DType::U16);
-            assert_eq!(steps(&plan.unwrap()), step_count, "{view:?}");
+            assert_eq!(step_count(&plan.unwrap()), expected_steps, "{view:?}");
             let (selected, _) = view.compress(&cut_condition, None, Some(3)).unwrap();
             let selected = selected.to_vec::<u16>().unwrap();
             assert_eq!(selected, expected, "{view:?} on {}", device.name);
@@ -388,22 +395,23 @@ fn masks_that_do_not_fit_are_errors() {
         };
         let mut x = upload(&[2, 3]);
         let floats = device.backend.upload((&[1.0f32, 0.0], &[2])).unwrap();
-        let select = |x: &Tensor, mask: &Tensor, axis| kind_of(x.boolean_mask(mask, axis, None));
-        assert_eq!(select(&x, &upload(&[]), 0), "mask_scalar");
-        assert_eq!(select(&x, &upload(&[3]), 0), "mask_shape");
-        assert_eq!(select(&x, &upload(&[2]), 1), "mask_shape");
-        assert_eq!(select(&x, &upload(&[2]), -1), "mask_shape");
-        assert_eq!(select(&x, &upload(&[2]), -3), "axis");
-        assert_eq!(select(&x, &upload(&[3]), isize::MAX), "axis");
-        assert_eq!(select(&x, &upload(&[2, 3, 1]), 0), "mask_shape");
-        assert_eq!(select(&x, &floats, 0), "mask_dtype");
+        let select_kind =
+            |x: &Tensor, mask: &Tensor, axis| kind_of(x.boolean_mask(mask, axis, None));
+        assert_eq!(select_kind(&x, &upload(&[]), 0), "mask_scalar");
+        assert_eq!(select_kind(&x, &upload(&[3]), 0), "mask_shape");
+        assert_eq!(select_kind(&x, &upload(&[2]), 1), "mask_shape");
+        assert_eq!(select_kind(&x, &upload(&[2]), -1), "mask_shape");
+        assert_eq!(select_kind(&x, &upload(&[2]), -3), "axis");
+        assert_eq!(select_kind(&x, &upload(&[3]), isize::MAX), "axis");
+        assert_eq!(select_kind(&x, &upload(&[2, 3, 1]), 0), "mask_shape");
+        assert_eq!(select_kind(&x, &floats, 0), "mask_dtype");
         assert_eq!(kind_of(floats.nonzero(None)), "mask_dtype");
-        let compress = |mask: &Tensor, axis| kind_of(x.compress(mask, axis, None));
-        assert_eq!(compress(&upload(&[3]), Some(0)), "condition");
-        assert_eq!(compress(&upload(&[2, 3]), None), "condition");
-        assert_eq!(compress(&upload(&[2, 3]), Some(9)), "condition");
-        assert_eq!(compress(&upload(&[2]), Some(2)), "axis");
-        assert_eq!(compress(&upload(&[2]), Some(isize::MIN)), "axis");
+        let compress_kind = |mask: &Tensor, axis| kind_of(x.compress(mask, axis, None));
+        assert_eq!(compress_kind(&upload(&[3]), Some(0)), "condition");
+        assert_eq!(compress_kind(&upload(&[2, 3]), None), "condition");
+        assert_eq!(compress_kind(&upload(&[2, 3]), Some(9)), "condition");
+        assert_eq!(compress_kind(&upload(&[2]), Some(2)), "axis");
+        assert_eq!(compress_kind(&upload(&[2]), Some(isize::MIN)), "axis");
         assert_eq!(kind_of(Tensor::select(&upload(&[2]), &x, &x)), "broadcast");
         assert_eq!(kind_of(Tensor::select(&floats, &x, &x)), "mask_dtype");
         let column = floats.reshape(&[2, 1]).unwrap();
@@ -433,12 +441,13 @@ fn masks_that_do_not_fit_are_errors() {
         );
         assert_eq!(x.to_vec::<u8>().unwrap(), [1; 6]);
     }
-    let nonzero = |mask: &[usize], index_type| kind_of(Plan::nonzero(mask, Some(0), index_type));
-    assert_eq!(nonzero(&[2], DType::F32), "index_dtype");
-    assert_eq!(nonzero(&[1 << 31], DType::I32), "mask_index");
-    assert_eq!(nonzero(&[1 << 31], DType::U32), "no error");
-    let many = Plan::nonzero(&[3; 8], Some(usize::MAX), DType::I64);
-    assert!(matches!(many, Err(Error::ShapeTooLarge { .. })));
+    let nonzero_kind =
+        |mask: &[usize], index_type| kind_of(Plan::nonzero(mask, Some(0), index_type));
+    assert_eq!(nonzero_kind(&[2], DType::F32), "index_dtype");
+    assert_eq!(nonzero_kind(&[1 << 31], DType::I32), "mask_index");
+    assert_eq!(nonzero_kind(&[1 << 31], DType::U32), "no error");
+    let plan = Plan::nonzero(&[3; 8], Some(usize::MAX), DType::I64);
+    assert!(matches!(plan, Err(Error::ShapeTooLarge { .. })));
 }
 
 /// A plan accepts either index tuples or a mask, and rejects the other.
@@ -492,12 +501,12 @@ fn threads_share_an_update() {
 #[test]
 fn short_pieces_are_kept_in_one_pass() {
     let mut seed = 7_u32;
-    let mut byte = || {
+    let mut next_byte = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         seed.to_be_bytes()[0]
     };
     let cpu = Backend::cpu();
-    for (rows, piece) in [
+    for (row_count, piece_length) in [
         (1, 1),
         (8, 3),
         (9, 4),
@@ -508,49 +517,61 @@ fn short_pieces_are_kept_in_one_pass() {
         (100_003, 1),
         (9_001, 24),
     ] {
-        let x: Vec<u8> = (0..rows * piece).map(|_| byte()).collect();
+        let x: Vec<u8> = (0..row_count * piece_length).map(|_| next_byte()).collect();
         for share in [0, 20, 128, 240, 256] {
             // Any byte except 0 is true.
-            let mut mask: Vec<u8> = (0..rows)
-                .map(|_| (u16::from(byte()) < share).into())
+            let mut mask: Vec<u8> = (0..row_count)
+                .map(|_| (u16::from(next_byte()) < share).into())
                 .collect();
             if let Some(last) = mask.iter_mut().rfind(|byte| **byte == 1) {
                 *last = 128;
             }
             let selected: Vec<u8> = x
-                .chunks(piece)
+                .chunks(piece_length)
                 .zip(&mask)
                 .filter(|(_, byte)| **byte != 0)
-                .flat_map(|(piece, _)| piece.to_vec())
+                .flat_map(|(bytes, _)| bytes.to_vec())
                 .collect();
-            let count = selected.len() / piece;
-            let what = format!("{rows} pieces of {piece} bytes, {count} true");
-            let (x_array, mask_array) = ((&x, &[rows, piece]), (&mask, &[rows]));
-            for threads in [1, 3] {
-                let cpu = cpu.clone().with_threads_for_any_work(threads);
-                let found = cpu.boolean_mask(x_array, mask_array, 0).unwrap();
-                assert_eq!(found.shape, [count, piece], "{what}");
-                assert!(found.data == selected, "{what}, {threads} threads");
-                for room in [count / 2, count, count + 3] {
-                    let shape = [rows, piece];
-                    let plan = Plan::boolean_mask(&shape, &[rows], 0, Some(room), DType::U8)
-                        .and_then(Plan::with_count)
-                        .unwrap();
+            let count = selected.len() / piece_length;
+            let description = format!("{row_count} pieces of {piece_length} bytes, {count} true");
+            let (x_array, mask_array) = ((&x, &[row_count, piece_length]), (&mask, &[row_count]));
+            for thread_count in [1, 3] {
+                let cpu = cpu.clone().with_threads_for_any_work(thread_count);
+                let result = cpu.boolean_mask(x_array, mask_array, 0).unwrap();
+                assert_eq!(result.shape, [count, piece_length], "{description}");
+                assert!(
+                    result.data == selected,
+                    "{description}, {thread_count} threads"
+                );
+                for capacity in [count / 2, count, count + 3] {
+                    let shape = [row_count, piece_length];
+                    let plan =
+                        Plan::boolean_mask(&shape, &[row_count], 0, Some(capacity), DType::U8)
+                            .and_then(Plan::with_count)
+                            .unwrap();
                     let is_one_pass = cpu.explain(&plan).contains("instead of the steps");
-                    assert_eq!(is_one_pass, piece <= 32, "{what}");
-                    let (mut dest, mut words) = (vec![9_u8; room * piece], [9_u32; 8]);
+                    assert_eq!(is_one_pass, piece_length <= 32, "{description}");
+                    let (mut dest, mut words) = (vec![9_u8; capacity * piece_length], [9_u32; 8]);
                     let report = plan
                         .run_cpu(
                             &[(&x).into(), (&mask).into()],
                             &mut [(&mut dest).into(), (&mut words).into()],
                         )
                         .unwrap();
-                    assert_eq!(report.found, Some(count), "{what}, room for {room}");
+                    assert_eq!(
+                        report.found,
+                        Some(count),
+                        "{description}, capacity {capacity}"
+                    );
                     let counts = (words[3] as usize, words[4] as usize);
-                    assert_eq!(counts, (count.min(room), count), "{what}, room for {room}");
+                    assert_eq!(
+                        counts,
+                        (count.min(capacity), count),
+                        "{description}, capacity {capacity}"
+                    );
                     let mut expected = selected.clone();
-                    expected.resize(room * piece, 0);
-                    assert!(dest == expected, "{what}, room for {room}");
+                    expected.resize(capacity * piece_length, 0);
+                    assert!(dest == expected, "{description}, capacity {capacity}");
                 }
             }
         }

@@ -18,7 +18,7 @@ const ALLOWED_DUPLICATES: [(&str, &str); 4] = [
 /// Returns the name of the type that a line of code declares, if it declares one. Associated types do not count, so an
 /// alias counts only at the left margin.
 fn declared_type(line: &str) -> Option<&str> {
-    let at_margin = !line.starts_with(' ');
+    let is_at_margin = !line.starts_with(' ');
     let mut rest = line.trim_start();
     if let Some(public) = rest.strip_prefix("pub") {
         rest = match public.strip_prefix('(') {
@@ -27,29 +27,29 @@ fn declared_type(line: &str) -> Option<&str> {
         };
     }
     let (keyword, rest) = rest.split_once(' ')?;
-    let declares = match keyword {
+    let is_declaration = match keyword {
         "struct" | "enum" | "trait" | "union" => true,
-        "type" => at_margin,
+        "type" => is_at_margin,
         _ => false,
     };
     let name = rest
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .next()?;
-    (declares && !name.is_empty()).then_some(name)
+    (is_declaration && !name.is_empty()).then_some(name)
 }
 
-/// Adds the places of each type that is declared below a folder to `found`.
-fn find_places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
+/// Adds the locations of each type that is declared below a folder to `locations`.
+fn add_locations(folder: &Path, locations: &mut BTreeMap<String, Vec<String>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            find_places(&path, found);
+            add_locations(&path, locations);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let source = fs::read_to_string(&path).unwrap();
             for (line, number) in source.lines().zip(1..) {
                 if let Some(name) = declared_type(line) {
-                    let place = format!("{}:{number}", path.display());
-                    found.entry(name.to_owned()).or_default().push(place);
+                    let location = format!("{}:{number}", path.display());
+                    locations.entry(name.to_owned()).or_default().push(location);
                 }
             }
         }
@@ -57,17 +57,17 @@ fn find_places(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
 }
 
 #[test]
-fn a_type_has_a_name_of_its_own() {
-    let mut found = BTreeMap::new();
-    find_places(
+fn no_two_types_have_the_same_name() {
+    let mut locations = BTreeMap::new();
+    add_locations(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
-        &mut found,
+        &mut locations,
     );
-    assert!(found.contains_key("Walk") && found.contains_key("Backend"));
-    found.retain(|_, places| places.len() > 1);
-    let duplicates: BTreeSet<&str> = found.keys().map(String::as_str).collect();
+    assert!(locations.contains_key("Walk") && locations.contains_key("Backend"));
+    locations.retain(|_, type_locations| type_locations.len() > 1);
+    let duplicates: BTreeSet<&str> = locations.keys().map(String::as_str).collect();
     let allowed: BTreeSet<&str> = ALLOWED_DUPLICATES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(duplicates, allowed, "{found:#?}");
+    assert_eq!(duplicates, allowed, "{locations:#?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Tests with arrays of ndarray as arguments and results. The expected results are ndarray's, for many slices of small
-//! arrays and for arrays of every layout on every device.
+//! arrays and for arrays of every layout.
 
 use crate::harness::{devices, kind};
 use ndarray::{
@@ -23,7 +23,7 @@ fn slice_array<'a, T: Element>(
 #[test]
 fn every_slice_of_small_arrays() {
     for size in 0..=5isize {
-        let x = Array1::from_iter((0..size).map(|at| at as i64)).into_dyn();
+        let x = Array1::from_iter((0..size).map(|n| n as i64)).into_dyn();
         let bounds = -size..=size;
         for start in bounds.clone() {
             for end in bounds.clone().map(Some).chain([None]) {
@@ -40,8 +40,8 @@ fn every_slice_of_small_arrays() {
         }
         for index in -size..size {
             let elements = [SliceInfoElem::Index(index), SliceInfoElem::NewAxis];
-            let found = slice_array(&Backend::cpu(), &x, &elements[..].into());
-            assert_eq!(found.unwrap(), x.slice(&elements[..]));
+            let result = slice_array(&Backend::cpu(), &x, &elements[..].into());
+            assert_eq!(result.unwrap(), x.slice(&elements[..]));
         }
     }
 }
@@ -63,8 +63,8 @@ fn bounds_outside_the_array() {
         (s![..isize::MIN;-1], vec![]),
     ];
     for (info, expected) in cases {
-        let found = slice_array(&backend, &x, &info.into()).unwrap();
-        assert_eq!(found, Array1::from(expected).into_dyn(), "{info:?}");
+        let result = slice_array(&backend, &x, &info.into()).unwrap();
+        assert_eq!(result, Array1::from(expected).into_dyn(), "{info:?}");
     }
     let error = slice_array(&backend, &x, &s![5].into()).unwrap_err();
     assert_eq!(kind(&error), "shrink_out_of_range");
@@ -130,19 +130,21 @@ fn to_list(elements: [SliceInfoElem; 3]) -> Vec<SliceInfoElem> {
 
 /// Returns whether ndarray accepts the slice rather than panicking.
 fn is_accepted(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
-    let taken = elements.iter().filter(|element| !element.is_new_axis());
-    taken.zip(shape).all(|(element, &size)| match *element {
-        SliceInfoElem::Index(_) => size > 0,
-        SliceInfoElem::Slice { start, end, .. } => {
-            let size = size.cast_signed();
-            start <= size && end.is_none_or(|end| end <= size)
-        }
-        SliceInfoElem::NewAxis => true,
-    })
+    let sliced_elements = elements.iter().filter(|element| !element.is_new_axis());
+    sliced_elements
+        .zip(shape)
+        .all(|(element, &size)| match *element {
+            SliceInfoElem::Index(_) => size > 0,
+            SliceInfoElem::Slice { start, end, .. } => {
+                let size = size.cast_signed();
+                start <= size && end.is_none_or(|end| end <= size)
+            }
+            SliceInfoElem::NewAxis => true,
+        })
 }
 
 #[test]
-fn every_layout_on_every_device() {
+fn slices_of_every_layout() {
     let specs = [
         to_list([(..).into(), (..).into(), (..).into()]),
         to_list([
@@ -166,14 +168,14 @@ fn every_layout_on_every_device() {
             }
             let expected = view.slice(&elements[..]);
             for device in devices() {
-                let found = slice_array(&device.backend, &view, &elements[..].into());
-                assert_eq!(found.unwrap(), expected, "{name} on {}", device.name);
+                let result = slice_array(&device.backend, &view, &elements[..].into());
+                assert_eq!(result.unwrap(), expected, "{name} on {}", device.name);
             }
         }
         for device in devices() {
             let tensor = device.backend.upload(&view).unwrap();
-            let found: ArrayD<u16> = tensor.to_array().unwrap().try_into().unwrap();
-            assert_eq!(found, view, "{name} on {}", device.name);
+            let result: ArrayD<u16> = tensor.to_array().unwrap().try_into().unwrap();
+            assert_eq!(result, view, "{name} on {}", device.name);
         }
     });
 }
@@ -195,16 +197,16 @@ fn the_slices_that_ndarray_lacks() {
         "-9:, ..., 2:0:-1",
     ] {
         let spec: SliceSpec = text.parse().unwrap();
-        let found = slice_array(&backend, &gaps, &spec).unwrap();
+        let result = slice_array(&backend, &gaps, &spec).unwrap();
         assert_eq!(
-            found,
+            result,
             slice_array(&backend, &dense, &spec).unwrap(),
             "{text}"
         );
         let values = backend
             .slice((dense.as_slice().unwrap(), &[2, 3, 4]), &spec)
             .unwrap();
-        assert_eq!(found, ArrayD::try_from(values).unwrap(), "{text}");
+        assert_eq!(result, ArrayD::try_from(values).unwrap(), "{text}");
     }
     for text in ["5, ::0", "::0, 5", "0, 0, 0, 0", "..., ...", "0, 0, 4"] {
         let spec: SliceSpec = text.parse().unwrap();
@@ -223,11 +225,14 @@ fn bools_and_complex_numbers_are_sliced() {
     let backend = Backend::cpu();
     let flags = Array1::from(vec![true, false, true, true]);
     let gaps = flags.slice(s![..;2]);
-    let found = slice_array(&backend, &gaps, &slice![..; -1]).unwrap();
-    assert_eq!(found, Array1::from(vec![true, true]).into_dyn());
+    let result = slice_array(&backend, &gaps, &slice![..; -1]).unwrap();
+    assert_eq!(result, Array1::from(vec![true, true]).into_dyn());
     let complex = Array1::from(vec![[1.0f64, 2.0], [3.0, -0.0], [5.0, 6.0]]);
-    let found = slice_array(&backend, &complex.slice(s![1..;-1]), &slice![1..]).unwrap();
-    assert_eq!(found[0].map(f64::to_bits), [3.0f64, -0.0].map(f64::to_bits));
+    let result = slice_array(&backend, &complex.slice(s![1..;-1]), &slice![1..]).unwrap();
+    assert_eq!(
+        result[0].map(f64::to_bits),
+        [3.0f64, -0.0].map(f64::to_bits)
+    );
 }
 
 #[test]
@@ -241,24 +246,29 @@ fn gathers_take_any_layout() {
         params.slice(s![..;-1, .., ..;2]),
     ] {
         for device in devices() {
-            let (found, report) = device
+            let (result, report) = device
                 .backend
                 .gather_nd(&params, &tuples, GatherNdOptions::default())
                 .unwrap();
-            let found = ArrayD::try_from(found).unwrap();
-            assert_eq!(found.shape(), [4, params.shape()[2]]);
-            for (row, tuple) in found.outer_iter().zip(tuples.outer_iter()) {
-                let at = |k: usize| usize::try_from(tuple[k]).unwrap();
-                match params.get((at(0), at(1), 0)) {
-                    Some(_) => assert_eq!(row, params.slice(s![at(0), at(1), ..]).into_dyn()),
+            let result = ArrayD::try_from(result).unwrap();
+            assert_eq!(result.shape(), [4, params.shape()[2]]);
+            for (row, tuple) in result.outer_iter().zip(tuples.outer_iter()) {
+                let index = |k: usize| usize::try_from(tuple[k]).unwrap();
+                match params.get((index(0), index(1), 0)) {
+                    Some(_) => assert_eq!(row, params.slice(s![index(0), index(1), ..]).into_dyn()),
                     None => assert!(row.iter().all(|&value| value == 0)),
                 }
             }
-            let bad = tuples.outer_iter().filter(|tuple| {
-                let at = |k: usize| usize::try_from(tuple[k]).unwrap();
-                params.get((at(0), at(1), 0)).is_none()
+            let bad_tuples = tuples.outer_iter().filter(|tuple| {
+                let index = |k: usize| usize::try_from(tuple[k]).unwrap();
+                params.get((index(0), index(1), 0)).is_none()
             });
-            assert_eq!(report.out_of_range, bad.count(), "on {}", device.name);
+            assert_eq!(
+                report.out_of_range,
+                bad_tuples.count(),
+                "on {}",
+                device.name
+            );
         }
     }
     let options = GatherNdOptions {
@@ -278,18 +288,22 @@ fn gathers_along_every_axis_of_every_layout() {
             if size == 0 {
                 continue;
             }
-            let positions: Vec<usize> = (0..5).map(|at| at * 7 % size).collect();
+            let positions: Vec<usize> = (0..5).map(|n| n * 7 % size).collect();
             let expected = view.select(Axis(axis), &positions);
-            let indices = Array1::from_iter(positions.iter().map(|&at| u32::try_from(at).unwrap()));
+            let indices = Array1::from_iter(
+                positions
+                    .iter()
+                    .map(|&position| u32::try_from(position).unwrap()),
+            );
             let options = GatherOptions {
                 axis: Some(axis.cast_signed()),
                 ..GatherOptions::default()
             };
             for device in devices() {
-                let found = device.backend.gather(&view, &indices, options);
-                let (found, report) = found.unwrap();
-                let found = ArrayD::try_from(found).unwrap();
-                assert_eq!(found, expected, "{name}, axis {axis} on {}", device.name);
+                let result = device.backend.gather(&view, &indices, options);
+                let (result, report) = result.unwrap();
+                let result = ArrayD::try_from(result).unwrap();
+                assert_eq!(result, expected, "{name}, axis {axis} on {}", device.name);
                 assert_eq!(report.out_of_range, 0);
             }
         }

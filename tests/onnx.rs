@@ -12,17 +12,17 @@ fn slice_positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
     let mut positions = Vec::new();
     if step > 0 {
         let end = from_start(end).clamp(0, size);
-        let mut at = from_start(start).clamp(0, size);
-        while at < end {
-            positions.push(at);
-            at += step;
+        let mut position = from_start(start).clamp(0, size);
+        while position < end {
+            positions.push(position);
+            position += step;
         }
     } else {
         let end = from_start(end).clamp(-1, size - 1);
-        let mut at = from_start(start).clamp(0, size - 1);
-        while at > end {
-            positions.push(at);
-            at += step;
+        let mut position = from_start(start).clamp(0, size - 1);
+        while position > end {
+            positions.push(position);
+            position += step;
         }
     }
     positions
@@ -39,12 +39,12 @@ fn every_range_of_small_dimensions() {
                 for step in [1, 2, 3, 7, -1, -2, -3, -7] {
                     let spec =
                         SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
-                    let found = Backend::cpu().slice((&data, &shape), &spec).unwrap();
+                    let result = Backend::cpu().slice((&data, &shape), &spec).unwrap();
                     // Bounds of ±100 select the same positions as the extreme 64-bit bounds, and do not overflow in
                     // `slice_positions`.
                     let clamped = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(
-                        found.data,
+                        result.data,
                         slice_positions(size, clamped(start), clamped(end), step),
                         "{start}:{end}:{step} of {size}"
                     );
@@ -93,16 +93,16 @@ fn the_cases_of_the_backend_tests() {
         ),
     ];
     let shape = [20, 10, 5];
-    for (starts, ends, axes, steps, python) in cases {
+    for (starts, ends, axes, steps, python_text) in cases {
         let spec = SliceSpec::onnx(&shape, starts, ends, axes, steps).unwrap();
-        let python: SliceSpec = python.parse().unwrap();
-        assert_eq!(spec.view(&shape), python.view(&shape), "{python}");
+        let expected: SliceSpec = python_text.parse().unwrap();
+        assert_eq!(spec.view(&shape), expected.view(&shape), "{python_text}");
     }
 }
 
 #[test]
-fn what_onnx_does_not_allow() {
-    let onnx = |shape: &[usize], starts: &[i64], ends: &[i64], axes, steps| {
+fn slices_that_onnx_does_not_allow() {
+    let onnx_error = |shape: &[usize], starts: &[i64], ends: &[i64], axes, steps| {
         SliceSpec::onnx(shape, starts, ends, axes, steps).unwrap_err()
     };
     let two_steps: &[i64] = &[1, 1];
@@ -111,7 +111,7 @@ fn what_onnx_does_not_allow() {
         (&[0], &[1], Some(&[][..]), None),
         (&[0], &[1], None, Some(two_steps)),
     ] {
-        let error = onnx(&[3], starts, ends, axes, steps);
+        let error = onnx_error(&[3], starts, ends, axes, steps);
         assert_eq!(kind(&error), "onnx_lengths");
         assert!(error.to_string().contains("must be"), "{error}");
     }
@@ -133,17 +133,17 @@ fn what_onnx_does_not_allow() {
         );
     }
     let repeated_axis: &[i64] = &[1, -1];
-    let error = onnx(&[3, 3], &[0, 0], &[1, 1], Some(repeated_axis), None);
+    let error = onnx_error(&[3, 3], &[0, 0], &[1, 1], Some(repeated_axis), None);
     assert_eq!(kind(&error), "axis_twice");
 
-    let error = onnx(&[3], &[0, 0], &[1, 1], None, None);
+    let error = onnx_error(&[3], &[0, 0], &[1, 1], None, None);
     assert_eq!(kind(&error), "too_many_specs");
     let zero_step: &[i64] = &[0];
-    let error = onnx(&[3, 3], &[0], &[1], Some(&[-1]), Some(zero_step));
+    let error = onnx_error(&[3, 3], &[0], &[1], Some(&[-1]), Some(zero_step));
     assert_eq!(kind(&error), "stride_zero");
     assert!(error.to_string().contains("must be"), "{error}");
     assert_eq!(
-        onnx(&[], &[0], &[1], Some(&[0]), None).to_string(),
+        onnx_error(&[], &[0], &[1], Some(&[0]), None).to_string(),
         "axis is 0, but the input is a scalar, which has no axis: it must have at least one dimension"
     );
 }

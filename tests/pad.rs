@@ -1,11 +1,11 @@
-//! Tests edge cases of `pad`. Golden vectors and random cases compare `pad` with the reference on every device.
+//! Tests edge cases of `pad`. The modules `devices` and `property` run golden vectors and random cases.
 
-use crate::harness::{devices, kind, steps};
+use crate::harness::{devices, kind, step_count};
 use wgslice::{Backend, DType, Plan, View, options::Pad};
 
 #[test]
-fn what_cannot_be_padded_is_an_error() {
-    for (shape, paddings, mode, tag) in [
+fn paddings_that_do_not_fit_are_errors() {
+    for (shape, paddings, mode, expected_kind) in [
         (&[3][..], &[][..], Pad::Edge, "entries"),
         (&[3], &[[0, 0], [0, 0]], Pad::Constant(()), "entries"),
         (&[3], &[[2, 3]], Pad::Reflect, "padding"),
@@ -20,8 +20,11 @@ fn what_cannot_be_padded_is_an_error() {
         (&[], &[], Pad::Symmetric, ""),
     ] {
         let plan = Plan::pad(shape, paddings, mode, DType::F32);
-        let found = plan.err().map_or("", |error| kind(&error));
-        assert_eq!(found, tag, "{shape:?} by {paddings:?}, {mode:?}");
+        let error_kind = plan.err().map_or("", |error| kind(&error));
+        assert_eq!(
+            error_kind, expected_kind,
+            "{shape:?} by {paddings:?}, {mode:?}"
+        );
     }
     let x = View::new(&[3]).unwrap();
     let error = Plan::pad(&x, &[[3, 0]], Pad::Reflect, DType::F32).unwrap_err();
@@ -63,9 +66,9 @@ fn many_dimensions_are_padded_by_a_constant_only() {
         let x = View::new(&vec![2; rank]).unwrap();
         Plan::pad(&x, &vec![[1, 1]; rank], mode, DType::U8)
     };
-    assert_eq!(steps(&padded(10, Pad::Edge).unwrap()), 59_049);
+    assert_eq!(step_count(&padded(10, Pad::Edge).unwrap()), 59_049);
     assert_eq!(kind(&padded(11, Pad::Edge).unwrap_err()), "pieces");
-    assert_eq!(steps(&padded(25, Pad::Constant(())).unwrap()), 51);
+    assert_eq!(step_count(&padded(25, Pad::Constant(())).unwrap()), 51);
 }
 
 #[test]

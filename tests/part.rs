@@ -32,13 +32,13 @@ struct KnownPlan {
     result: Tensor,
 }
 
-/// Plans a gather from a view. Calls `plan` with the view, the shape of the indices and the options. Returns `None` if
-/// `plan` fails.
+/// Plans a gather from a view. Calls `make_plan` with the view, the shape of the indices and the options. Returns
+/// `None` if `make_plan` fails.
 fn plan_gather(
     from: &Gathering<'_>,
     axis: Option<i64>,
     batch_dims: i64,
-    plan: impl FnOnce(&View, &[usize], GatherOptions) -> Result<Plan, Error>,
+    make_plan: impl FnOnce(&View, &[usize], GatherOptions) -> Result<Plan, Error>,
 ) -> Option<(Plan, Option<Tensor>)> {
     let whole = View::new(&from.params.tensor.shape).unwrap();
     let step = |view: View, step: &wgslice_vectors::Step| step.of_view(&view).unwrap();
@@ -57,7 +57,7 @@ fn plan_gather(
             NegativeIndex::Invalid
         },
     };
-    let plan = plan(&view, &from.indices.shape, options).ok()?;
+    let plan = make_plan(&view, &from.indices.shape, options).ok()?;
     Some((plan, Some(from.indices.clone())))
 }
 
@@ -91,30 +91,30 @@ impl KnownPlan {
                 (Plan::contiguous(view.ok()?, dtype).unwrap(), None)
             }
             Call::GatherNd(call) => {
-                let plan = |view: &View, indices: &[usize], options: GatherOptions| {
+                let plan = |view: &View, indices_shape: &[usize], options: GatherOptions| {
                     let options = GatherNdOptions {
                         batch_dims: options.batch_dims,
                         out_of_range: options.out_of_range,
                         negative: options.negative,
                     };
-                    Plan::gather_nd(view, indices, options, dtype)
+                    Plan::gather_nd(view, indices_shape, options, dtype)
                 };
                 plan_gather(&call.from, None, call.batch_dims as i64, plan)?
             }
             Call::Gather(call) => {
-                let plan = |view: &View, indices: &[usize], options| {
-                    Plan::gather(view, indices, options, dtype)
+                let plan = |view: &View, indices_shape: &[usize], options| {
+                    Plan::gather(view, indices_shape, options, dtype)
                 };
                 plan_gather(&call.from, Some(call.axis), call.batch_dims, plan)?
             }
             Call::GatherElements(call) => {
                 let axis = call.axis.try_into().unwrap();
-                let plan = |view: &View, indices: &[usize], options: GatherOptions| {
+                let plan = |view: &View, indices_shape: &[usize], options: GatherOptions| {
                     let options = GatherElementsOptions {
                         out_of_range: options.out_of_range,
                         negative: options.negative,
                     };
-                    Plan::gather_elements(view, indices, axis, options, dtype)
+                    Plan::gather_elements(view, indices_shape, axis, options, dtype)
                 };
                 plan_gather(&call.from, Some(call.axis), 0, plan)?
             }
@@ -142,17 +142,17 @@ impl KnownPlan {
         assert_eq!(part.plan.shape(), expected.shape);
         // The smallest box of the source that contains every element in `expected`. Element n of the source, counted
         // from 0 in row-major order, has the value n + 1. Zeros in `expected` do not come from the source.
-        let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source_shape.len()];
+        let mut smallest_box: Vec<Option<Range<usize>>> = vec![None; self.source_shape.len()];
         for &number in expected.data.iter().filter(|&&number| number > 0) {
             let mut remaining = usize::try_from(number).unwrap() - 1;
-            for (range, &size) in smallest.iter_mut().zip(&self.source_shape).rev() {
-                let at = remaining % size;
+            for (range, &size) in smallest_box.iter_mut().zip(&self.source_shape).rev() {
+                let position = remaining % size;
                 remaining /= size;
-                let covered = range.take().unwrap_or(at..at + 1);
-                *range = Some(covered.start.min(at)..covered.end.max(at + 1));
+                let covered = range.take().unwrap_or(position..position + 1);
+                *range = Some(covered.start.min(position)..covered.end.max(position + 1));
             }
         }
-        let smallest: Vec<_> = smallest
+        let smallest_box: Vec<_> = smallest_box
             .into_iter()
             .map(Option::unwrap_or_default)
             .collect();
@@ -161,9 +161,9 @@ impl KnownPlan {
             let is_inside = |(inner, outer): (&Range<usize>, &Range<usize>)| {
                 inner.is_empty() || outer.start <= inner.start && inner.end <= outer.end
             };
-            assert!(smallest.iter().zip(&part.source).all(is_inside));
+            assert!(smallest_box.iter().zip(&part.source).all(is_inside));
         } else {
-            assert_eq!(part.source, smallest, "{} at {ranges:?}", self.plan);
+            assert_eq!(part.source, smallest_box, "{} at {ranges:?}", self.plan);
         }
         let numbers = Tensor {
             shape: self.source_shape.clone(),
@@ -187,13 +187,13 @@ impl KnownPlan {
 fn cut_box(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let element = |mut number: usize| {
-        let (mut at, mut stride) = (0, 1);
+        let (mut index, mut stride) = (0, 1);
         for (range, &size) in ranges.iter().zip(&tensor.shape).rev() {
-            at += (range.start + number % range.len()) * stride;
+            index += (range.start + number % range.len()) * stride;
             number /= range.len();
             stride *= size;
         }
-        tensor.data[at]
+        tensor.data[index]
     };
     let data = (0..shape.iter().product()).map(element).collect();
     Tensor { shape, data }
@@ -228,7 +228,7 @@ fn random_partition(shape: &[usize], numbers: &mut RandomNumbers) -> Vec<Vec<Ran
 }
 
 #[test]
-fn parts_make_up_the_result_and_read_the_smallest_boxes() {
+fn parts_cover_the_result_and_read_the_smallest_boxes() {
     let dtypes = [
         DType::U8,
         DType::U16,

@@ -17,17 +17,18 @@ use wgslice::{
 /// The element type of the first output of each plan of [`plans_of_operations`].
 const U8: DType = DType::U8;
 
-/// Returns a plan of each operation, and whether its result can be converted and written to a view. This is true if one
-/// step writes the result.
+/// Returns plans of all operations except `index_update` and `nonzero`. The booleans are true if the result of the plan
+/// can be converted and written to a view. This is possible if one step writes the result, and the plan neither
+/// scatters nor changes an array.
 fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
     let (x, ids) = (View::new(&[4, 3]).unwrap(), &[2][..]);
-    let (gather, scatter) = (GatherOptions::default(), ScatterOptions::default());
-    let crop = CropOptions {
+    let (gather_options, scatter_options) = (GatherOptions::default(), ScatterOptions::default());
+    let crop_options = CropOptions {
         sizes: vec![2],
         ..CropOptions::default()
     };
     let boxes = || Boxes::new(&[4, 1]);
-    let windows = GatherDims {
+    let gather_dims = GatherDims {
         offset_dims: vec![1],
         collapsed_slice_dims: vec![0],
         start_index_map: vec![0],
@@ -35,7 +36,7 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         slice_sizes: vec![1, 3],
         ..GatherDims::default()
     };
-    let dims = ScatterDims {
+    let scatter_dims = ScatterDims {
         update_window_dims: vec![1],
         inserted_window_dims: vec![0],
         scatter_dims_to_operand_dims: vec![0],
@@ -44,14 +45,14 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
     };
     let spec = |text: &str| -> IndexSpec { text.parse().unwrap() };
     let (scalar, row) = (View::new(&[]).unwrap(), View::new(&[3]).unwrap());
-    let all = [
+    let plans = [
         ("slice", Plan::slice(&x, &slice![1..], U8), true),
         (
             "contiguous",
             Plan::contiguous(x.transpose(&[1, 0]).unwrap(), U8),
             true,
         ),
-        ("gather", Plan::gather(&x, ids, gather, U8), true),
+        ("gather", Plan::gather(&x, ids, gather_options, U8), true),
         (
             "gather_nd",
             Plan::gather_nd(&x, &[2, 1], Default::default(), U8),
@@ -62,10 +63,10 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
             Plan::gather_elements(&x, &[2, 3], 0, Default::default(), U8),
             true,
         ),
-        ("crop", Plan::crop(&x, boxes(), &crop, U8), true),
+        ("crop", Plan::crop(&x, boxes(), &crop_options, U8), true),
         (
             "xla_gather",
-            Plan::xla_gather(&x, ids, &windows, OutOfRange::Ignore, U8),
+            Plan::xla_gather(&x, ids, &gather_dims, OutOfRange::Ignore, U8),
             true,
         ),
         ("index", Plan::index(&x, &spec("[0, 2], [1, 1]"), U8), true),
@@ -91,7 +92,7 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "scatter_nd",
-            Plan::scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter, U8),
+            Plan::scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter_options, U8),
             false,
         ),
         (
@@ -116,7 +117,7 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "crop of items",
-            Plan::crop(&x, Boxes::new(&[2, 1]).of_items(&[2]), &crop, U8),
+            Plan::crop(&x, Boxes::new(&[2, 1]).of_items(&[2]), &crop_options, U8),
             true,
         ),
         (
@@ -126,17 +127,17 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
         ),
         (
             "tensor_scatter_nd",
-            Plan::tensor_scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter, U8),
+            Plan::tensor_scatter_nd(&[4, 3], &[2, 1], &[2, 3], scatter_options, U8),
             false,
         ),
         (
             "scatter_elements",
-            Plan::scatter_elements(&[4, 3], &[2, 3], &[2, 3], 0, scatter, U8),
+            Plan::scatter_elements(&[4, 3], &[2, 3], &[2, 3], 0, scatter_options, U8),
             false,
         ),
         (
             "xla_scatter",
-            Plan::xla_scatter(&[4, 3], ids, &[2, 3], &dims, Default::default(), U8),
+            Plan::xla_scatter(&[4, 3], ids, &[2, 3], &scatter_dims, Default::default(), U8),
             false,
         ),
         (
@@ -150,8 +151,8 @@ fn plans_of_operations() -> Vec<(&'static str, Plan, bool)> {
             false,
         ),
     ];
-    let plans = all.into_iter();
     plans
+        .into_iter()
         .map(|(name, plan, is_convertible)| {
             (
                 name,
@@ -181,8 +182,9 @@ fn input_bytes(plan: &Plan) -> Vec<Vec<u8>> {
 fn as_values<'a>(plan: &Plan, arrays: &'a [Vec<u8>]) -> Vec<Values<'a>> {
     let inputs = plan.inputs();
     let types = inputs.iter().map(|input| input.dtype).chain([U8]);
-    let all = types.zip(arrays);
-    all.map(|(dtype, bytes)| Values::from_bytes(dtype, bytes))
+    let typed_arrays = types.zip(arrays);
+    typed_arrays
+        .map(|(dtype, bytes)| Values::from_bytes(dtype, bytes))
         .collect()
 }
 
@@ -193,46 +195,49 @@ fn result_on_cpu(plan: &Plan, arrays: &[Vec<u8>]) -> Vec<u8> {
         Some(changed) => changed.clone(),
         None => vec![0xa5; plan.outputs()[0].bytes()],
     };
-    let all = as_values(plan, arrays);
+    let values = as_values(plan, arrays);
     plan.run_cpu(
-        &all[..input_count],
+        &values[..input_count],
         &mut [ValuesMut::from_bytes(plan.dtype(), &mut dest)],
     )
     .unwrap();
     dest
 }
 
-/// Every operation runs in every way, and gives the same bytes.
+/// Every plan runs in every way, and gives the same bytes.
 #[test]
 fn every_operation_runs_in_every_way() {
     for (name, plan, _) in plans_of_operations() {
         let arrays = input_bytes(&plan);
-        let all = as_values(&plan, &arrays);
-        let wanted = result_on_cpu(&plan, &arrays);
+        let values = as_values(&plan, &arrays);
+        let expected = result_on_cpu(&plan, &arrays);
         for device in devices() {
-            let (backend, what) = (&device.backend, format!("{name} on {}", device.name));
-            let (array, _) = backend.run::<u8>(&plan, &all).unwrap();
+            let (backend, description) = (&device.backend, format!("{name} on {}", device.name));
+            let (array, _) = backend.run::<u8>(&plan, &values).unwrap();
             assert_eq!(
                 (array.shape, array.data),
-                (plan.shape().to_vec(), wanted.clone()),
-                "{what}"
+                (plan.shape().to_vec(), expected.clone()),
+                "{description}"
             );
             let inputs = plan.inputs();
             let old_bytes = arrays.get(inputs.len()).cloned();
-            let old_bytes = old_bytes.unwrap_or_else(|| vec![9; wanted.len()]);
+            let old_bytes = old_bytes.unwrap_or_else(|| vec![9; expected.len()]);
             let mut existing = old_bytes.clone();
-            let input_values = &all[..inputs.len()];
+            let input_values = &values[..inputs.len()];
             backend
                 .run_into(&plan, input_values, &mut existing)
                 .unwrap();
-            assert_eq!(existing, wanted, "{what}, into memory that is kept");
+            assert_eq!(
+                existing, expected,
+                "{description}, into memory that is kept"
+            );
             #[cfg(feature = "gpu")]
             {
-                let running = backend.run_async::<u8>(&plan, &all);
+                let running = backend.run_async::<u8>(&plan, &values);
                 assert_eq!(
                     pollster::block_on(running).unwrap().0.data,
-                    wanted,
-                    "{what}"
+                    expected,
+                    "{description}"
                 );
             }
             let tensors: Vec<Tensor> = inputs
@@ -246,13 +251,21 @@ fn every_operation_runs_in_every_way() {
             let tensors: Vec<&Tensor> = tensors.iter().collect();
             let mut dest = Tensor::from_bytes(backend, old_bytes, U8, plan.shape()).unwrap();
             Tensor::run_into(&plan, &tensors, &mut [&mut dest]).unwrap();
-            assert_eq!(dest.bytes().unwrap(), wanted, "{what}, into a tensor");
+            assert_eq!(
+                dest.bytes().unwrap(),
+                expected,
+                "{description}, into a tensor"
+            );
             match Tensor::run(&plan, &tensors) {
                 Ok((results, _)) => {
-                    assert_eq!(results[0].bytes().unwrap(), wanted, "{what}, tensors");
+                    assert_eq!(
+                        results[0].bytes().unwrap(),
+                        expected,
+                        "{description}, tensors"
+                    );
                 }
                 Err(error) => {
-                    assert!(plan.is_in_place(), "{what}: {error}");
+                    assert!(plan.is_in_place(), "{description}: {error}");
                     assert_eq!(kind(&error), "in_place");
                 }
             }
@@ -297,14 +310,14 @@ fn kept_memory_is_checked() {
     }
 }
 
-/// Every operation is recorded by one call, in an encoder and in a pass.
+/// Every plan is recorded by one call, in an encoder and in a pass.
 #[cfg(feature = "gpu")]
 #[test]
 fn every_operation_is_recorded() {
     for gpu in gpu_devices() {
         for (name, plan, _) in plans_of_operations() {
             let arrays = input_bytes(&plan);
-            let wanted = result_on_cpu(&plan, &arrays);
+            let expected = result_on_cpu(&plan, &arrays);
             let (device, queue) = (gpu.device(), gpu.queue());
             let buffer = |bytes: &[u8]| {
                 let size = bytes.len().next_multiple_of(16).max(16);
@@ -320,13 +333,16 @@ fn every_operation_is_recorded() {
                 queue.write_buffer(&buffer, 0, &padded);
                 buffer
             };
-            let count = plan.inputs().len();
-            let inputs: Vec<_> = arrays[..count].iter().map(|bytes| buffer(bytes)).collect();
+            let input_count = plan.inputs().len();
+            let inputs: Vec<_> = arrays[..input_count]
+                .iter()
+                .map(|bytes| buffer(bytes))
+                .collect();
             let inputs: Vec<_> = inputs.iter().map(|buffer| buffer.slice(..)).collect();
             let prepared = gpu.prepare(&plan).unwrap();
             for in_pass in [false, true] {
-                let nines = vec![9; wanted.len()];
-                let dest = buffer(arrays.get(count).unwrap_or(&nines));
+                let nines = vec![9; expected.len()];
+                let dest = buffer(arrays.get(input_count).unwrap_or(&nines));
                 let outputs = [dest.slice(..)];
                 let mut encoder = device.create_command_encoder(&Default::default());
                 let report = match in_pass {
@@ -339,10 +355,10 @@ fn every_operation_is_recorded() {
                 let report = report.unwrap_or_else(|error| panic!("{name}: {error}"));
                 queue.submit([encoder.finish()]);
                 report.wait().unwrap();
-                let found = read_buffer(gpu, &dest);
+                let contents = read_buffer(gpu, &dest);
                 assert_eq!(
-                    found[..wanted.len()],
-                    wanted,
+                    contents[..expected.len()],
+                    expected,
                     "{name} on {gpu}, in a pass: {in_pass}"
                 );
             }
@@ -350,19 +366,19 @@ fn every_operation_is_recorded() {
     }
 }
 
-/// If one step writes the result, the same step can convert it and write it to a view. If several steps write the
-/// result, the error names the operation.
+/// If one step writes the result, the same step can convert it and write it to a view. For other plans, the error names
+/// the operation.
 #[test]
 fn results_of_one_step_convert_and_go_into_views() {
     for (name, plan, is_convertible) in plans_of_operations() {
         let halved = Conversion::scaled(DType::F32, 0, &[0.5], &[0.0]);
-        let place = [&[2], plan.shape()].concat();
-        let place = View::new(&place).unwrap().slice(&slice![1]).unwrap();
-        let (converted, placed) = (plan.converted(&halved), plan.written_to(&place));
+        let larger_shape = [&[2], plan.shape()].concat();
+        let dest_view = View::new(&larger_shape).unwrap().slice(&slice![1]).unwrap();
+        let (converted, placed) = (plan.converted(&halved), plan.written_to(&dest_view));
         if !is_convertible {
             for error in [converted.unwrap_err(), placed.unwrap_err()] {
-                let tags = ["steps", "convert_operation", "written_to"];
-                assert!(tags.contains(&kind(&error)), "{name}: {error}");
+                let expected_kinds = ["steps", "convert_operation", "written_to"];
+                assert!(expected_kinds.contains(&kind(&error)), "{name}: {error}");
                 assert!(
                     error
                         .to_string()
@@ -373,25 +389,25 @@ fn results_of_one_step_convert_and_go_into_views() {
         }
         let (converted, placed) = (converted.unwrap(), placed.unwrap());
         let arrays = input_bytes(&plan);
-        let wanted = result_on_cpu(&plan, &arrays);
-        let floats: Vec<f32> = wanted.iter().map(|&byte| f32::from(byte) / 2.0).collect();
-        let mut larger = vec![9; 2 * wanted.len()];
-        let all = [&as_values(&plan, &arrays)[..], &[(&larger).into()]].concat();
+        let result = result_on_cpu(&plan, &arrays);
+        let floats: Vec<f32> = result.iter().map(|&byte| f32::from(byte) / 2.0).collect();
+        let mut larger = vec![9; 2 * result.len()];
+        let values = [&as_values(&plan, &arrays)[..], &[(&larger).into()]].concat();
         let mut expected = larger.clone();
-        expected[wanted.len()..].copy_from_slice(&wanted);
+        expected[result.len()..].copy_from_slice(&result);
         // The tables of conversions do not fit the smallest bindings.
         let is_tiny = |name: &str| ["Tiny", "Parts"].iter().any(|tiny| name.contains(tiny));
         for device in devices() {
-            let what = format!("{name} on {}", device.name);
+            let description = format!("{name} on {}", device.name);
             if !is_tiny(&device.name) {
                 let (array, _) = device
                     .backend
-                    .run::<f32>(&converted, &all[..all.len() - 1])
+                    .run::<f32>(&converted, &values[..values.len() - 1])
                     .unwrap();
-                assert_eq!(array.data, floats, "{what}");
+                assert_eq!(array.data, floats, "{description}");
             }
-            let (array, _) = device.backend.run::<u8>(&placed, &all).unwrap();
-            assert_eq!(array.data, expected, "{what}");
+            let (array, _) = device.backend.run::<u8>(&placed, &values).unwrap();
+            assert_eq!(array.data, expected, "{description}");
         }
         larger.clear();
     }
@@ -405,13 +421,13 @@ fn tensor_integers(tensor: &Tensor) -> Vec<i32> {
 #[test]
 fn slices_share_and_changes_do_not_show() {
     for device in devices() {
-        let (backend, what) = (&device.backend, &device.name);
+        let (backend, device_name) = (&device.backend, &device.name);
         // A slice that is written gets its own memory.
         let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let mut row = x.slice(&slice![1]).unwrap();
         x.slice_into(&slice![2, ..; -1], &mut row).unwrap();
-        assert_eq!(tensor_integers(&row), [6, 5], "{what}");
-        assert_eq!(tensor_integers(&x), [1, 2, 3, 4, 5, 6], "{what}");
+        assert_eq!(tensor_integers(&row), [6, 5], "{device_name}");
+        assert_eq!(tensor_integers(&x), [1, 2, 3, 4, 5, 6], "{device_name}");
         assert!(row.is_contiguous());
         // An update of memory that a slice shares leaves the slice unchanged, and the report has the number of copied
         // bytes.
@@ -419,22 +435,22 @@ fn slices_share_and_changes_do_not_show() {
         let head = y.slice(&slice![..2]).unwrap();
         let nine = backend.upload((&[9], &[])).unwrap();
         let report = y.slice_update(&slice![.., 0], &nine).unwrap();
-        assert_eq!(report.wait().unwrap().copied, 24, "{what}");
-        assert_eq!(tensor_integers(&y), [9, 2, 9, 4, 9, 6], "{what}");
-        assert_eq!(tensor_integers(&head), [1, 2, 3, 4], "{what}");
+        assert_eq!(report.wait().unwrap().copied, 24, "{device_name}");
+        assert_eq!(tensor_integers(&y), [9, 2, 9, 4, 9, 6], "{device_name}");
+        assert_eq!(tensor_integers(&head), [1, 2, 3, 4], "{device_name}");
         // A tensor can be updated with a slice of itself, and an update of a slice changes only the slice.
         let shifted = y.slice(&slice![1..]).unwrap();
         y.slice_update(&slice![..2], &shifted).unwrap();
-        assert_eq!(tensor_integers(&y), [9, 4, 9, 6, 9, 6], "{what}");
+        assert_eq!(tensor_integers(&y), [9, 4, 9, 6, 9, 6], "{device_name}");
         let mut column = y.slice(&slice![.., 1]).unwrap();
         let report = column.slice_update(&slice![0], &nine).unwrap();
-        assert_eq!(report.wait().unwrap().copied, 12, "{what}");
-        assert_eq!(tensor_integers(&column), [9, 6, 6], "{what}");
-        assert_eq!(tensor_integers(&y), [9, 4, 9, 6, 9, 6], "{what}");
+        assert_eq!(report.wait().unwrap().copied, 12, "{device_name}");
+        assert_eq!(tensor_integers(&column), [9, 6, 6], "{device_name}");
+        assert_eq!(tensor_integers(&y), [9, 4, 9, 6, 9, 6], "{device_name}");
         // An error of the arguments leaves an output that is a slice unchanged.
         let mut row = x.slice(&slice![1]).unwrap();
         assert!(x.slice_into(&slice![.., 0], &mut row).is_err());
-        assert_eq!(tensor_integers(&row), [3, 4], "{what}");
+        assert_eq!(tensor_integers(&row), [3, 4], "{device_name}");
     }
 }
 
@@ -443,16 +459,18 @@ fn slices_share_and_changes_do_not_show() {
 #[test]
 fn appends_to_a_cache_copy_nothing() {
     for device in devices() {
-        let (backend, what) = (&device.backend, &device.name);
+        let (backend, device_name) = (&device.backend, &device.name);
         let mut cache = backend.upload((&[0.0f32; 32], &[16, 2])).unwrap();
-        let new = backend.upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
+        let row = backend.upload((&[1.0f32, 2.0], &[1, 2])).unwrap();
         let mut windows = Vec::new();
-        for at in 0..8 {
-            let report = cache.slice_update(&slice![at..at + 1], &new).unwrap();
-            assert_eq!(report.wait().unwrap().copied, 0, "{what}");
+        for position in 0..8 {
+            let report = cache
+                .slice_update(&slice![position..position + 1], &row)
+                .unwrap();
+            assert_eq!(report.wait().unwrap().copied, 0, "{device_name}");
             windows.push(
                 cache
-                    .slice(&slice![..at + 1])
+                    .slice(&slice![..position + 1])
                     .unwrap()
                     .contiguous()
                     .unwrap(),
@@ -464,19 +482,19 @@ fn appends_to_a_cache_copy_nothing() {
             "{window:?}"
         );
         let mut append = || {
-            let report = cache.slice_update(&slice![8..9], &new).unwrap();
+            let report = cache.slice_update(&slice![8..9], &row).unwrap();
             report.wait().unwrap().copied
         };
-        assert_eq!([append(), append()], [128, 0], "{what}");
+        assert_eq!([append(), append()], [128, 0], "{device_name}");
         assert_eq!(
             window.to_vec::<f32>().unwrap(),
             [1.0, 2.0].repeat(4),
-            "{what}"
+            "{device_name}"
         );
         assert_eq!(
             windows[7].to_vec::<f32>().unwrap(),
             [1.0, 2.0].repeat(8),
-            "{what}"
+            "{device_name}"
         );
     }
 }
@@ -484,7 +502,7 @@ fn appends_to_a_cache_copy_nothing() {
 #[test]
 fn layouts_compose_without_copies() {
     for device in devices() {
-        let (backend, what) = (&device.backend, &device.name);
+        let (backend, device_name) = (&device.backend, &device.name);
         let x = backend.upload((&[1, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let turned = x
             .transpose(&[1, 0])
@@ -495,7 +513,7 @@ fn layouts_compose_without_copies() {
         assert_eq!(
             (turned.shape(), tensor_integers(&turned)),
             (&[3, 2][..], vec![3, 6, 2, 5, 1, 4]),
-            "{what}"
+            "{device_name}"
         );
         #[cfg(feature = "gpu")]
         assert!(
@@ -504,7 +522,7 @@ fn layouts_compose_without_copies() {
                 .unwrap_err()
                 .to_string()
                 .contains("contiguous"),
-            "{what}"
+            "{device_name}"
         );
         let ids = backend
             .upload((&[7, 2, 0, 7], &[4]))
@@ -512,13 +530,17 @@ fn layouts_compose_without_copies() {
             .slice(&slice![1..3])
             .unwrap();
         let (rows, _) = turned.gather(&ids, GatherOptions::default()).unwrap();
-        assert_eq!(tensor_integers(&rows), [1, 4, 3, 6], "{what}");
+        assert_eq!(tensor_integers(&rows), [1, 4, 3, 6], "{device_name}");
         // A plan of a shape runs on any tensor of that shape. A view is copied first.
         let flip = Plan::slice(&[3, 2], &slice![.., ..; -1], DType::I32).unwrap();
         let (results, _) = Tensor::run(&flip, &[&turned]).unwrap();
-        assert_eq!(tensor_integers(&results[0]), [6, 3, 5, 2, 4, 1], "{what}");
-        let wrong = Tensor::run(&flip, &[&x]).unwrap_err();
-        assert_eq!(kind(&wrong), "plan_argument", "{wrong}");
+        assert_eq!(
+            tensor_integers(&results[0]),
+            [6, 3, 5, 2, 4, 1],
+            "{device_name}"
+        );
+        let error = Tensor::run(&flip, &[&x]).unwrap_err();
+        assert_eq!(kind(&error), "plan_argument", "{error}");
         assert_eq!(
             tensor_integers(&turned.reshape(&[6]).unwrap()),
             [3, 6, 2, 5, 1, 4]
@@ -534,16 +556,16 @@ fn layouts_compose_without_copies() {
         );
         // This is an empty slice of memory that is not empty.
         let empty = x.slice(&slice![2..]).unwrap();
-        assert_eq!(tensor_integers(&empty), [0; 0], "{what}");
+        assert_eq!(tensor_integers(&empty), [0; 0], "{device_name}");
         assert_eq!(
             empty.contiguous().unwrap().bytes().unwrap().len(),
             0,
-            "{what}"
+            "{device_name}"
         );
         assert_eq!(
             tensor_integers(&empty.reshape(&[3, 0]).unwrap()),
             [0; 0],
-            "{what}"
+            "{device_name}"
         );
     }
 }
@@ -554,7 +576,7 @@ fn typical_programs_are_single_plans() {
     // The tables of conversions do not fit the smallest bindings.
     let is_tiny = |name: &str| ["Tiny", "Parts"].iter().any(|tiny| name.contains(tiny));
     for device in devices().iter().filter(|device| !is_tiny(&device.name)) {
-        let (backend, what) = (&device.backend, &device.name);
+        let (backend, device_name) = (&device.backend, &device.name);
         // Selects reversed rows of a table on tensors, and rows on host values.
         let table = [0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1];
         let ids = backend.upload((&[2u32, 0], &[2])).unwrap();
@@ -564,13 +586,13 @@ fn typical_programs_are_single_plans() {
         assert_eq!(
             rows.to_vec::<f32>().unwrap(),
             [2.1, 2.0, 0.1, 0.0],
-            "{what}"
+            "{device_name}"
         );
         let plan = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::F32).unwrap();
         let (rows, _) = backend
             .run::<f32>(&plan, &[(&table).into(), (&[2i64, 0]).into()])
             .unwrap();
-        assert_eq!(rows.data, [2.0, 2.1, 0.0, 0.1], "{what}");
+        assert_eq!(rows.data, [2.0, 2.1, 0.0, 0.1], "{device_name}");
 
         // Appends two tokens to a cache of keys in place, and concatenates into existing memory.
         let mut cache = backend.upload((&[0.0f32; 8], &[4, 2])).unwrap();
@@ -580,7 +602,7 @@ fn typical_programs_are_single_plans() {
         assert_eq!(
             cache.to_vec::<f32>().unwrap()[2..6],
             [1.0, 2.0, 3.0, 4.0],
-            "{what}"
+            "{device_name}"
         );
         let mut joined = backend.upload((&[0.0f32; 12], &[6, 2])).unwrap();
         let views = [cache.layout(), new.layout()].map(View::clone);
@@ -589,7 +611,7 @@ fn typical_programs_are_single_plans() {
         assert_eq!(
             joined.to_vec::<f32>().unwrap()[8..],
             [1.0, 2.0, 3.0, 4.0],
-            "{what}"
+            "{device_name}"
         );
 
         // Crops at a random position and converts to floats.
@@ -607,9 +629,9 @@ fn typical_programs_are_single_plans() {
         assert_eq!(
             results[0].to_vec::<f32>().unwrap(),
             [2.0, 3.0, 5.0, 6.0],
-            "{what}"
+            "{device_name}"
         );
-        assert_eq!(report.wait().unwrap().out_of_range, 0, "{what}");
+        assert_eq!(report.wait().unwrap().out_of_range, 0, "{device_name}");
 
         // Selects x[mask] and converts it in the last step.
         let keep = backend.upload((&[false, true, true], &[3])).unwrap();
@@ -620,13 +642,13 @@ fn typical_programs_are_single_plans() {
         assert_eq!(
             results[0].to_vec::<f32>().unwrap(),
             [2.0, 3.0, 0.0],
-            "{what}"
+            "{device_name}"
         );
         let report = report.wait().unwrap();
         assert_eq!(
             (report.found.unwrap(), report.out_of_range),
             (2, 0),
-            "{what}"
+            "{device_name}"
         );
     }
 }
@@ -677,12 +699,12 @@ fn a_mask_in_a_programs_own_encoder() {
     }
 }
 
-/// Tests boxes with items and flips in separate tensors, which steps join to index tuples. The report has the first
-/// invalid tuple, even after other crops have used the memory between steps.
+/// Tests boxes with box indices and flips in separate tensors, which steps join to index tuples. The report has the
+/// first invalid tuple, even after other crops have used the memory between steps.
 #[test]
 fn boxes_are_joined_by_steps() {
     for device in devices() {
-        let (backend, what) = (&device.backend, &device.name);
+        let (backend, device_name) = (&device.backend, &device.name);
         let lines = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let options = CropOptions {
             sizes: vec![2],
@@ -697,44 +719,60 @@ fn boxes_are_joined_by_steps() {
                 }
             };
             let begins = upload(&[0, 2, 1], &[3, 1]);
-            let items = upload(&[1, 0, 7], &[3]);
+            let box_indices = upload(&[1, 0, 7], &[3]);
             let flips = backend.upload((&[true, false, true], &[3, 1])).unwrap();
             let crop = || {
                 lines
                     .crop(
-                        Boxes::new(&begins).of_items(&items).flipped(&flips),
+                        Boxes::new(&begins).of_items(&box_indices).flipped(&flips),
                         &options,
                     )
                     .unwrap()
             };
             let (crops, report) = crop();
             let later_crops: Vec<_> = (0..3).map(|_| crop()).collect();
-            assert_eq!(crops.to_vec::<u8>().unwrap(), [5, 4, 3, 0, 0, 0], "{what}");
+            assert_eq!(
+                crops.to_vec::<u8>().unwrap(),
+                [5, 4, 3, 0, 0, 0],
+                "{device_name}"
+            );
             let report = report.wait().unwrap();
             let first = report.first.unwrap();
             assert_eq!(
                 (report.out_of_range, first.index),
                 (2, vec![0, 2]),
-                "{what}"
+                "{device_name}"
             );
             drop(later_crops);
             let (crops, _) = lines
-                .crop(Boxes::new(&begins).of_items(&items), &options)
+                .crop(Boxes::new(&begins).of_items(&box_indices), &options)
                 .unwrap();
-            assert_eq!(crops.to_vec::<u8>().unwrap(), [4, 5, 3, 0, 0, 0], "{what}");
+            assert_eq!(
+                crops.to_vec::<u8>().unwrap(),
+                [4, 5, 3, 0, 0, 0],
+                "{device_name}"
+            );
             let mut x = lines.clone();
             let patches = backend.upload((&[7u8, 8, 9, 10, 11, 12], &[3, 2])).unwrap();
-            let paste = PasteOptions::default();
+            let paste_options = PasteOptions::default();
             let report = x
                 .paste(
                     &patches,
-                    Boxes::new(&begins).of_items(&items).flipped(&flips),
-                    &paste,
+                    Boxes::new(&begins).of_items(&box_indices).flipped(&flips),
+                    &paste_options,
                 )
                 .unwrap();
-            assert_eq!(report.wait().unwrap().out_of_range, 2, "{what}");
-            assert_eq!(x.to_vec::<u8>().unwrap(), [1, 2, 9, 8, 7, 6], "{what}");
-            assert_eq!(lines.to_vec::<u8>().unwrap(), [1, 2, 3, 4, 5, 6], "{what}");
+            assert_eq!(report.wait().unwrap().out_of_range, 2, "{device_name}");
+            assert_eq!(
+                x.to_vec::<u8>().unwrap(),
+                [1, 2, 9, 8, 7, 6],
+                "{device_name}"
+            );
+            assert_eq!(
+                lines.to_vec::<u8>().unwrap(),
+                [1, 2, 3, 4, 5, 6],
+                "{device_name}"
+            );
         }
     }
     let cpu = Backend::cpu();

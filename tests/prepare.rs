@@ -32,7 +32,7 @@ fn make_buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
 /// indices.
 fn plans_to_prepare(index_type: DType) -> Vec<(Plan, Vec<i32>)> {
     let f32 = DType::F32;
-    let nd = GatherNdOptions::default();
+    let gather_nd_options = GatherNdOptions::default();
     let tuples = (&[4, 1], index_type);
     let scatter = |combine| ScatterOptions {
         combine: Some(combine),
@@ -61,11 +61,11 @@ fn plans_to_prepare(index_type: DType) -> Vec<(Plan, Vec<i32>)> {
             vec![],
         ),
         (
-            Plan::gather_nd(&[5, 70], tuples, nd, f32).unwrap(),
+            Plan::gather_nd(&[5, 70], tuples, gather_nd_options, f32).unwrap(),
             rows.clone(),
         ),
         (
-            Plan::gather_nd(&[5, 7], tuples, nd, DType::U8).unwrap(),
+            Plan::gather_nd(&[5, 7], tuples, gather_nd_options, DType::U8).unwrap(),
             rows.clone(),
         ),
         (
@@ -124,11 +124,11 @@ fn check_prepared(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize,
         bytes(plan.inputs()[0].bytes()),
         bytes(plan.outputs()[0].bytes()),
     );
-    let what = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
+    let description = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
     let mut expected = old_bytes.clone();
     let as_i64: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
     let tuples = (!indices.is_empty()).then(|| indices.into());
-    let report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
+    let expected_report = run_bytes(plan, &source, tuples, &mut expected).unwrap();
     let is_wide = plan.inputs().last().unwrap().dtype == DType::I64;
     // No index is negative, so the bits are the same as i32 and as u32.
     let tuples = match is_wide {
@@ -148,16 +148,20 @@ fn check_prepared(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize,
         .unwrap();
     gpu.queue().submit([encoder.finish()]);
     let got = read_buffer(gpu, &to);
-    assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
-    assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
+    assert_eq!(
+        got[shift..shift + expected.len()],
+        expected,
+        "{description}"
+    );
+    assert!(got[..shift].iter().all(|&byte| byte == 7), "{description}");
     if !indices.is_empty() {
-        let found = pending.wait().unwrap();
+        let report = pending.wait().unwrap();
         assert_eq!(
-            (found.out_of_range, found.tuples),
             (report.out_of_range, report.tuples),
-            "{what}"
+            (expected_report.out_of_range, expected_report.tuples),
+            "{description}"
         );
-        assert_eq!(found.out_of_range, 1, "{what}");
+        assert_eq!(report.out_of_range, 1, "{description}");
     }
 }
 
@@ -218,7 +222,7 @@ fn prepared_plans_check_their_buffers() {
     for gpu in gpu_devices() {
         let plan = Plan::slice(&[64], &slice![..; -1], DType::F32).unwrap();
         let prepared = gpu.prepare(&plan).unwrap();
-        let (short, long) = (
+        let (short_buffer, long_buffer) = (
             make_buffer(gpu, &[0; 252], 0),
             make_buffer(gpu, &[0; 256], 0),
         );
@@ -227,15 +231,15 @@ fn prepared_plans_check_their_buffers() {
             let recorded = gpu.encode(&mut encoder, &prepared, &[from.slice(..)], &[to.slice(..)]);
             recorded.unwrap_err().to_string()
         };
-        assert!(encode(&short, &long).contains("source"));
-        assert!(encode(&long, &short).contains("dest"));
-        assert!(encode(&long, &long).contains("overlap"));
-        let indices = short.slice(..);
+        assert!(encode(&short_buffer, &long_buffer).contains("source"));
+        assert!(encode(&long_buffer, &short_buffer).contains("dest"));
+        assert!(encode(&long_buffer, &long_buffer).contains("overlap"));
+        let indices = short_buffer.slice(..);
         let error = gpu.encode(
             &mut encoder,
             &prepared,
-            &[long.slice(..), indices],
-            &[short.slice(..)],
+            &[long_buffer.slice(..), indices],
+            &[short_buffer.slice(..)],
         );
         assert!(
             error
@@ -309,9 +313,13 @@ fn buffers_of_the_caller_as_tensors() {
             gpu.device().create_buffer_init(&descriptor)
         };
         let bytes: Vec<u8> = (0..28).collect();
-        let shared = make(&bytes, usage);
-        let mut tensor = Tensor::from_buffer(&backend, shared.clone(), DType::U8, &[5, 5]).unwrap();
-        assert_eq!(tensor.buffers().unwrap(), std::slice::from_ref(&shared));
+        let shared_buffer = make(&bytes, usage);
+        let mut tensor =
+            Tensor::from_buffer(&backend, shared_buffer.clone(), DType::U8, &[5, 5]).unwrap();
+        assert_eq!(
+            tensor.buffers().unwrap(),
+            std::slice::from_ref(&shared_buffer)
+        );
         assert_eq!(tensor.to_vec::<u8>().unwrap(), bytes[..25]);
         let flipped = tensor.slice(&slice![..; -4, ..; -1]).unwrap();
         assert_eq!(
@@ -323,14 +331,17 @@ fn buffers_of_the_caller_as_tensors() {
         let row = backend.upload((&[90u8, 91, 92, 93, 94], &[5])).unwrap();
         tensor.slice_update(&slice![1], &row).unwrap();
         assert_eq!(
-            read_buffer(gpu, &shared)[4..11],
+            read_buffer(gpu, &shared_buffer)[4..11],
             [4, 90, 91, 92, 93, 94, 10]
         );
         // If a clone shares the buffer, an update makes a new buffer.
         let clone = tensor.clone();
         tensor.slice_update(&slice![0], &row).unwrap();
-        assert_ne!(tensor.buffers().unwrap(), std::slice::from_ref(&shared));
-        assert_eq!(read_buffer(gpu, &shared)[..5], [0, 1, 2, 3, 4]);
+        assert_ne!(
+            tensor.buffers().unwrap(),
+            std::slice::from_ref(&shared_buffer)
+        );
+        assert_eq!(read_buffer(gpu, &shared_buffer)[..5], [0, 1, 2, 3, 4]);
         assert_eq!(clone.to_vec::<u8>().unwrap()[..6], [0, 1, 2, 3, 4, 90]);
         drop((tensor, clone));
         // The pool of buffers does not reuse the caller's buffer.
@@ -338,14 +349,16 @@ fn buffers_of_the_caller_as_tensors() {
         assert!(
             later_tensors
                 .iter()
-                .all(|other| other.buffers().unwrap()[0] != shared)
+                .all(|other| other.buffers().unwrap()[0] != shared_buffer)
         );
 
         let rejection = |buffer, shape: &[usize]| {
             let outcome = Tensor::from_buffer(&backend, buffer, DType::U8, shape);
             outcome.unwrap_err().to_string()
         };
-        assert!(rejection(shared.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32"));
+        assert!(
+            rejection(shared_buffer.clone(), &[29]).contains("has 28 bytes, but u8 [29] needs 32")
+        );
         let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
         // Arguments of plans need only the usage STORAGE, but reading back needs COPY_SRC.
         let tensor = Tensor::from_buffer(&backend, storage, DType::U8, &[28]).unwrap();
@@ -356,7 +369,8 @@ fn buffers_of_the_caller_as_tensors() {
             error.contains("28 bytes lacks the usage COPY_SRC"),
             "{error}"
         );
-        let error = Tensor::from_buffer(&Backend::cpu(), shared, DType::U8, &[28]).unwrap_err();
+        let error =
+            Tensor::from_buffer(&Backend::cpu(), shared_buffer, DType::U8, &[28]).unwrap_err();
         assert!(
             error.to_string().contains("the backend is the CPU"),
             "{error}"
@@ -398,8 +412,8 @@ fn everything_has_a_label() {
         let (rows, report) = table.gather_nd(&ids, GatherNdOptions::default()).unwrap();
         assert_eq!(report.wait().unwrap().out_of_range, 1);
         let scatter = Tensor::scatter_nd(&[3, 2], &ids, &rows, ScatterOptions::default()).unwrap();
-        let read = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());
-        assert_eq!(read, [[2, 1, 4, 3, 6, 5], [0, 0, 0, 0, 5, 6]]);
+        let values = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());
+        assert_eq!(values, [[2, 1, 4, 3, 6, 5], [0, 0, 0, 0, 5, 6]]);
     }
     let labels = strict.take_labels();
     for label in &labels {
@@ -415,21 +429,21 @@ fn everything_has_a_label() {
         (["pipeline", "shader"], &kernels[..]),
         (["group", "group"], &["copy", "atomic"][..]),
     ] {
-        for (what, name) in objects
+        for (object, name) in objects
             .iter()
-            .flat_map(|what| names.iter().map(move |name| (what, name)))
+            .flat_map(|object| names.iter().map(move |name| (object, name)))
         {
-            let prefix = format!("{what} wgslice {name}");
+            let prefix = format!("{object} wgslice {name}");
             assert!(
                 labels.iter().any(|label| label.starts_with(&prefix)),
                 "{prefix}: {labels:?}"
             );
         }
     }
-    for what in ["layout", "buffer"] {
+    for object in ["layout", "buffer"] {
         assert!(
-            labels.iter().any(|label| label.starts_with(what)),
-            "{what}: {labels:?}"
+            labels.iter().any(|label| label.starts_with(object)),
+            "{object}: {labels:?}"
         );
     }
 }

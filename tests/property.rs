@@ -4,7 +4,9 @@
 //! tests/run` uses another seed in each run. A device runs plans on tensors or on the caller's buffers, between guard
 //! bytes. A failing case is reduced and printed as a line of a vector file.
 
-use crate::harness::{SEED, Sizes, again, check_case, check_slice, draws, print_cases};
+use crate::harness::{
+    SEED, Sizes, check_case, check_slice, draw_count, print_cases, with_draw_count,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{
@@ -20,16 +22,16 @@ const MAX_CANDIDATES: usize = 500;
 fn check_operation(operation: Operation, count: usize, condition: impl Fn(&Case) -> bool) {
     let cases = (0..).map(|number| case_of(operation, *SEED, number));
     for case in cases.filter(condition).take(count) {
-        let draw_count = draws();
+        let draw_count = draw_count();
         let fails = |smaller: &Case| {
             // A panic ends the case, and no value of the case is used again.
             let check = || catch_unwind(AssertUnwindSafe(|| check_case(smaller)));
-            Call::of(smaller).is_ok() && again(draw_count, check).is_err()
+            Call::of(smaller).is_ok() && with_draw_count(draw_count, check).is_err()
         };
         if fails(&case) {
             let smallest = answered(reduce(&case, MAX_CANDIDATES, fails)).unwrap();
             panic!(
-                "case {} fails, and so does this, the smallest made of it, by the last panic above:\n{}",
+                "case {} fails, and this reduced case fails with the last panic above:\n{}",
                 case.line,
                 smallest.to_line()
             );
@@ -38,7 +40,7 @@ fn check_operation(operation: Operation, count: usize, condition: impl Fn(&Case)
     print_cases();
 }
 
-/// The operations of the tests below. The last test takes all other operations, so that a new operation is checked
+/// The operations of the tests below. The last test checks all other operations, so that a new operation is checked
 /// without a change to this file.
 const CHECKED_OPERATIONS: &[Operation] = &[
     Operation::StridedSlice,

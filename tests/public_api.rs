@@ -2,7 +2,8 @@
 //! to the interface.
 //!
 //! The list is made from the source, with all features, and has a line for each name at its public path: modules, types
-//! with their fields and variants, traits, macros, constants, methods with their signatures, and implemented traits.
+//! with their fields and variants, traits, macros, constants, functions and methods with their signatures, and
+//! implemented traits.
 //! For items that the crate's macros make, the list has the names of types and the declarations of methods as they are
 //! written.
 //!
@@ -22,7 +23,7 @@ const MAX_ROOT_NAMES: usize = 28;
 #[test]
 fn the_interface_is_the_reviewed_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let list = Crate::read(&root.join("src")).list();
+    let list = Crate::read(&root.join("src")).into_list();
     let path = root.join("tests/public_api.txt");
     if std::env::var_os("WGSLICE_WRITE_API").is_some() {
         fs::write(&path, list.join("\n") + "\n").unwrap();
@@ -41,7 +42,7 @@ fn the_interface_is_the_reviewed_one() {
 
 #[test]
 fn the_root_has_few_names() {
-    let list = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).list();
+    let list = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).into_list();
     let root_name = |line: &String| {
         let path = line.split_once(" wgslice::")?.1;
         path.chars()
@@ -86,9 +87,9 @@ impl Crate {
         }
     }
 
-    fn list(mut self) -> Vec<String> {
+    fn into_list(mut self) -> Vec<String> {
         let root = parse(&self.folder.join("lib.rs"));
-        self.module("wgslice", &self.folder.clone(), &root);
+        self.list_module("wgslice", &self.folder.clone(), &root);
         for (_, item) in &self.items {
             if let Item::Macro(item) = item
                 && let Some(name) = &item.ident
@@ -100,8 +101,8 @@ impl Crate {
         }
         for (_, item) in std::mem::take(&mut self.items) {
             match item {
-                Item::Impl(item) => self.implementation(&item),
-                Item::Macro(item) => self.methods(&item.mac),
+                Item::Impl(item) => self.list_implementation(&item),
+                Item::Macro(item) => self.list_methods(&item.mac),
                 _ => {}
             }
         }
@@ -111,7 +112,7 @@ impl Crate {
     }
 
     /// Lists the public items of module `path`. The files of its submodules are in `folder`.
-    fn module(&mut self, path: &str, folder: &Path, items: &[Item]) {
+    fn list_module(&mut self, path: &str, folder: &Path, items: &[Item]) {
         for item in items {
             match item {
                 // These are pages of the documentation, which no program can name.
@@ -123,27 +124,29 @@ impl Crate {
                         Some((_, items)) => items.clone(),
                         None => read_module(folder, &name),
                     };
-                    self.module(&format!("{path}::{name}"), &folder.join(&name), &items);
+                    self.list_module(&format!("{path}::{name}"), &folder.join(&name), &items);
                 }
-                Item::Use(item) if is_public(&item.vis) => self.exports(path, path, &item.tree),
-                _ => self.definition(path, item),
+                Item::Use(item) if is_public(&item.vis) => {
+                    self.list_exports(path, path, &item.tree)
+                }
+                _ => self.list_definition(path, item),
             }
         }
     }
 
     /// Lists the names that a `pub use` exports from module `from`, as items of module `path`. `tree` is the part of
     /// the `pub use` after `from`.
-    fn exports(&mut self, path: &str, from: &str, tree: &UseTree) {
+    fn list_exports(&mut self, path: &str, from: &str, tree: &UseTree) {
         match tree {
             UseTree::Path(tree) if tree.ident == "crate" => {
-                self.exports(path, "wgslice", &tree.tree);
+                self.list_exports(path, "wgslice", &tree.tree);
             }
             UseTree::Path(tree) => {
-                self.exports(path, &format!("{from}::{}", tree.ident), &tree.tree);
+                self.list_exports(path, &format!("{from}::{}", tree.ident), &tree.tree);
             }
             UseTree::Group(group) => {
                 for tree in &group.items {
-                    self.exports(path, from, tree);
+                    self.list_exports(path, from, tree);
                 }
             }
             UseTree::Name(name) if name.ident == "wgpu" => {
@@ -151,19 +154,19 @@ impl Crate {
             }
             UseTree::Name(name) => {
                 let name = name.ident.to_string();
-                let all = self.items.iter();
-                let matching_items =
-                    all.filter(|(_, item)| defined_name(item).is_some_and(|found| found == name));
+                let all_items = self.items.iter();
+                let matching_items = all_items
+                    .filter(|(_, item)| defined_name(item).is_some_and(|defined| defined == name));
                 let mut matching_items: Vec<(String, Item)> = matching_items.cloned().collect();
                 if matching_items.len() > 1 {
                     matching_items.retain(|(module, _)| module == from);
                 }
                 match &matching_items[..] {
-                    // `defined_name` returns only modules that are written inline, whose folder is not read.
+                    // `defined_name` names only inline modules, so no folder is read.
                     [(_, item @ Item::Mod(_))] => {
-                        self.module(path, &self.folder.clone(), std::slice::from_ref(item));
+                        self.list_module(path, &self.folder.clone(), std::slice::from_ref(item));
                     }
-                    [(_, item)] => self.definition(path, item),
+                    [(_, item)] => self.list_definition(path, item),
                     [] => {
                         let path = format!("{path}::{name}");
                         self.list.push(format!("made by a macro: {path}"));
@@ -177,7 +180,7 @@ impl Crate {
     }
 
     /// Lists a type, trait, function or constant if it is public.
-    fn definition(&mut self, path: &str, item: &Item) {
+    fn list_definition(&mut self, path: &str, item: &Item) {
         let Some(name) = defined_name(item) else {
             return;
         };
@@ -245,7 +248,7 @@ impl Crate {
     }
 
     /// Lists the methods that one of the macros for methods makes.
-    fn methods(&mut self, invocation: &syn::Macro) {
+    fn list_methods(&mut self, invocation: &syn::Macro) {
         let name = invocation.path.segments.last().unwrap().ident.to_string();
         let type_name = match &name[..] {
             "host_methods" => "wgslice::Backend",
@@ -270,7 +273,7 @@ impl Crate {
     }
 
     /// Lists the public methods and constants, or the trait, of an implementation for a public type.
-    fn implementation(&mut self, item: &ItemImpl) {
+    fn list_implementation(&mut self, item: &ItemImpl) {
         let Type::Path(self_type) = &*item.self_ty else {
             return;
         };
@@ -313,22 +316,26 @@ fn read_files(folder: &Path, module: &str, items: &mut Vec<(String, Item)>) {
     entries.sort();
     for path in entries {
         let name = path.file_stem().unwrap().to_string_lossy();
-        let inner = format!("{module}::{name}");
+        let inner_module = format!("{module}::{name}");
         if path.is_dir() {
-            read_files(&path, &inner, items);
+            read_files(&path, &inner_module, items);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let module = if name == "mod" { module } else { &inner };
-            let all = parse(&path).into_iter();
-            items.extend(all.map(|item| (module.to_owned(), item)));
+            let module = if name == "mod" { module } else { &inner_module };
+            let file_items = parse(&path).into_iter();
+            items.extend(file_items.map(|item| (module.to_owned(), item)));
         }
     }
 }
 
 /// Returns the items of module `name`, whose file is in `folder`.
 fn read_module(folder: &Path, name: &str) -> Vec<Item> {
-    let flat = folder.join(name).with_extension("rs");
-    let nested = folder.join(name).join("mod.rs");
-    parse(if flat.exists() { &flat } else { &nested })
+    let flat_path = folder.join(name).with_extension("rs");
+    let nested_path = folder.join(name).join("mod.rs");
+    parse(if flat_path.exists() {
+        &flat_path
+    } else {
+        &nested_path
+    })
 }
 
 fn parse(path: &Path) -> Vec<Item> {

@@ -44,11 +44,11 @@ fn format_outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> Str
 /// Formats the result of a gather. The positions of out-of-range rows follow the values, as in `(2,) [1,0] bad [1]`.
 fn format_gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
     match result {
-        Ok(found) => {
-            let text = format_array(&found.shape, &found.values);
-            match found.bad_rows[..] {
+        Ok(gathered) => {
+            let text = format_array(&gathered.shape, &gathered.values);
+            match gathered.bad_rows[..] {
                 [] => text,
-                _ => format!("{text} bad [{}]", format_list(&found.bad_rows)),
+                _ => format!("{text} bad [{}]", format_list(&gathered.bad_rows)),
             }
         }
         Err(error) => format!("{}: {error}", error.kind),
@@ -71,8 +71,8 @@ fn format_list(values: &[impl ToString]) -> String {
 
 /// Parses integers from a text such as `[1,2]`.
 fn parse_integers(text: &str) -> Vec<i64> {
-    let inside = text.trim_start_matches('[').trim_end_matches(']');
-    inside
+    let list_text = text.trim_start_matches('[').trim_end_matches(']');
+    list_text
         .split(',')
         .filter(|item| !item.is_empty())
         .map(|item| item.parse().unwrap())

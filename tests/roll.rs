@@ -1,11 +1,11 @@
-//! Tests edge cases of `roll`. Golden vectors and random cases compare `roll` with the reference on every device.
+//! Tests edge cases of `roll`. The modules `devices` and `property` run golden vectors and random cases.
 
 use crate::harness::kind;
 use wgslice::{Backend, DType, Plan};
 
 #[test]
 fn bad_axes_and_shifts_are_errors() {
-    for (shape, shifts, axes, tag) in [
+    for (shape, shifts, axes, expected_kind) in [
         (&[][..], &[][..], &[][..], "axis"),
         (&[3], &[1, 2], &[0], "shifts"),
         (&[3], &[1], &[1], "axis"),
@@ -14,14 +14,17 @@ fn bad_axes_and_shifts_are_errors() {
         (&[3], &[], &[], ""),
     ] {
         let rolled = Plan::roll(shape, shifts, axes, DType::F32);
-        let found = rolled.err().map_or("", |error| kind(&error));
-        assert_eq!(found, tag, "{shape:?} by {shifts:?} along {axes:?}");
+        let error_kind = rolled.err().map_or("", |error| kind(&error));
+        assert_eq!(
+            error_kind, expected_kind,
+            "{shape:?} by {shifts:?} along {axes:?}"
+        );
     }
 }
 
-/// Shifts of 2^32 and more are applied in full, whereas TensorFlow takes shifts modulo 2^32.
+/// Shifts beyond the range of int32 are applied in full, whereas TensorFlow takes shifts modulo 2^32.
 #[test]
-fn shifts_are_whole() {
+fn shifts_beyond_32_bits_are_applied_in_full() {
     let x = (&[1, 2, 3], &[3]);
     for (shift, expected) in [
         (1 << 62, [3, 1, 2]),

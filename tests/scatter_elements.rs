@@ -1,4 +1,4 @@
-//! Compares `scatter_elements` on every device with the reference.
+//! Runs `scatter_elements` on drawn devices and compares the results with the reference.
 
 use crate::harness::{check_case, devices, kind};
 use serde_json::{Map, json};
@@ -8,33 +8,42 @@ use wgslice::{
 };
 use wgslice_vectors::{Case, Operation, Tensor};
 
-/// Makes a case with indices from -2 to the size of the axis plus 1.
-fn make_case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) -> Case {
-    let filled = |shape: &[usize], value: &dyn Fn(i64) -> i64| Tensor {
+/// Makes a case with indices from -2 to the size of the axis plus 1. `case_number` chooses the policy.
+fn make_case(
+    shape: &[usize],
+    indices_shape: &[usize],
+    axis: i64,
+    is_add: bool,
+    case_number: usize,
+) -> Case {
+    let filled = |shape: &[usize], value_of: &dyn Fn(i64) -> i64| Tensor {
         shape: shape.to_vec(),
         data: (0..shape.iter().product::<usize>() as i64)
-            .map(value)
+            .map(value_of)
             .collect(),
     };
-    let position = axis.rem_euclid(shape.len() as i64);
-    let size = shape[usize::try_from(position).unwrap()] as i64;
+    let dim = axis.rem_euclid(shape.len() as i64);
+    let axis_size = shape[usize::try_from(dim).unwrap()] as i64;
     let mut args = Map::new();
     args.insert("axis".into(), axis.into());
-    if adds {
+    if is_add {
         args.insert("combine".into(), json!("add"));
     }
-    match number % 3 {
+    match case_number % 3 {
         1 => drop(args.insert("negative".into(), json!("wrap"))),
         2 => drop(args.insert("out_of_range".into(), json!("clamp"))),
         _ => {}
     }
     let tensors = [
         ("tensor", filled(shape, &|n| n % 50 + 1)),
-        ("indices", filled(sizes, &|n| n * 7 % (size + 4) - 2)),
-        ("updates", filled(sizes, &|n| n % 3)),
+        (
+            "indices",
+            filled(indices_shape, &|n| n * 7 % (axis_size + 4) - 2),
+        ),
+        ("updates", filled(indices_shape, &|n| n % 3)),
     ];
     let mut case = Case::new(Operation::ScatterElements, tensors, args);
-    case.line = number;
+    case.line = case_number;
     case
 }
 
@@ -43,15 +52,21 @@ fn make_case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: us
 #[test]
 fn every_axis() {
     let shape = [4, 5, 6];
-    let mut number = 0;
+    let mut case_number = 0;
     for axis in -3..3_i64 {
-        let position = usize::try_from(axis.rem_euclid(3)).unwrap();
+        let dim = usize::try_from(axis.rem_euclid(3)).unwrap();
         for length in [0, 1, 9] {
-            for adds in [false, true] {
-                let mut sizes = [4, 3, 6];
-                sizes[position] = length;
-                check_case(&make_case(&shape, &sizes, axis, adds, number));
-                number += 1;
+            for is_add in [false, true] {
+                let mut indices_shape = [4, 3, 6];
+                indices_shape[dim] = length;
+                check_case(&make_case(
+                    &shape,
+                    &indices_shape,
+                    axis,
+                    is_add,
+                    case_number,
+                ));
+                case_number += 1;
             }
         }
     }
@@ -61,30 +76,30 @@ fn every_axis() {
 /// axis or not.
 #[test]
 fn fewer_indices_along_all_dimensions_but_one() {
-    let mut number = 0;
+    let mut case_number = 0;
     for shape in [&[3, 4, 3, 5, 3][..], &[3, 4, 2, 3, 3, 3]] {
         for full_dim in 0..shape.len() {
-            let mut sizes: Vec<usize> = shape.iter().map(|size| size - 1).collect();
-            sizes[full_dim] = shape[full_dim];
+            let mut indices_shape: Vec<usize> = shape.iter().map(|size| size - 1).collect();
+            indices_shape[full_dim] = shape[full_dim];
             for axis in 0..shape.len() {
                 check_case(&make_case(
                     shape,
-                    &sizes,
+                    &indices_shape,
                     axis as i64,
-                    number % 2 == 0,
-                    number,
+                    case_number % 2 == 0,
+                    case_number,
                 ));
-                number += 1;
+                case_number += 1;
             }
-            sizes[full_dim] = 2 * shape[full_dim] + 1;
+            indices_shape[full_dim] = 2 * shape[full_dim] + 1;
             check_case(&make_case(
                 shape,
-                &sizes,
+                &indices_shape,
                 full_dim as i64,
-                number % 2 == 0,
-                number,
+                case_number % 2 == 0,
+                case_number,
             ));
-            number += 1;
+            case_number += 1;
         }
     }
 }
@@ -92,18 +107,30 @@ fn fewer_indices_along_all_dimensions_but_one() {
 /// Tests the largest number of dimensions that a shader supports, none of which can be merged.
 #[test]
 fn many_dimensions() {
-    let (shape, sizes) = ([2, 3, 3, 3, 3, 3, 3, 3], [2; 8]);
-    for (number, axis) in [0, 3, 7].into_iter().enumerate() {
-        check_case(&make_case(&shape, &sizes, axis, number % 2 == 0, number));
+    let (shape, indices_shape) = ([2, 3, 3, 3, 3, 3, 3, 3], [2; 8]);
+    for (case_number, axis) in [0, 3, 7].into_iter().enumerate() {
+        check_case(&make_case(
+            &shape,
+            &indices_shape,
+            axis,
+            case_number % 2 == 0,
+            case_number,
+        ));
     }
 }
 
 /// Tests more rows than a block holds under the lowest limits, so that rows are cut into blocks.
 #[test]
 fn many_rows() {
-    for (axis, sizes) in [(0, [300, 3]), (1, [130, 7])] {
-        for number in 0..2 {
-            check_case(&make_case(&[200, 5], &sizes, axis, number % 2 == 0, number));
+    for (axis, indices_shape) in [(0, [300, 3]), (1, [130, 7])] {
+        for case_number in 0..2 {
+            check_case(&make_case(
+                &[200, 5],
+                &indices_shape,
+                axis,
+                case_number % 2 == 0,
+                case_number,
+            ));
         }
     }
 }
@@ -153,7 +180,7 @@ fn an_index_out_of_range_changes_nothing() {
 
 #[test]
 fn shapes_that_do_not_match_are_errors() {
-    for (shape, indices, axis, tag) in [
+    for (shape, indices_shape, axis, expected_kind) in [
         (&[][..], &[][..], 0, "axis"),
         (&[3], &[3], 1, "axis"),
         (&[3, 4], &[3], 0, "elements_shape"),
@@ -161,9 +188,16 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
         let options = ScatterOptions::default();
-        let error = Plan::scatter_elements(shape, indices, indices, axis, options, DType::F32);
+        let error = Plan::scatter_elements(
+            shape,
+            indices_shape,
+            indices_shape,
+            axis,
+            options,
+            DType::F32,
+        );
         let error = error.unwrap_err();
-        assert_eq!(kind(&error), tag, "{error}");
+        assert_eq!(kind(&error), expected_kind, "{error}");
         let names_scalar = shape.is_empty() && error.to_string().contains("is a scalar");
         assert_eq!(names_scalar, shape.is_empty(), "{error}");
     }
@@ -187,18 +221,18 @@ fn more_dimensions_than_shaders_walk() {
         combine: Some(Combine::Update),
         ..ScatterOptions::default()
     };
-    let (shape, sizes) = ([3; 9], [2; 9]);
+    let (shape, indices_shape) = ([3; 9], [2; 9]);
     for device in devices() {
         let (values, zeros) = ([7_u8; 512], vec![0; 3_usize.pow(9)]);
         let outcome = device.backend.scatter_elements(
             (&zeros, &shape),
-            (&[1_i32; 512][..], &sizes),
-            (&values, &sizes),
+            (&[1_i32; 512][..], &indices_shape),
+            (&values, &indices_shape),
             0,
             options,
         );
-        let written = outcome.unwrap().0.data;
-        let count = written.iter().filter(|&&value| value == 7).count();
-        assert_eq!(count, 256, "{}", device.name);
+        let result = outcome.unwrap().0.data;
+        let written_count = result.iter().filter(|&&value| value == 7).count();
+        assert_eq!(written_count, 256, "{}", device.name);
     }
 }

@@ -1,9 +1,9 @@
-//! Tests of `scatter_nd` and `tensor_scatter_nd`: TensorFlow's tables, duplicates, policies, and combinations of every
-//! type.
+//! Tests of `scatter_nd` and `tensor_scatter_nd`: TensorFlow's tables, duplicates, policies, and combinations of
+//! elements of every type.
 
 use crate::harness::{
-    Float, ScatterCase, check_scatter, check_scatter_of, combined, devices, kind, naive_scatter,
-    refused, run_bytes, scatter_everywhere,
+    Float, ScatterCase, check_scatter, check_scatter_of, check_scatter_of_bytes, combined, devices,
+    kind, naive_scatter, refused, run_bytes,
 };
 use wgslice::{
     Backend, DType, Error, Plan,
@@ -29,11 +29,11 @@ fn check_all(
     updates_shape: &[usize],
     options: ScatterOptions,
 ) {
-    for fresh in [true, false] {
+    for starts_from_zeros in [true, false] {
         for combine in [Combine::Add, Combine::Update] {
             check_scatter(ScatterCase {
                 shape,
-                fresh,
+                starts_from_zeros,
                 indices,
                 indices_shape,
                 updates_shape,
@@ -62,7 +62,7 @@ fn tensorflows_table() {
 }
 
 #[test]
-fn what_does_not_fit() {
+fn mismatched_and_empty_shapes() {
     check(&[4], &[1], &[], &[1]);
     check(&[4], &[1], &[1, 1], &[]);
     check(&[0], &[0], &[1, 1], &[1]);
@@ -87,9 +87,9 @@ fn what_does_not_fit() {
 /// 32-bit words of the result.
 #[test]
 fn slices_of_every_length() {
-    for run in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {
+    for length in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {
         let indices: Vec<i64> = (0..23).map(|i| i * i % 7 - i % 3).collect();
-        check(&[6, run], &indices, &[23, 1], &[23, run]);
+        check(&[6, length], &indices, &[23, 1], &[23, length]);
     }
 }
 
@@ -102,7 +102,7 @@ fn every_depth() {
         let combine = [Combine::Add, Combine::Update][depth % 2];
         check_scatter(ScatterCase {
             shape: &shape,
-            fresh: depth % 4 < 2,
+            starts_from_zeros: depth % 4 < 2,
             indices: &indices,
             indices_shape: &[5, depth],
             updates_shape: &updates,
@@ -160,14 +160,14 @@ fn random_floats(count: usize, seed: u32) -> Vec<f32> {
         .collect()
 }
 
-/// On every device, sums of `f32` and of pairs of `f32` have the same bits as sums that are added row by row.
+/// On every device, sums of `f32` and of pairs of `f32` have the same bits as the sums of a loop over the rows.
 #[test]
 fn floats_are_added_in_order() {
     let indices: Vec<i64> = (0..700).map(|i| i * i % 97 % 11 - 1).collect();
-    for fresh in [true, false] {
+    for starts_from_zeros in [true, false] {
         let case = ScatterCase {
             shape: &[10, 6],
-            fresh,
+            starts_from_zeros,
             indices: &indices,
             indices_shape: &[700, 1],
             updates_shape: &[700, 6],
@@ -178,28 +178,35 @@ fn floats_are_added_in_order() {
         let bytes = |values: &[f32]| bytemuck::cast_slice::<_, u8>(values).to_vec();
         let sums = bytes(&expected.values);
         // Addition in the reverse order gives other values, so the test can notice a wrong order.
-        let mut backwards = if fresh { vec![0.0; 60] } else { input.clone() };
+        let mut reversed_sums = if starts_from_zeros {
+            vec![0.0; 60]
+        } else {
+            input.clone()
+        };
         for row in (0..700).rev().filter(|&row| indices[row] >= 0) {
             let slice = usize::try_from(indices[row]).unwrap();
             for j in 0..6 {
-                backwards[slice * 6 + j] += updates[row * 6 + j];
+                reversed_sums[slice * 6 + j] += updates[row * 6 + j];
             }
         }
-        assert_ne!(backwards, expected.values, "the order makes no difference");
-        for (dtype, last) in [(DType::F32, &[6][..]), (DType::Complex64, &[3])] {
+        assert_ne!(
+            reversed_sums, expected.values,
+            "the order makes no difference"
+        );
+        for (dtype, slice_shape) in [(DType::F32, &[6][..]), (DType::Complex64, &[3])] {
             let case = ScatterCase {
-                shape: &[&[10], last].concat(),
-                updates_shape: &[&[700], last].concat(),
+                shape: &[&[10], slice_shape].concat(),
+                updates_shape: &[&[700], slice_shape].concat(),
                 ..case
             };
             let expected = Ok((sums.clone(), &expected.bad_rows[..]));
-            scatter_everywhere(case, dtype, &bytes(&input), &bytes(&updates), expected);
+            check_scatter_of_bytes(case, dtype, &bytes(&input), &bytes(&updates), expected);
         }
     }
 }
 
-/// Adds a row of two numbers to one of `slice_count` slices for each index, and compares the sums bit by bit with sums
-/// that this function adds row by row.
+/// Adds a row of two numbers to one of `slice_count` slices for each index, and compares the sums bit by bit with the
+/// sums of a loop over the rows.
 fn check_sums(backend: &Backend, slice_count: usize, indices: &[i32], name: &str) {
     let row_count = indices.len();
     let (input, updates) = (
@@ -230,10 +237,10 @@ fn check_sums(backend: &Backend, slice_count: usize, indices: &[i32], name: &str
 /// rows go to all of the 960 slices, to three, or to one. Devices with low limits are left out.
 #[test]
 fn many_floats_are_added_in_order() {
-    for slices in [960, 3, 1] {
-        let indices: Vec<i32> = (0..40_000).map(|i| i % 9973 * 7 % slices).collect();
+    for used_slices in [960, 3, 1] {
+        let indices: Vec<i32> = (0..40_000).map(|i| i % 9973 * 7 % used_slices).collect();
         for device in devices().iter().filter(|device| !device.is_tiny()) {
-            let name = format!("{slices} slices, {}", device.name);
+            let name = format!("{used_slices} slices, {}", device.name);
             check_sums(&device.backend, 960, &indices, &name);
         }
     }
@@ -242,12 +249,16 @@ fn many_floats_are_added_in_order() {
 /// Returns lists of indices in various orders, each with a name and a number of slices. Some slices get more rows than
 /// one invocation sorts. Rows with the index -1 are dropped.
 fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
-    let ascending = |rows: i32, list: i32| (0..rows).map(|i| i / list).collect::<Vec<_>>();
+    let ascending = |row_count: i32, rows_per_slice: i32| {
+        (0..row_count)
+            .map(|i| i / rows_per_slice)
+            .collect::<Vec<_>>()
+    };
     let mut descending = ascending(1500, 500);
     descending.reverse();
-    // Slices get 16, 64 or 256 rows, which are numbers of rows that are sorted together, or one row more.
+    // 16, 64 or 256 rows are sorted together. Each slice gets one of these numbers of rows, or one row more.
     let edges = [16, 17, 64, 65, 256, 257].into_iter().enumerate();
-    let edges = edges.flat_map(|(slice, rows)| vec![i32::try_from(slice).unwrap(); rows]);
+    let edges = edges.flat_map(|(slice, row_count)| vec![i32::try_from(slice).unwrap(); row_count]);
     vec![
         ("all to one", 2, vec![1; 1400]),
         ("two in turn", 2, (0..1500).map(|i| i % 2).collect()),
@@ -292,11 +303,11 @@ fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
 
 #[test]
 fn long_lists_are_added_in_order() {
-    for (name, slices, indices) in long_lists() {
+    for (name, slice_count, indices) in long_lists() {
         for device in devices().iter().filter(|device| !device.is_tiny()) {
             check_sums(
                 &device.backend,
-                slices,
+                slice_count,
                 &indices,
                 &format!("{}: {name}", device.name),
             );
@@ -308,20 +319,21 @@ fn long_lists_are_added_in_order() {
 #[cfg(feature = "gpu")]
 #[test]
 fn long_lists_of_several_blocks_are_added_in_order() {
-    for (hardware, bytes) in [(true, 4096), (true, 8192), (false, 1024), (false, 4096)] {
-        let gpu = strict_with(|limits| limits.max_storage_buffer_binding_size = bytes);
-        let gpu = if hardware { gpu.as_hardware() } else { gpu };
+    for (is_hardware, binding_bytes) in [(true, 4096), (true, 8192), (false, 1024), (false, 4096)] {
+        let gpu = strict_with(|limits| limits.max_storage_buffer_binding_size = binding_bytes);
+        let gpu = if is_hardware { gpu.as_hardware() } else { gpu };
         let backend = Backend::from(gpu);
-        for (name, slices, indices) in long_lists() {
-            let name = format!("{name}, {bytes} bytes, hardware: {hardware}");
-            check_sums(&backend, slices, &indices, &name);
+        for (name, slice_count, indices) in long_lists() {
+            let name =
+                format!("{name}, bindings of {binding_bytes} bytes, as hardware: {is_hardware}");
+            check_sums(&backend, slice_count, &indices, &name);
         }
     }
 }
 
-/// Opens a strict device with small workgroups and otherwise WebGPU's default limits, changed by `limits`.
+/// Opens a strict device with small workgroups and otherwise WebGPU's default limits, changed by `change_limits`.
 #[cfg(feature = "gpu")]
-fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
+fn strict_with(change_limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
         // A GPU does not limit the iterations of loops, so the strict device allows many.
         most_rounds: 1 << 21,
@@ -332,7 +344,7 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
         max_compute_invocations_per_workgroup: 64,
         ..wgpu::Limits::default()
     };
-    limits(&mut lowered);
+    change_limits(&mut lowered);
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }
 
@@ -344,17 +356,17 @@ fn parts_of_rows_longer_than_a_dispatch() {
     let indices = [1_i32, 0, 1];
     let updates: Vec<u8> = (0..51).map(|i| i * 5).collect();
     let mut expected = vec![0_u8; 4 * 17];
-    for (at, update) in [17, 0, 17].into_iter().zip(updates.chunks(17)) {
-        for (sum, update) in expected[at..].iter_mut().zip(update) {
+    for (start, update) in [17, 0, 17].into_iter().zip(updates.chunks(17)) {
+        for (sum, update) in expected[start..].iter_mut().zip(update) {
             *sum = sum.wrapping_add(*update);
         }
     }
-    for hardware in [true, false] {
+    for is_hardware in [true, false] {
         let gpu = strict_with(|_| {}).with_dispatch_bytes(16);
-        let gpu = if hardware { gpu.as_hardware() } else { gpu };
+        let gpu = if is_hardware { gpu.as_hardware() } else { gpu };
         let sums =
             Backend::from(gpu).scatter_nd(&[4, 17], (&indices, &[3, 1]), (&updates, &[3, 17]), ADD);
-        assert_eq!(sums.unwrap().0.data, expected, "hardware: {hardware}");
+        assert_eq!(sums.unwrap().0.data, expected, "as hardware: {is_hardware}");
     }
 }
 
@@ -366,9 +378,9 @@ fn the_longest_lists_are_added_in_order() {
     let backend = Backend::from(strict_with(|_| {}).as_hardware());
     // In the third case there are more lists than a workgroup links together. In the last case there are more lists
     // than all workgroups sort together.
-    for (rows, slices) in [(100_000, 1), (100_000, 2), (21_000, 70), (40_000, 2300)] {
-        let indices: Vec<i32> = (0..rows).map(|i| i % slices).collect();
-        check_sums(&backend, 2300, &indices, &format!("{slices} slices"));
+    for (row_count, slice_count) in [(100_000, 1), (100_000, 2), (21_000, 70), (40_000, 2300)] {
+        let indices: Vec<i32> = (0..row_count).map(|i| i % slice_count).collect();
+        check_sums(&backend, 2300, &indices, &format!("{slice_count} slices"));
     }
 }
 
@@ -383,24 +395,24 @@ fn halves_are_added_in_order() {
         halves.flat_map(u16::to_ne_bytes).collect()
     };
     for (dtype, mask) in [(DType::F16, 0xb3ff), (DType::BF16, 0xbeff)] {
-        for (run, fresh) in [(1, true), (3, false), (4, false)] {
+        for (length, starts_from_zeros) in [(1, true), (3, false), (4, false)] {
             let case = ScatterCase {
-                shape: &[9, run],
-                fresh,
+                shape: &[9, length],
+                starts_from_zeros,
                 indices: &indices,
                 indices_shape: &[500, 1],
-                updates_shape: &[500, run],
+                updates_shape: &[500, length],
                 options: ADD,
             };
-            let (input, updates) = (halves(9 * run, 3, mask), halves(500 * run, 4, mask));
-            let plan = Plan::tensor_scatter_nd(&[9, run], &[500, 1], &[500, run], ADD, dtype);
-            let mut sums = if fresh {
-                vec![0; 18 * run]
+            let (input, updates) = (halves(9 * length, 3, mask), halves(500 * length, 4, mask));
+            let plan = Plan::tensor_scatter_nd(&[9, length], &[500, 1], &[500, length], ADD, dtype);
+            let mut sums = if starts_from_zeros {
+                vec![0; 18 * length]
             } else {
                 input.clone()
             };
             run_bytes(&plan.unwrap(), &updates, Some((&indices).into()), &mut sums).unwrap();
-            scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
+            check_scatter_of_bytes(case, dtype, &input, &updates, Ok((sums, &[])));
         }
     }
 }
@@ -490,7 +502,7 @@ fn nans_and_zeros_of_minimum_and_maximum() {
 
 /// Returns random elements that can show faults of a combination. For minimum and maximum, floating-point numbers are
 /// of every kind. For arithmetic they are near 1, so that results neither overflow nor become NaN.
-fn telling_elements(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
+fn random_elements(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
     let mut state = seed;
     let mut next = || {
         state = state
@@ -498,14 +510,17 @@ fn telling_elements(combine: Combine, dtype: DType, count: usize, seed: u64) -> 
             .wrapping_add(1_442_695_040_888_963_407);
         u128::from(state >> 32)
     };
-    let mut number = |Float { bits, fraction }| {
+    let mut number = |Float {
+                          bit_count,
+                          fraction_bits,
+                      }| {
         let random = next() << 32 | next();
-        let sign = random >> 63 << (bits - 1);
-        let infinity = ((1 << (bits - 1 - fraction)) - 1) << fraction;
+        let sign = random >> 63 << (bit_count - 1);
+        let infinity = ((1 << (bit_count - 1 - fraction_bits)) - 1) << fraction_bits;
         let one = (infinity >> 1) & infinity;
         if !matches!(combine, Combine::Min | Combine::Max) {
-            let below_one = (random >> 62 & 1) << fraction;
-            return sign | (one - below_one + (random & ((1 << fraction) - 1)));
+            let below_one = (random >> 62 & 1) << fraction_bits;
+            return sign | (one - below_one + (random & ((1 << fraction_bits) - 1)));
         }
         let magnitude = match next() % 12 {
             0 => 0,
@@ -521,19 +536,19 @@ fn telling_elements(combine: Combine, dtype: DType, count: usize, seed: u64) -> 
     (0..count)
         .map(|_| match (dtype, float) {
             (DType::Complex64 | DType::Complex128, Some(float)) => {
-                number(float) | number(float) << float.bits
+                number(float) | number(float) << float.bit_count
             }
             (_, Some(float)) => number(float),
             // For the other types, except booleans, all bits are valid.
             (DType::Bool, None) => {
                 number(Float {
-                    bits: 64,
-                    fraction: 52,
+                    bit_count: 64,
+                    fraction_bits: 52,
                 }) & 1
             }
             (_, None) => number(Float {
-                bits: 64,
-                fraction: 0,
+                bit_count: 64,
+                fraction_bits: 0,
             }),
         })
         .collect()
@@ -543,37 +558,38 @@ fn telling_elements(combine: Combine, dtype: DType, count: usize, seed: u64) -> 
 #[test]
 fn every_combination_of_every_type() {
     let indices: Vec<i64> = (0..45).map(|i| i * i % 31 % 10).collect();
-    for (number, dtype) in DType::ALL.into_iter().enumerate() {
-        for (turn, combine) in Combine::ALL.into_iter().enumerate() {
-            let run = [1, 3][turn % 2];
+    for (dtype_number, dtype) in DType::ALL.into_iter().enumerate() {
+        for (combine_number, combine) in Combine::ALL.into_iter().enumerate() {
+            let length = [1, 3][combine_number % 2];
             let case = ScatterCase {
-                shape: &[9, run],
-                fresh: (number + turn) % 3 == 0,
+                shape: &[9, length],
+                starts_from_zeros: (dtype_number + combine_number) % 3 == 0,
                 indices: &indices,
                 indices_shape: &[45, 1],
-                updates_shape: &[45, run],
+                updates_shape: &[45, length],
                 options: ScatterOptions {
                     combine: Some(combine),
                     ..ADD
                 },
             };
             if !combine.is_defined_for(dtype) {
-                let plan = Plan::scatter_nd(&[9, run], &[45, 1], &[45, run], case.options, dtype);
+                let plan =
+                    Plan::scatter_nd(&[9, length], &[45, 1], &[45, length], case.options, dtype);
                 let error = plan.unwrap_err();
                 assert_eq!(kind(&error), "undefined");
                 let message = format!("Combine::{combine:?} is not defined for {dtype}");
                 assert!(error.to_string().contains(&message), "{error}");
                 continue;
             }
-            let input = telling_elements(combine, dtype, 9 * run, 1);
-            let updates = telling_elements(combine, dtype, 45 * run, 2);
+            let input = random_elements(combine, dtype, 9 * length, 1);
+            let updates = random_elements(combine, dtype, 45 * length, 2);
             check_scatter_of(case, dtype, &input, &updates);
         }
     }
 }
 
 #[test]
-fn what_is_not_defined() {
+fn undefined_combinations() {
     let undefined: Vec<_> = Combine::ALL
         .into_iter()
         .flat_map(|combine| DType::ALL.map(|dtype| (combine, dtype)))
@@ -617,7 +633,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Rows that the caller declares unique go directly to their slices, whatever their elements and combination.
+/// Rows that the caller declares unique are written directly to their slices, whatever their elements and combination.
 #[test]
 fn unique_rows_go_straight_to_their_places() {
     for (dtype, combine) in [
@@ -643,7 +659,7 @@ fn unique_rows_go_straight_to_their_places() {
 
 /// Under `any_order` rows are added in any order. All orders of these rows give the same sum.
 #[test]
-fn fast_sums() {
+fn sums_in_any_order() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
     let options = ScatterOptions {
         any_order: true,
@@ -658,7 +674,7 @@ fn fast_sums() {
     }
 }
 
-/// A device rejects an addition of elements that WGSL cannot add. With a fallback, the CPU adds them.
+/// A GPU rejects an addition of elements that WGSL cannot add. With a fallback, the CPU adds them.
 #[test]
 fn doubles_are_added_on_the_cpu() {
     let add = |backend: &Backend| {
@@ -809,16 +825,16 @@ fn indices_of_rank_1() {
         (&[2], &[3], &[2], "updates_shape", "updates_shape"),
         (&[3], &[2, 0, 3, 3], &[3], "empty_output", "empty_output"),
     ];
-    for (indices, shape, updates, fresh, in_place) in table {
-        let found = [
-            Plan::scatter_nd(shape, indices, updates, ADD, DType::I32),
-            Plan::tensor_scatter_nd(shape, indices, updates, ADD, DType::I32),
+    for (indices_shape, shape, updates_shape, new_outcome, in_place_outcome) in table {
+        let outcomes = [
+            Plan::scatter_nd(shape, indices_shape, updates_shape, ADD, DType::I32),
+            Plan::tensor_scatter_nd(shape, indices_shape, updates_shape, ADD, DType::I32),
         ];
-        let found = found.map(|plan| plan.as_ref().map_or_else(kind, |_| ""));
-        let call = format!("{indices:?} into {shape:?}, updates {updates:?}");
-        assert_eq!(found, [fresh, in_place], "{call}");
-        let values = vec![0; indices.iter().product()];
-        check(shape, &values, indices, updates);
+        let outcomes = outcomes.map(|plan| plan.as_ref().map_or_else(kind, |_| ""));
+        let call = format!("{indices_shape:?} into {shape:?}, updates {updates_shape:?}");
+        assert_eq!(outcomes, [new_outcome, in_place_outcome], "{call}");
+        let values = vec![0; indices_shape.iter().product()];
+        check(shape, &values, indices_shape, updates_shape);
     }
 }
 
@@ -846,8 +862,8 @@ fn wrong_tensors_are_named() {
 
 #[test]
 fn a_new_array_has_a_dimension_and_is_zeros_without_rows() {
-    let plan = |shape: &[usize], indices: &[usize], updates: &[usize]| {
-        Plan::scatter_nd(shape, indices, updates, ADD, DType::I32)
+    let plan = |shape: &[usize], indices_shape: &[usize], updates_shape: &[usize]| {
+        Plan::scatter_nd(shape, indices_shape, updates_shape, ADD, DType::I32)
     };
     assert_eq!(
         plan(&[], &[1, 1], &[1]).unwrap_err().to_string(),

@@ -1,4 +1,4 @@
-//! Compares blocks, given by begin and size, with the reference. Blocks are planned as strided slices.
+//! Compares blocks, which are slices by start index and size, with the reference. Blocks are planned as strided slices.
 
 use crate::harness::{devices, kind, run_bytes};
 use wgslice::{DType, Plan, SliceSpec, View};
@@ -13,8 +13,8 @@ fn every_block_of_short_dimensions() {
         let input: Vec<i32> = (0..).take(shape.iter().product()).collect();
         for &begin in &bounds {
             for &size in &bounds {
-                for second in [(0, -1), (1, 1), (0, 9)] {
-                    let (begins, sizes) = ([begin, second.0], [size, second.1]);
+                for (second_begin, second_size) in [(0, -1), (1, 1), (0, 9)] {
+                    let (begins, sizes) = ([begin, second_begin], [size, second_size]);
                     let plan = SliceSpec::block(&shape, &begins, &sizes)
                         .and_then(|block| Plan::slice(&shape, &block, DType::I32));
                     match (plan, reference::slice(&input, &shape, &begins, &sizes)) {
@@ -35,7 +35,7 @@ fn every_block_of_short_dimensions() {
 }
 
 #[test]
-fn entries_are_counted() {
+fn vectors_of_wrong_lengths_are_errors() {
     for (begin, size) in [(&[0][..], &[1][..]), (&[0, 0], &[1]), (&[0; 3], &[1; 3])] {
         let error = SliceSpec::block(&[3, 4], begin, size).unwrap_err();
         assert_eq!(kind(&error), "slice_vectors");
@@ -47,7 +47,7 @@ fn entries_are_counted() {
 }
 
 #[test]
-fn messages_say_what_to_do() {
+fn errors_name_the_argument_and_its_limits() {
     let message = |begin, size| {
         let block = SliceSpec::block(&[5], &[begin], &[size]);
         block.unwrap_err().to_string()
@@ -57,7 +57,7 @@ fn messages_say_what_to_do() {
 }
 
 #[test]
-fn on_every_device() {
+fn blocks_on_drawn_devices() {
     for backend in devices().iter().map(|device| &device.backend) {
         let values: Vec<i16> = (0..24).collect();
         let block = backend

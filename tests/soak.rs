@@ -16,9 +16,9 @@ use std::{
 };
 use wgslice::{Backend, Gpu};
 use wgslice_vectors::{Call, check, random};
-use worker::{Shared, Worker};
+use worker::{SharedDevice, Worker};
 
-const THREADS: usize = 4;
+const THREAD_COUNT: usize = 4;
 
 /// The approximate largest size in bytes of a matrix that a worker uploads.
 const MAX_MATRIX_BYTES: usize = 256 << 10;
@@ -27,20 +27,20 @@ const SAMPLE_COUNT: u32 = 60;
 
 /// The number of samples at the beginning that are not compared, because the caches of plans, of the driver and of the
 /// allocator are still filling.
-const WARM_UP: usize = 15;
+const WARM_UP_SAMPLES: usize = 15;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     seconds: u64,
-    acts: usize,
+    act_count: usize,
     /// The resident memory of the process, in KiB.
     resident_kib: u64,
     /// The memory allocated on the device, in KiB: tensors, buffers that the pool keeps, and staging.
     device_kib: u64,
     /// The numbers of buffers, bind groups and pipelines in wgpu's report of its objects.
-    buffers: usize,
-    bind_groups: usize,
-    pipelines: usize,
+    buffer_count: usize,
+    bind_group_count: usize,
+    pipeline_count: usize,
 }
 
 /// Opens a device of the first Vulkan adapter.
@@ -62,7 +62,7 @@ const PLAN_COUNT: usize = 10_000;
 #[test]
 fn plans_do_not_pile_up() {
     let (instance, gpu) = open_device();
-    let (backend, begin) = (Backend::from(gpu.clone()), Instant::now());
+    let (backend, start) = (Backend::from(gpu.clone()), Instant::now());
     println!("{gpu}, {PLAN_COUNT} random cases\n");
     print_heading();
     let mut early_sample = None;
@@ -73,7 +73,7 @@ fn plans_do_not_pile_up() {
             panic!("case {number}: {variant}: {problem}: {}", case.to_line())
         });
         if number % (PLAN_COUNT / 10) == 0 {
-            let sample = take_sample(&instance, &gpu, begin, number);
+            let sample = take_sample(&instance, &gpu, start, number);
             print_row(&sample);
             let early_sample: &Sample = early_sample.get_or_insert(sample);
             assert!(
@@ -92,30 +92,30 @@ fn memory_stays_flat() {
         env::var("WGSLICE_SOAK_MINUTES").map_or(10.0, |text| text.parse().expect("minutes"));
     let duration = Duration::from_secs_f64(60.0 * minutes);
     let (instance, gpu) = open_device();
-    println!("{gpu}, {THREADS} threads\n");
+    println!("{gpu}, {THREAD_COUNT} threads\n");
     print_heading();
 
-    let shared = Shared::new(&gpu);
+    let shared = SharedDevice::new(&gpu);
     Worker::new(&shared, 0, MAX_MATRIX_BYTES).warm_up().unwrap();
-    let (is_over, acts) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let begin = Instant::now();
+    let (is_over, act_count) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let start = Instant::now();
     let samples: Vec<Sample> = thread::scope(|scope| {
-        for number in 0..THREADS {
-            let (shared, is_over, acts) = (&shared, &is_over, &acts);
+        for number in 0..THREAD_COUNT {
+            let (shared, is_over, act_count) = (&shared, &is_over, &act_count);
             scope.spawn(move || {
                 let mut worker = Worker::new(shared, number as u64, MAX_MATRIX_BYTES);
                 while !is_over.load(Ordering::Relaxed) {
                     worker.act().unwrap();
-                    acts.fetch_add(1, Ordering::Relaxed);
+                    act_count.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
         let samples = (1..=SAMPLE_COUNT).map(|number| {
             thread::sleep(
-                (begin + duration * number / SAMPLE_COUNT)
+                (start + duration * number / SAMPLE_COUNT)
                     .saturating_duration_since(Instant::now()),
             );
-            let sample = take_sample(&instance, &gpu, begin, acts.load(Ordering::Relaxed));
+            let sample = take_sample(&instance, &gpu, start, act_count.load(Ordering::Relaxed));
             if number % 6 == 0 {
                 print_row(&sample);
             }
@@ -126,7 +126,7 @@ fn memory_stays_flat() {
         samples
     });
 
-    let warm = &samples[WARM_UP..];
+    let warm = &samples[WARM_UP_SAMPLES..];
     check_flat(
         "resident memory",
         warm,
@@ -134,8 +134,13 @@ fn memory_stays_flat() {
         8 << 10,
     );
     check_flat("device memory", warm, |sample| sample.device_kib, 1 << 10);
-    check_flat("buffers", warm, |sample| sample.buffers as u64, 16);
-    check_flat("bind groups", warm, |sample| sample.bind_groups as u64, 16);
+    check_flat("buffers", warm, |sample| sample.buffer_count as u64, 16);
+    check_flat(
+        "bind groups",
+        warm,
+        |sample| sample.bind_group_count as u64,
+        16,
+    );
 }
 
 fn print_heading() {
@@ -146,19 +151,19 @@ fn print_heading() {
 fn print_row(sample: &Sample) {
     let Sample {
         seconds,
-        acts,
+        act_count,
         resident_kib,
         device_kib,
-        buffers,
-        bind_groups,
-        pipelines,
+        buffer_count,
+        bind_group_count,
+        pipeline_count,
     } = sample;
     println!(
-        "| {seconds} | {acts} | {resident_kib} | {device_kib} | {buffers} | {bind_groups} | {pipelines} |"
+        "| {seconds} | {act_count} | {resident_kib} | {device_kib} | {buffer_count} | {bind_group_count} | {pipeline_count} |"
     );
 }
 
-fn take_sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> Sample {
+fn take_sample(instance: &wgpu::Instance, gpu: &Gpu, start: Instant, act_count: usize) -> Sample {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let resident = status.lines().find_map(|line| {
         line.strip_prefix("VmRSS:")?
@@ -171,19 +176,19 @@ fn take_sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize
     let instance_report = instance.generate_report().expect("wgpu's own backends");
     let hub = instance_report.hub_report();
     Sample {
-        seconds: begin.elapsed().as_secs(),
-        acts,
+        seconds: start.elapsed().as_secs(),
+        act_count,
         resident_kib: resident.expect("resident memory"),
         device_kib: allocated.map_or(0, |report| report.total_allocated_bytes >> 10),
-        buffers: hub.buffers.num_allocated,
-        bind_groups: hub.bind_groups.num_allocated,
-        pipelines: hub.compute_pipelines.num_allocated,
+        buffer_count: hub.buffers.num_allocated,
+        bind_group_count: hub.bind_groups.num_allocated,
+        pipeline_count: hub.compute_pipelines.num_allocated,
     }
 }
 
 /// Fails if the average of the last third of the samples exceeds the average of the first third by more than 5 % plus
 /// `slack`. Averages are compared because single samples vary with the tensors that exist at the time.
-fn check_flat(what: &str, samples: &[Sample], value_of: impl Fn(&Sample) -> u64, slack: u64) {
+fn check_flat(quantity: &str, samples: &[Sample], value_of: impl Fn(&Sample) -> u64, slack: u64) {
     let third = samples.len() / 3;
     let mean =
         |samples: &[Sample]| samples.iter().map(&value_of).sum::<u64>() / samples.len() as u64;
@@ -191,9 +196,9 @@ fn check_flat(what: &str, samples: &[Sample], value_of: impl Fn(&Sample) -> u64,
         mean(&samples[..third]),
         mean(&samples[samples.len() - third..]),
     );
-    println!("{what}: {early} on average after the warm-up, {late} at the end");
+    println!("{quantity}: {early} on average after the warm-up, {late} at the end");
     assert!(
         late <= early + early / 20 + slack,
-        "{what} grows from {early} to {late}"
+        "{quantity} grows from {early} to {late}"
     );
 }

@@ -84,7 +84,7 @@ fn the_macro_takes_variables_of_every_index_type() {
 }
 
 #[test]
-fn problems_are_pointed_at() {
+fn errors_point_at_problems() {
     // Each case has the text, the position of the problem in characters, and a part of the expected message.
     let cases = [
         ("1, x", 3, "expected an index"),
@@ -144,8 +144,8 @@ fn problems_are_pointed_at() {
 
 /// Checks that the caret in the last line of the message is below the offending character of the line before.
 fn assert_caret(error: &wgslice::error::ParseError, text: &str) {
-    let shown = error.to_string();
-    let mut lines = shown.lines().rev();
+    let message = error.to_string();
+    let mut lines = message.lines().rev();
     let (caret, line) = (lines.next().unwrap(), lines.next().unwrap());
     assert_eq!(
         line.trim_start().chars().count(),
@@ -154,7 +154,7 @@ fn assert_caret(error: &wgslice::error::ParseError, text: &str) {
     assert_eq!(
         caret.chars().position(|c| c == '^'),
         Some(error.position() + 2),
-        "{shown}"
+        "{message}"
     );
 }
 
@@ -185,14 +185,18 @@ fn a_problem_of_a_long_text_shows_a_line_of_it() {
             99,
         ),
     ];
-    for (text, line, at) in cases {
-        let shown = text.parse::<SliceSpec>().unwrap_err().to_string();
-        let mut lines = shown.lines().skip(1);
-        assert_eq!(lines.next(), Some(format!("  {line}").as_str()), "{shown}");
+    for (text, line, caret_position) in cases {
+        let message = text.parse::<SliceSpec>().unwrap_err().to_string();
+        let mut lines = message.lines().skip(1);
         assert_eq!(
             lines.next(),
-            Some(format!("  {:>1$}", '^', at + 1).as_str()),
-            "{shown}"
+            Some(format!("  {line}").as_str()),
+            "{message}"
+        );
+        assert_eq!(
+            lines.next(),
+            Some(format!("  {:>1$}", '^', caret_position + 1).as_str()),
+            "{message}"
         );
         assert_eq!(lines.next(), None);
     }
@@ -221,7 +225,7 @@ fn the_documented_encoding() {
 }
 
 #[test]
-fn every_encoding_comes_back() {
+fn decoding_reverses_encoding() {
     for text in [
         "",
         "-1",
@@ -243,8 +247,8 @@ fn every_encoding_comes_back() {
 }
 
 #[test]
-fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
-    let all = TfStridedSlice {
+fn masks_of_one_entry_have_an_order_of_precedence() {
+    let encoded = TfStridedSlice {
         begin: vec![1; 4],
         end: vec![2; 4],
         strides: vec![3; 4],
@@ -254,17 +258,17 @@ fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
         new_axis_mask: 0b0011,
         shrink_axis_mask: 0b0111,
     };
-    let spec = SliceSpec::try_from(&all).unwrap();
+    let spec = SliceSpec::try_from(&encoded).unwrap();
     let index = SliceItem::Index {
         index: 1,
         stride: 1,
     };
-    let rest = SliceItem::from(..).with_stride(3);
-    assert_eq!(spec.items(), [Ellipsis, NewAxis, index, rest]);
+    let range = SliceItem::from(..).with_stride(3);
+    assert_eq!(spec.items(), [Ellipsis, NewAxis, index, range]);
 }
 
 #[test]
-fn what_no_encoding_holds() {
+fn slices_without_an_encoding() {
     let too_long = SliceSpec::new(vec![SliceItem::from(..); 32]);
     let error = TfStridedSlice::try_from(&too_long).unwrap_err();
     assert_eq!(kind(&error), "spec_vectors");

@@ -1,7 +1,7 @@
-//! Slices host data on every device, as a stream of pieces or during the upload, and compares the results with the
+//! Slices host data on drawn devices, as a stream of pieces or during the upload, and compares the results with the
 //! reference. Some streams have so little memory that there are many pieces.
 
-use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
+use crate::harness::{DTYPE_OF_EACH_SIZE, devices, elements, naive_slice, to_bytes};
 use std::ops::Range;
 use wgslice::{Backend, DType, Error, SliceSpec, spec::TfStridedSlice};
 
@@ -32,14 +32,14 @@ fn make_case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
 #[test]
 fn streamed_in_pieces_of_any_size() {
     for spec in SPECS.map(|text| text.parse::<SliceSpec>().unwrap()) {
-        for dtype in SIZES {
+        for dtype in DTYPE_OF_EACH_SIZE {
             let (source, shape, expected) = make_case(&spec, dtype);
             for device in devices() {
-                for memory in [20_000, 100_000, usize::MAX] {
+                for memory_bytes in [20_000, 100_000, usize::MAX] {
                     let stream = device.backend.stream(&SHAPE, &spec, dtype).unwrap();
-                    let stream = stream.with_memory(memory);
-                    let size: usize = shape.iter().product();
-                    assert_eq!(stream.result_bytes(), size * dtype.size());
+                    let stream = stream.with_memory(memory_bytes);
+                    let element_count: usize = shape.iter().product();
+                    assert_eq!(stream.result_bytes(), element_count * dtype.size());
                     let mut result = Vec::new();
                     let streamed = stream
                         .run(
@@ -50,9 +50,9 @@ fn streamed_in_pieces_of_any_size() {
                             },
                         )
                         .unwrap();
-                    let what = || format!("{}: {spec} {dtype} in {memory}", device.name);
-                    assert!(result == expected, "{}", what());
-                    assert_eq!(streamed.pieces == 0, expected.is_empty(), "{}", what());
+                    let describe = || format!("{}: {spec} {dtype} in {memory_bytes}", device.name);
+                    assert!(result == expected, "{}", describe());
+                    assert_eq!(streamed.pieces == 0, expected.is_empty(), "{}", describe());
                     assert_eq!(streamed.fallback, None);
                 }
             }
@@ -61,7 +61,7 @@ fn streamed_in_pieces_of_any_size() {
 }
 
 #[test]
-fn sliced_on_the_way_to_the_device() {
+fn sliced_during_the_upload() {
     for spec in SPECS.map(|text| text.parse::<SliceSpec>().unwrap()) {
         let input: Vec<u32> = (0..5400)
             .map(|i: u32| i.wrapping_mul(0x9e37_79b9))
@@ -85,7 +85,7 @@ fn sliced_on_the_way_to_the_device() {
 
 /// Tests rows that are long enough to be copied from the source directly into staging memory.
 #[test]
-fn long_rows_on_the_way_to_the_device() {
+fn long_rows_are_sliced_during_the_upload() {
     let input: Vec<u16> = (0..45_000).collect();
     let spec: SliceSpec = "::-4, 7:4990".parse().unwrap();
     let expected = Backend::cpu().slice((&input, &[9, 5000]), &spec).unwrap();
@@ -100,7 +100,7 @@ fn long_rows_on_the_way_to_the_device() {
 
 /// Every piece fetches one range of the source. The ranges do not overlap.
 #[test]
-fn only_what_is_needed_is_fetched() {
+fn pieces_fetch_ranges_that_do_not_overlap() {
     let source = vec![7u8; 1 << 20];
     let spec: SliceSpec = "::64, ::2".parse().unwrap();
     for device in devices().iter().filter(|device| !device.is_tiny()) {
@@ -108,17 +108,17 @@ fn only_what_is_needed_is_fetched() {
             .backend
             .stream(&[1024, 1024], &spec, DType::U8)
             .unwrap();
-        let mut fetched: Vec<Range<usize>> = Vec::new();
+        let mut fetched_ranges: Vec<Range<usize>> = Vec::new();
         let fetch = |range: Range<usize>| {
-            fetched.push(range.clone());
+            fetched_ranges.push(range.clone());
             Ok::<_, Error>(&source[range])
         };
         let streamed = stream.with_memory(16 << 10).run(fetch, |_| Ok(())).unwrap();
-        assert_eq!(streamed.pieces, fetched.len());
+        assert_eq!(streamed.pieces, fetched_ranges.len());
         assert!(streamed.pieces >= 4, "{}: {streamed:?}", device.name);
-        assert!(fetched.is_sorted_by_key(|range| range.start));
-        for pair in fetched.windows(2) {
-            assert!(pair[0].end <= pair[1].start, "{fetched:?}");
+        assert!(fetched_ranges.is_sorted_by_key(|range| range.start));
+        for pair in fetched_ranges.windows(2) {
+            assert!(pair[0].end <= pair[1].start, "{fetched_ranges:?}");
         }
     }
 }
@@ -202,7 +202,7 @@ mod fallback {
     }
 
     #[test]
-    fn values_in_values_out() {
+    fn calls_on_host_values_fall_back() {
         let Some(gpu) = gpu() else { return };
         gpu.device().destroy();
         let without_fallback = Backend::from(gpu);

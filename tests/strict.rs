@@ -39,11 +39,11 @@ fn take_unaligned_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
 
 /// Updates rows of bytes. Neighbouring rows share words.
 fn update_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
-    let of = |count, shape: &[usize]| {
+    let make_tensor = |count, shape: &[usize]| {
         Tensor::from_bytes(backend, to_bytes(&elements(count), 1), DType::U8, shape)
     };
-    let mut tensor = of(60 * 7, &[60, 7])?;
-    tensor.slice_update(&":, 1:6".parse()?, &of(60 * 5, &[60, 5])?)?;
+    let mut tensor = make_tensor(60 * 7, &[60, 7])?;
+    tensor.slice_update(&":, 1:6".parse()?, &make_tensor(60 * 5, &[60, 5])?)?;
     tensor.bytes().map(Cow::into_owned)
 }
 
@@ -54,25 +54,25 @@ fn slice_array(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
 
-/// Scatters rows of `updates` to this many slices, with this combination. Row `n` goes to slice `slice(n)`.
+/// Scatters rows of `updates` to this many slices, with this combination. Row `n` is written to slice `slice_of(n)`.
 fn scatter_rows<T>(
     backend: &Backend,
-    slices: usize,
+    slice_count: usize,
     combine: Combine,
     updates: &[T],
-    slice: fn(i32) -> i32,
+    slice_of: fn(i32) -> i32,
 ) -> Result<Vec<u8>, Error>
 where
     T: wgslice::Element + bytemuck::NoUninit,
 {
-    let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| slice(n)).collect();
+    let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| slice_of(n)).collect();
     let options = ScatterOptions {
         combine: Some(combine),
         out_of_range: OutOfRange::Ignore,
         ..ScatterOptions::default()
     };
     let (result, _) = backend.scatter_nd(
-        &[slices],
+        &[slice_count],
         (&indices[..], &[updates.len(), 1]),
         (updates, &[updates.len()]),
         options,
@@ -90,7 +90,7 @@ fn add_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
+fn add_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     scatter_rows(
         backend,
         7,
@@ -101,13 +101,13 @@ fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
 }
 
 /// Adds rows to seven slices, over several chunks of rows. The sum of each slice depends on the order of its rows.
-fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
-    let number = |n: u16| f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n % 24));
+fn add_many_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
+    let update = |n: u16| f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n % 24));
     scatter_rows(
         backend,
         7,
         Combine::Add,
-        &(0..2900).map(number).collect::<Vec<f32>>(),
+        &(0..2900).map(update).collect::<Vec<f32>>(),
         |n| match (n % 128, n % 4) {
             (80.., _) => 0,
             (_, 0 | 2) => 1,
@@ -118,35 +118,35 @@ fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
 }
 
 /// Adds two or three rows to each of many slices, each row in another chunk.
-fn spread_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
-    let number = |n: u16| {
+fn add_to_many_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
+    let update = |n: u16| {
         1.0 + f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n / 1400) * 12)
     };
     scatter_rows(
         backend,
         1400,
         Combine::Add,
-        &(0..2900).map(number).collect::<Vec<f32>>(),
+        &(0..2900).map(update).collect::<Vec<f32>>(),
         |n| n % 1400,
     )
 }
 
 /// Adds 40 rows to slices of a large array. One workgroup links all of these rows.
-fn few_added(backend: &Backend) -> Result<Vec<u8>, Error> {
-    added_to_many(backend, 40)
+fn add_few_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
+    add_to_large_array(backend, 40)
 }
 
-fn more_added(backend: &Backend) -> Result<Vec<u8>, Error> {
-    added_to_many(backend, 1100)
+fn add_more_rows(backend: &Backend) -> Result<Vec<u8>, Error> {
+    add_to_large_array(backend, 1100)
 }
 
-fn added_to_many(backend: &Backend, count: u16) -> Result<Vec<u8>, Error> {
+fn add_to_large_array(backend: &Backend, row_count: u16) -> Result<Vec<u8>, Error> {
     let options = ScatterOptions {
         combine: Some(Combine::Add),
         ..ScatterOptions::default()
     };
-    let rows: Vec<i32> = (0..count).map(|n| i32::from(n % 9 * 100)).collect();
-    let updates: Vec<f32> = (0..count).map(f32::from).collect();
+    let rows: Vec<i32> = (0..row_count).map(|n| i32::from(n % 9 * 100)).collect();
+    let updates: Vec<f32> = (0..row_count).map(f32::from).collect();
     let (result, _) = backend.tensor_scatter_nd(
         (&[1.5f32; 9000], &[9000]),
         (&rows[..], &[rows.len(), 1]),
@@ -164,9 +164,9 @@ struct PlantedBug {
     name: &'static str,
     work: BugWork,
     /// True if the bug is tested on a device that is treated as a hardware GPU.
-    hardware: bool,
+    is_hardware: bool,
     edits: ShaderEdits,
-    wrong: Wrong,
+    expected: Wrong,
 }
 
 /// Edits that remove the guard that keeps `copy.wgsl` from accesses beyond the last row.
@@ -182,31 +182,31 @@ const BUGS: [PlantedBug; 14] = [
     PlantedBug {
         name: "bytes after the last row are written",
         work: reverse_rows,
-        hardware: true,
+        is_hardware: true,
         edits: WITHOUT_GUARD,
-        wrong: outside_access(Access::Write),
+        expected: outside_access(Access::Write),
     },
     PlantedBug {
         name: "a guard is missing",
         work: reverse_rows,
-        hardware: false,
+        is_hardware: false,
         edits: &[("if row >= walk.rows { return; }", "")],
-        wrong: outside_access(Access::Write),
+        expected: outside_access(Access::Write),
     },
     PlantedBug {
-        name: "a stride is another's",
+        name: "a stride is multiplied by another",
         work: |backend| slice_array(backend, &[6, 5, 4], "::2, 1:4, 1:3"),
-        hardware: true,
+        is_hardware: true,
         edits: &[(
             "digit * walk.dims[d].from_stride",
             "digit * walk.dims[d].from_stride * walk.dims[0].from_stride",
         )],
-        wrong: outside_access(Access::Read),
+        expected: outside_access(Access::Read),
     },
     PlantedBug {
-        name: "an atomic is none",
+        name: "an addition is not atomic",
         work: add_rows,
-        hardware: true,
+        is_hardware: true,
         edits: &[
             ("dest: array<atomic<Integer>>", "dest: array<Integer>"),
             (
@@ -217,124 +217,124 @@ const BUGS: [PlantedBug; 14] = [
             ("atomicMin(&dest[to + j], update);", ""),
             ("atomicMax(&dest[to + j], update);", ""),
         ],
-        wrong: Wrong::Race {
+        expected: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
             at: 0,
         },
     },
     PlantedBug {
-        name: "nobody says which rows go where",
-        work: added_in_order,
-        hardware: true,
+        name: "the slices of rows are not stored",
+        work: add_in_order,
+        is_hardware: true,
         edits: &[(
             "atomicStore(&lists[walk.slices * walk.lists + row], slice);",
             "",
         )],
-        wrong: Wrong::Unwritten {
+        expected: Wrong::Unwritten {
             what: Depends::Condition,
         },
     },
     PlantedBug {
-        name: "a row is looked for before the source",
+        name: "a row is read before the start of the source",
         work: reverse_rows,
-        hardware: true,
+        is_hardware: true,
         edits: &[("Row(walk.from_base, ", "Row(walk.from_base - 10000u, ")],
-        wrong: Wrong::Wrapped { index: 0 },
+        expected: Wrong::Wrapped { index: 0 },
     },
     PlantedBug {
-        name: "what lies behind a row is read",
+        name: "elements after a row are read",
         work: reverse_rows,
-        hardware: true,
+        is_hardware: true,
         edits: &[("select(vec4(0u), at, are_found)", "at")],
-        wrong: outside_access(Access::Read),
+        expected: outside_access(Access::Read),
     },
     PlantedBug {
         name: "a loop never ends",
         work: reverse_rows,
-        hardware: false,
+        is_hardware: false,
         edits: &[(
             "units.x < end; units += 4u * lanes",
             "units.x < end; units += 0u * lanes",
         )],
-        wrong: Wrong::LongLoop { most: 0 },
+        expected: Wrong::LongLoop { most: 0 },
     },
     PlantedBug {
-        name: "some have left before a barrier",
+        name: "a barrier is not reached by all invocations",
         work: update_rows,
-        hardware: false,
+        is_hardware: false,
         edits: &[(
             "let part = tile - row_number * walk.segments;",
             "let part = tile - row_number * walk.segments;\n    storageBarrier();",
         )],
-        wrong: Wrong::DivergentBarrier {
+        expected: Wrong::DivergentBarrier {
             arrived: 0,
             invocations: 0,
         },
     },
     PlantedBug {
-        name: "the rows of a chunk are linked before their slices are there",
-        work: added_in_order,
-        hardware: true,
+        name: "the rows of a chunk are linked before their slices are stored",
+        work: add_in_order,
+        is_hardware: true,
         edits: &[(
             "    workgroupBarrier();\n    for (var i = local; i < CHUNK && first",
             "    for (var i = local; i < CHUNK && first",
         )],
-        wrong: Wrong::Race {
+        expected: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
             at: 0,
         },
     },
     PlantedBug {
-        name: "two rows write the word that they share",
+        name: "two rows write their shared word without atomics",
         work: update_rows,
-        hardware: true,
+        is_hardware: true,
         edits: &[
             ("dest: array<atomic<u32>>", "dest: array<u32>"),
             ("atomicStore(&dest[word], bits);", "dest[word] = bits;"),
             ("atomicAnd(&dest[word], ~mask);", "dest[word] &= ~mask;"),
             ("atomicOr(&dest[word], bits);", "dest[word] |= bits;"),
         ],
-        wrong: Wrong::Race {
+        expected: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
             at: 0,
         },
     },
     PlantedBug {
-        name: "words beyond a row are made of what lies behind it",
+        name: "words at the end of a row contain bytes after it",
         work: take_unaligned_rows,
-        hardware: true,
+        is_hardware: true,
         edits: &[(
             "var whole = exists & (j < vec4(walk.run - 3u));",
             "var whole = exists & (j < vec4(walk.run + 17u));",
         )],
-        wrong: outside_access(Access::Read),
+        expected: outside_access(Access::Read),
     },
     PlantedBug {
-        name: "every row of a chunk combines all of its slice",
-        work: few_added,
-        hardware: true,
+        name: "every row of a chunk combines all rows of its slice",
+        work: add_few_rows,
+        is_hardware: true,
         edits: &[(
             "if !select(is_first, next == NONE, LASTS) { slice = NONE; }",
             "",
         )],
-        wrong: Wrong::Race {
+        expected: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
             at: 0,
         },
     },
     PlantedBug {
-        name: "every row combines all of its slice",
-        work: more_added,
-        hardware: true,
+        name: "every row combines all rows of its slice",
+        work: add_more_rows,
+        is_hardware: true,
         edits: &[(
             "first_after(slice, 0u, 0u) == walk.first_row + row + 1u",
             "true",
         )],
-        wrong: Wrong::Race {
+        expected: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
             at: 0,
@@ -351,11 +351,11 @@ const fn outside_access(access: Access) -> Wrong {
 }
 
 /// Opens a backend on a strict device, and returns both.
-fn open_strict(hardware: bool, options: Options) -> (Backend, StrictGpu) {
+fn open_strict(is_hardware: bool, options: Options) -> (Backend, StrictGpu) {
     let strict = StrictGpu::new(options);
     let limits = strict.device().limits();
     let gpu = request_device(&strict.adapter(), wgpu::Features::empty(), limits).unwrap();
-    let gpu: Gpu = if hardware { gpu.as_hardware() } else { gpu };
+    let gpu: Gpu = if is_hardware { gpu.as_hardware() } else { gpu };
     (gpu.into(), strict)
 }
 
@@ -375,7 +375,7 @@ fn every_bug_is_found() {
             panics: false,
             ..strict_options()
         };
-        let (sound, log) = open_strict(bug.hardware, quiet.clone());
+        let (sound, log) = open_strict(bug.is_hardware, quiet.clone());
         let expected = (bug.work)(&Backend::cpu()).unwrap();
         assert_eq!((bug.work)(&sound).unwrap(), expected, "{name}: before");
         assert_eq!(log.take_faults(), [], "{name}: before");
@@ -385,12 +385,12 @@ fn every_bug_is_found() {
             rewrite: Some(editor.rewrite()),
             ..quiet
         };
-        let (broken, log) = open_strict(bug.hardware, options);
+        let (broken, log) = open_strict(bug.is_hardware, options);
         let result = (bug.work)(&broken);
         editor.assert_found();
         let faults = log.take_faults();
         assert!(
-            faults.iter().any(|fault| is_kind(&bug.wrong, fault)),
+            faults.iter().any(|fault| is_kind(&bug.expected, fault)),
             "{name}: {result:?}, found {faults:#?}"
         );
     }
@@ -407,7 +407,7 @@ fn the_last_row_is_not_always_the_last_to_arrive() {
     let expected = replaced(&Backend::cpu());
     let edits: ShaderEdits = &[("atomicMax(&last[slice], ", "atomicStore(&last[slice], ")];
     for seed in [None, Some(1), Some(2), Some(3)] {
-        let with = |edits| {
+        let result_with = |edits| {
             let editor = ShaderEditor::new(edits);
             let options = Options {
                 rewrite: Some(editor.rewrite()),
@@ -418,8 +418,8 @@ fn the_last_row_is_not_always_the_last_to_arrive() {
             editor.assert_found();
             rows
         };
-        assert_eq!(with(&[]), expected, "{seed:?}");
-        assert_eq!(with(edits) == expected, seed.is_none(), "{seed:?}");
+        assert_eq!(result_with(&[]), expected, "{seed:?}");
+        assert_eq!(result_with(edits) == expected, seed.is_none(), "{seed:?}");
     }
 }
 
@@ -427,23 +427,31 @@ fn the_last_row_is_not_always_the_last_to_arrive() {
 #[test]
 fn a_broken_promise_is_a_race() {
     for combine in [Combine::Update, Combine::Add] {
-        for (rows, races) in [([3, 1, 2], false), ([3, 1, 3], true)] {
+        for (rows, expects_race) in [([3, 1, 2], false), ([3, 1, 3], true)] {
             let options = Options {
                 panics: false,
                 ..strict_options()
             };
             let (backend, log) = open_strict(true, options);
-            let unique = ScatterOptions {
+            let unique_options = ScatterOptions {
                 combine: Some(combine),
                 unique: true,
                 ..ScatterOptions::default()
             };
             let rows = (&rows, &[3, 1]);
             let updates = (&[1.0f32, 2.0, 3.0], &[3]);
-            drop(backend.scatter_nd(&[5], rows, updates, unique).unwrap());
+            drop(
+                backend
+                    .scatter_nd(&[5], rows, updates, unique_options)
+                    .unwrap(),
+            );
             let faults = log.take_faults();
-            let race = |fault: &Fault| matches!(fault.wrong, Wrong::Race { .. });
-            assert_eq!(faults.iter().any(race), races, "{combine}: {faults:#?}");
+            let is_race = |fault: &Fault| matches!(fault.wrong, Wrong::Race { .. });
+            assert_eq!(
+                faults.iter().any(is_race),
+                expects_race,
+                "{combine}: {faults:#?}"
+            );
         }
     }
 }
@@ -451,7 +459,7 @@ fn a_broken_promise_is_a_race() {
 /// Mistakes that change the order of rows break no rule of WGSL, but give other sums.
 #[test]
 fn rows_in_another_order_give_other_sums() {
-    let works: [BugWork; 2] = [many_added_in_order, spread_in_order];
+    let works: [BugWork; 2] = [add_many_in_order, add_to_many_in_order];
     let expected = works.map(|work| work(&Backend::cpu()).unwrap());
     let sums = |edits, shuffle| {
         let editor = ShaderEditor::new(edits);
@@ -459,7 +467,7 @@ fn rows_in_another_order_give_other_sums() {
             rewrite: Some(editor.rewrite()),
             shuffle: Some(shuffle),
             panics: false,
-            // Some mistakes make lists endless. In correct shaders the longest list has 1,100 rows.
+            // Some mistakes make lists endless. In correct shaders the longest list has about 1,100 rows.
             most_rounds: 4000,
             ..strict_options()
         };
@@ -478,9 +486,9 @@ fn rows_in_another_order_give_other_sums() {
         &[("if number > after {", "if number >= after {")],
     ];
     // Two chunks can happen to run in an order in which a mistake has no effect.
-    let is_seen = |edits| (1..=8).any(|shuffle| sums(edits, shuffle) != expected);
-    let unseen = mistakes.into_iter().filter(|&edits| !is_seen(edits));
-    assert_eq!(unseen.collect::<Vec<_>>(), [&[]; 0]);
+    let is_noticed = |edits| (1..=8).any(|shuffle| sums(edits, shuffle) != expected);
+    let unnoticed = mistakes.into_iter().filter(|&edits| !is_noticed(edits));
+    assert_eq!(unnoticed.collect::<Vec<_>>(), [&[]; 0]);
 }
 
 /// Without the guard, a device that clamps indices overwrites the last elements. On a device that drops accesses
@@ -509,29 +517,29 @@ fn a_missing_guard_is_wrong_where_indices_are_clamped() {
 struct ShaderEditor {
     edits: ShaderEdits,
     /// The largest number of edits in one shader.
-    most: Arc<AtomicUsize>,
+    max_edits: Arc<AtomicUsize>,
 }
 
 impl ShaderEditor {
     fn new(edits: ShaderEdits) -> Self {
-        let most = Arc::default();
-        Self { edits, most }
+        let max_edits = Arc::default();
+        Self { edits, max_edits }
     }
 
     fn rewrite(&self) -> Rewrite {
-        let (edits, most) = (self.edits, Arc::clone(&self.most));
+        let (edits, max_edits) = (self.edits, Arc::clone(&self.max_edits));
         Rewrite::new(move |text| {
-            let found = edits.iter().filter(|(from, _)| text.contains(from));
-            most.fetch_max(found.count(), Ordering::Relaxed);
+            let applicable_edits = edits.iter().filter(|(from, _)| text.contains(from));
+            max_edits.fetch_max(applicable_edits.count(), Ordering::Relaxed);
             let edits = edits.iter();
             edits.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
         })
     }
 
     fn assert_found(&self) {
-        let most = self.most.load(Ordering::Relaxed);
+        let max_edits = self.max_edits.load(Ordering::Relaxed);
         assert_eq!(
-            most,
+            max_edits,
             self.edits.len(),
             "no shader has all of {:?}",
             self.edits

@@ -1,6 +1,6 @@
 //! Tests of `strided_slice`: shapes and steps that lead to different plans.
 
-use crate::harness::{Device, SIZES, Sizes, check_slice, devices, elements, to_bytes};
+use crate::harness::{DTYPE_OF_EACH_SIZE, Device, Sizes, check_slice, devices, elements, to_bytes};
 use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
 #[track_caller]
@@ -11,14 +11,14 @@ fn check(shape: &[usize], spec: &str) {
 
 #[test]
 fn long_rows_and_short_ones() {
-    for run in [
+    for length in [
         1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 63, 64, 65, 127, 255, 256, 257, 1023, 5000,
     ] {
-        check(&[3, run], "::-1");
-        check(&[3, run], ":, ::-1");
-        check(&[3, run], "::2, ::2");
-        check(&[3, run + 1], ":, 1:");
-        check(&[3, run + 3], "::-2, 2:-1");
+        check(&[3, length], "::-1");
+        check(&[3, length], ":, ::-1");
+        check(&[3, length], "::2, ::2");
+        check(&[3, length + 1], ":, 1:");
+        check(&[3, length + 3], "::-2, 2:-1");
     }
 }
 
@@ -45,9 +45,9 @@ fn unaligned_starts_at_every_byte() {
 #[test]
 fn rows_begin_at_any_byte() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
-    let places = lengths.flat_map(|run| [0, 1, 6, 19].map(|at| (run, at)));
-    for ((run, skipped), step) in places.flat_map(|place| [(place, 1), (place, 2)]) {
-        let end = skipped + run * step;
+    let cases = lengths.flat_map(|length| [0, 1, 6, 19].map(|skipped| (length, skipped)));
+    for ((length, skipped), step) in cases.flat_map(|case| [(case, 1), (case, 2)]) {
+        let end = skipped + length * step;
         let width = end + skipped % 3;
         let backwards = match skipped {
             0 => format!("{}::-{step}", end - 1),
@@ -58,9 +58,9 @@ fn rows_begin_at_any_byte() {
         check(&[32, width], &format!("::-1, {backwards}"));
         check(&[4, 3, 8, width], &format!("::-1, 1:, ::2, {forwards}"));
     }
-    for run in [1000, 1001, 40_000] {
-        check(&[33, run + 7], &format!("1:, 5:{}", run + 5));
-        check(&[33, run + 7], &format!("1:, {}:4:-1", run + 4));
+    for length in [1000, 1001, 40_000] {
+        check(&[33, length + 7], &format!("1:, 5:{}", length + 5));
+        check(&[33, length + 7], &format!("1:, {}:4:-1", length + 4));
     }
     // With elements of 1 byte, the result does not fill its last word.
     check(&[1031, 1050], "1:, 3:1040");
@@ -97,21 +97,21 @@ fn rows_close_to_one_another() {
 /// Tests so many short rows that several workgroups move them. The last workgroup has fewer rows.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
-    let rows: usize = 3000;
+    let row_count: usize = 3000;
     for skipped in [0, 3, 14] {
         for step in 3..=4 {
-            let end = skipped + rows * step;
+            let end = skipped + row_count * step;
             let spec = format!("::2, {skipped}:{end}:{step}");
             check(&[3, end.next_multiple_of(16)], &spec);
         }
-        let end = skipped + rows;
+        let end = skipped + row_count;
         for first in 0..2 {
             let spec = format!("1:, {skipped}:{end}, {first}:{}", first + 3);
             check(&[3, end.next_multiple_of(4), 4], &spec);
         }
     }
     // After merging, these slices have one dimension of single elements, two or four elements apart.
-    check(&[2, 2 * rows], ":, 1::2");
+    check(&[2, 2 * row_count], ":, 1::2");
     check(&[4 * 8192 + 16], &format!("15:{}:4", 15 + 4 * 8192));
 }
 
@@ -159,17 +159,17 @@ fn empty_and_scalar() {
 #[test]
 fn more_workgroups_than_one_dimension_holds() {
     // With a single element in each row, every kind of adapter uses an invocation for each row.
-    let rows = 65_536 * 64 + 100u32;
-    let plan = Plan::slice(&[rows as usize, 2], &slice![..; -1, 1..2], DType::F32).unwrap();
-    let input: Vec<u8> = (0..rows * 2).flat_map(u32::to_le_bytes).collect();
-    let expected: Vec<u8> = (0..rows)
+    let row_count = 65_536 * 64 + 100u32;
+    let plan = Plan::slice(&[row_count as usize, 2], &slice![..; -1, 1..2], DType::F32).unwrap();
+    let input: Vec<u8> = (0..row_count * 2).flat_map(u32::to_le_bytes).collect();
+    let expected: Vec<u8> = (0..row_count)
         .rev()
         .flat_map(|row| (row * 2 + 1).to_le_bytes())
         .collect();
     // Devices with tiny bindings would need a million dispatches. They are left out, as are strict devices. With tiny
     // bindings, other tests use several dimensions of workgroups, even on a strict device.
-    let takes = |device: &&Device| device.takes(input.len(), expected.len());
-    for device in devices().iter().filter(takes) {
+    let can_run = |device: &&Device| device.can_run(input.len(), expected.len());
+    for device in devices().iter().filter(can_run) {
         let (got, _) = device.run(&plan, &input, None).unwrap();
         assert!(got == expected, "{}", device.name);
     }
@@ -177,19 +177,22 @@ fn more_workgroups_than_one_dimension_holds() {
 
 /// Bits are moved unchanged: NaN payloads, negative zeros and subnormals.
 #[test]
-fn bits_survive() {
-    let nans = [
+fn bits_are_moved_unchanged() {
+    let patterns = [
         0x7fa0_0001u32,
         0xffc1_2345,
         0x8000_0000,
         0x0000_0001,
         0x7f80_0000,
     ];
-    let values: Vec<f32> = nans.iter().map(|&bits| f32::from_bits(bits)).collect();
+    let values: Vec<f32> = patterns.iter().map(|&bits| f32::from_bits(bits)).collect();
     for Device { backend, .. } in devices() {
         let reversed = backend.slice((&values, &[5]), &slice![..; -1]).unwrap();
         let bits: Vec<u32> = reversed.data.iter().map(|value| value.to_bits()).collect();
-        assert!(bits.iter().eq(nans.iter().rev()), "{backend}: {bits:x?}");
+        assert!(
+            bits.iter().eq(patterns.iter().rev()),
+            "{backend}: {bits:x?}"
+        );
     }
 }
 
@@ -199,7 +202,7 @@ fn bits_survive() {
 fn slices_into_an_existing_tensor() {
     let shape = [7, 5, 3, 11];
     let values = elements(shape.iter().product());
-    for (Device { backend, name, .. }, dtype) in on_every_device_at_every_size() {
+    for (Device { backend, name, .. }, dtype) in devices_and_dtypes() {
         let bytes = to_bytes(&values, dtype.size());
         let inverted: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
         let tensor = Tensor::from_bytes(backend, bytes.clone(), dtype, &shape).unwrap();
@@ -211,11 +214,11 @@ fn slices_into_an_existing_tensor() {
             let mut dest = other_tensor.slice(&spec).unwrap().contiguous().unwrap();
             let old_address = dest.bytes().unwrap().as_ptr();
             tensor.slice_into(&spec, &mut dest).unwrap();
-            let what = || format!("{spec} of {dtype} on {name}");
+            let describe = || format!("{spec} of {dtype} on {name}");
             assert!(
                 dest.bytes().unwrap() == expected.bytes().unwrap(),
                 "{}",
-                what()
+                describe()
             );
             assert_eq!(dest.shape(), expected.shape());
             if backend.is_cpu() {
@@ -225,15 +228,15 @@ fn slices_into_an_existing_tensor() {
                     is_in_place,
                     spec != slice![wgslice::spec::SliceItem::Ellipsis],
                     "{}",
-                    what()
+                    describe()
                 );
             }
         }
     }
 }
 
-fn on_every_device_at_every_size() -> impl Iterator<Item = (&'static Device, DType)> {
-    let pairs = |device| SIZES.map(|dtype| (device, dtype));
+fn devices_and_dtypes() -> impl Iterator<Item = (&'static Device, DType)> {
+    let pairs = |device| DTYPE_OF_EACH_SIZE.map(|dtype| (device, dtype));
     devices().iter().flat_map(pairs)
 }
 
@@ -260,8 +263,8 @@ fn shared_memory_is_not_written() {
         assert_eq!(values(&overwritten), [5, 4, 3, 2, 1]);
         assert_eq!(values(&tensor), [1, 2, 3, 4, 5]);
 
-        let callers: &'static [u8] = &[9; 10];
-        let mut adopted = Tensor::from_bytes(backend, callers, DType::U16, &[5]).unwrap();
+        let lent_bytes: &'static [u8] = &[9; 10];
+        let mut adopted = Tensor::from_bytes(backend, lent_bytes, DType::U16, &[5]).unwrap();
         tensor.slice_into(&reversed, &mut adopted).unwrap();
         assert_eq!(values(&adopted), [5, 4, 3, 2, 1]);
     }

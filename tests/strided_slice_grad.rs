@@ -3,12 +3,12 @@
 use crate::harness::{Sizes, check_grad, devices};
 use wgslice::{SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
-fn check_dy(shape: &[usize], spec: &str, dy: &[usize]) {
+fn check_dy(shape: &[usize], spec: &str, dy_shape: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
     check_grad(
         shape,
         &TfStridedSlice::try_from(&spec).unwrap(),
-        dy,
+        dy_shape,
         Sizes::All,
     );
 }
@@ -31,8 +31,8 @@ fn tensorflows_table() {
     check_dy(&[2, 3], "1, :", &[3]);
     check_dy(&[5], "0:0", &[0]);
     check_dy(&[], "None", &[1]);
-    for dy in [&[1][..], &[], &[3]] {
-        check_dy(&[5], "1:4:2", dy);
+    for dy_shape in [&[1][..], &[], &[3]] {
+        check_dy(&[5], "1:4:2", dy_shape);
     }
     check_dy(&[5], "7", &[1]);
     check_dy(&[0, 3], "...", &[0, 3]);
@@ -128,7 +128,7 @@ fn long_rows() {
 }
 
 #[test]
-fn values_of_the_host_and_tensors() {
+fn host_values_and_tensors() {
     for backend in devices().iter().map(|device| &device.backend) {
         let gradient = backend.slice_grad(&[5], &slice![..; -2], (&[1u8, 2, 3], &[3]));
         assert_eq!(gradient.unwrap().data, [3, 0, 2, 0, 1], "{backend}");

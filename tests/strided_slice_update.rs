@@ -4,33 +4,33 @@
 use crate::harness::{Sizes, check_update, devices};
 use wgslice::{Backend, DType, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
-fn check(shape: &[usize], spec: &str, value: &[usize]) {
-    check_at(Sizes::All, shape, spec, value);
+fn check(shape: &[usize], spec: &str, value_shape: &[usize]) {
+    check_at(Sizes::All, shape, spec, value_shape);
 }
 
-fn check_at(sizes: Sizes, shape: &[usize], spec: &str, value: &[usize]) {
+fn check_at(sizes: Sizes, shape: &[usize], spec: &str, value_shape: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
     let encoded = TfStridedSlice::try_from(&spec).unwrap();
-    check_update(shape, &encoded, value, sizes);
+    check_update(shape, &encoded, value_shape, sizes);
 }
 
 /// Tests shapes of values that broadcast to the shape of the slice, and shapes that do not.
 #[test]
 fn value_shapes() {
-    for value in [&[][..], &[1], &[1, 1], &[3], &[1, 3], &[2], &[3, 1], &[0]] {
-        check(&[5], "1:4", value);
+    for value_shape in [&[][..], &[1], &[1, 1], &[3], &[1, 3], &[2], &[3, 1], &[0]] {
+        check(&[5], "1:4", value_shape);
     }
-    for value in [&[][..], &[1], &[1, 1], &[2]] {
-        check(&[5], "2", value);
+    for value_shape in [&[][..], &[1], &[1, 1], &[2]] {
+        check(&[5], "2", value_shape);
     }
-    for value in [&[4][..], &[1, 4], &[1, 1, 4], &[3], &[2, 4]] {
-        check(&[3, 4], "1", value);
+    for value_shape in [&[4][..], &[1, 4], &[1, 1, 4], &[3], &[2, 4]] {
+        check(&[3, 4], "1", value_shape);
     }
-    for value in [&[3, 1, 4][..], &[4], &[3, 1, 1], &[3, 4], &[3, 1]] {
-        check(&[3, 4], ":, None", value);
+    for value_shape in [&[3, 1, 4][..], &[4], &[3, 1, 1], &[3, 4], &[3, 1]] {
+        check(&[3, 4], ":, None", value_shape);
     }
-    for value in [&[4][..], &[3, 4], &[1, 3, 4], &[2, 3, 4], &[], &[3, 1]] {
-        check(&[3, 4], "...", value);
+    for value_shape in [&[4][..], &[3, 4], &[1, 3, 4], &[2, 3, 4], &[], &[3, 1]] {
+        check(&[3, 4], "...", value_shape);
     }
     check(&[3, 4], "::-1, ::-2", &[3, 2]);
     check(&[], "...", &[]);
@@ -61,10 +61,10 @@ fn updates_keep_the_bytes_around_the_slice() {
     ] {
         for shape in [[5, 33], [6, 64], [4, 31]] {
             check(&shape, spec, &[]);
-            let encoded: SliceSpec = spec.parse().unwrap();
-            let value = encoded.view(&shape).unwrap().shape().to_vec();
-            check(&shape, spec, &value);
-            if let [rows, columns] = value[..] {
+            let parsed: SliceSpec = spec.parse().unwrap();
+            let value_shape = parsed.view(&shape).unwrap().shape().to_vec();
+            check(&shape, spec, &value_shape);
+            if let [rows, columns] = value_shape[..] {
                 check(&shape, spec, &[rows, 1]);
                 check(&shape, spec, &[columns]);
             }
@@ -77,8 +77,8 @@ fn updates_keep_the_bytes_around_the_slice() {
 #[test]
 fn short_rows() {
     for length in 1..=40 {
-        let check_short = |shape: &[usize], spec: &str, value: &[usize]| {
-            check_at(Sizes::of_length(length), shape, spec, value);
+        let check_short = |shape: &[usize], spec: &str, value_shape: &[usize]| {
+            check_at(Sizes::of_length(length), shape, spec, value_shape);
         };
         for (first, spec) in [
             (1, ":, 1:-1"),
@@ -88,8 +88,8 @@ fn short_rows() {
         ] {
             let shape = [3, length + first + 1];
             let parsed: SliceSpec = spec.parse().unwrap();
-            let value = parsed.view(&shape).unwrap().shape().to_vec();
-            check_short(&shape, spec, &value);
+            let value_shape = parsed.view(&shape).unwrap().shape().to_vec();
+            check_short(&shape, spec, &value_shape);
         }
         check_short(&[3, length + 2], ":, -2:0:-1", &[3, length]);
         check_short(&[3, 3 * length + 1], ":, 1::3", &[length]);
@@ -104,8 +104,8 @@ fn wide_rows() {
     for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
         let spec = format!("1::2, 3::{step}");
         let parsed: SliceSpec = spec.parse().unwrap();
-        let value = parsed.view(&[4, 5001]).unwrap().shape().to_vec();
-        check(&[4, 5001], &spec, &value);
+        let value_shape = parsed.view(&[4, 5001]).unwrap().shape().to_vec();
+        check(&[4, 5001], &spec, &value_shape);
     }
     check(&[70, 4001], "1:, 1:4000", &[69, 3999]);
     check(&[70, 4001], "1:, 1::2", &[69, 2000]);
@@ -191,7 +191,7 @@ fn lent_memory_is_copied() {
 }
 
 #[test]
-fn values_of_the_host() {
+fn host_values_are_updated() {
     for backend in devices().iter().map(|device| &device.backend) {
         let x = [1u16, 2, 3, 4, 5];
         let updated = backend.slice_update((&x, &[5]), &slice![3..0; -1], (&[10, 20, 30], &[3]));

@@ -1,4 +1,4 @@
-//! Runs test suites of other projects on every device. The suites are not part of this repository, so these tests are
+//! Runs test suites of other projects on drawn devices. The suites are not part of this repository, so these tests are
 //! ignored by default. The environment variable `WGSLICE_SUITES` names the directory with the suites, in the form that
 //! `docs/TESTING.md` describes.
 
@@ -75,26 +75,26 @@ impl Array {
     fn indices(&self) -> Vec<i64> {
         let width = self.dtype().size();
         let value = |bytes: &[u8]| {
-            let fill = if self.dtype().name().starts_with('u') || bytes[width - 1] < 128 {
+            let fill_byte = if self.dtype().name().starts_with('u') || bytes[width - 1] < 128 {
                 0
             } else {
                 255
             };
-            let mut all = [fill; 8];
-            all[..width].copy_from_slice(bytes);
-            i64::from_le_bytes(all)
+            let mut extended = [fill_byte; 8];
+            extended[..width].copy_from_slice(bytes);
+            i64::from_le_bytes(extended)
         };
         self.bytes().chunks_exact(width).map(value).collect()
     }
 }
 
 impl Case {
-    fn list(&self, name: &str) -> Vec<usize> {
+    fn integers(&self, name: &str) -> Vec<usize> {
         serde_json::from_value(self.attrs[name].clone()).unwrap()
     }
 
     /// Returns the options for a single box, and its start indices. JAX counts negative start indices from the end.
-    fn boxes(&self, x: &Array, begins: &Array, sizes: &[usize]) -> (CropOptions, Vec<i64>) {
+    fn box_arguments(&self, x: &Array, begins: &Array, sizes: &[usize]) -> (CropOptions, Vec<i64>) {
         let options = CropOptions {
             sizes: sizes.to_vec(),
             out_of_range: OutOfRange::Clamp,
@@ -123,14 +123,14 @@ impl Case {
             ("scatter", _) => self.scatter(inputs),
             ("gather", "gather") => {
                 let dims = GatherDims {
-                    offset_dims: self.list("offset_dims"),
-                    collapsed_slice_dims: self.list("collapsed_slice_dims"),
-                    operand_batching_dims: self.list("operand_batching_dims"),
-                    start_indices_batching_dims: self.list("start_indices_batching_dims"),
-                    start_index_map: self.list("start_index_map"),
+                    offset_dims: self.integers("offset_dims"),
+                    collapsed_slice_dims: self.integers("collapsed_slice_dims"),
+                    operand_batching_dims: self.integers("operand_batching_dims"),
+                    start_indices_batching_dims: self.integers("start_indices_batching_dims"),
+                    start_index_map: self.integers("start_index_map"),
                     index_vector_dim: usize::try_from(self.attrs["index_vector_dim"].as_u64()?)
                         .unwrap(),
-                    slice_sizes: self.list("slice_sizes"),
+                    slice_sizes: self.integers("slice_sizes"),
                 };
                 let gathered = inputs[0].xla_gather(&inputs[1], &dims, OutOfRange::Clamp);
                 gathered.map(|(tensor, _)| tensor)
@@ -155,7 +155,7 @@ impl Case {
                     panic!("{}", self.name)
                 };
                 let sizes = &self.expected[0].shape;
-                let (options, begins) = self.boxes(x, begins, sizes);
+                let (options, begins) = self.box_arguments(x, begins, sizes);
                 let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
                 let x = inputs[inputs.len() - 2]
                     .reshape(&as_one_item(&x.shape))
@@ -167,13 +167,15 @@ impl Case {
                 let [.., x, update, begins] = &self.inputs[..] else {
                     panic!("{}", self.name)
                 };
-                let (crop, begins) = self.boxes(x, begins, &update.shape);
+                let (crop_options, begins) = self.box_arguments(x, begins, &update.shape);
                 let begins = backend.upload((&begins, &[1, begins.len()])).unwrap();
-                let at = inputs.len() - 3;
-                let mut changed = inputs[at].reshape(&as_one_item(&x.shape)).unwrap();
-                let patches = inputs[at + 1].reshape(&as_one_item(&update.shape)).unwrap();
+                let x_number = inputs.len() - 3;
+                let mut changed = inputs[x_number].reshape(&as_one_item(&x.shape)).unwrap();
+                let patches = inputs[x_number + 1]
+                    .reshape(&as_one_item(&update.shape))
+                    .unwrap();
                 let options = PasteOptions {
-                    out_of_range: crop.out_of_range,
+                    out_of_range: crop_options.out_of_range,
                     ..PasteOptions::default()
                 };
                 let pasted = changed.paste(&patches, Boxes::new(&begins), &options);
@@ -185,11 +187,11 @@ impl Case {
 
     fn scatter(&self, inputs: Vec<Tensor>) -> Result<Tensor, Error> {
         let dims = ScatterDims {
-            update_window_dims: self.list("update_window_dims"),
-            inserted_window_dims: self.list("inserted_window_dims"),
-            input_batching_dims: self.list("input_batching_dims"),
-            scatter_indices_batching_dims: self.list("scatter_indices_batching_dims"),
-            scatter_dims_to_operand_dims: self.list("scatter_dims_to_operand_dims"),
+            update_window_dims: self.integers("update_window_dims"),
+            inserted_window_dims: self.integers("inserted_window_dims"),
+            input_batching_dims: self.integers("input_batching_dims"),
+            scatter_indices_batching_dims: self.integers("scatter_indices_batching_dims"),
+            scatter_dims_to_operand_dims: self.integers("scatter_dims_to_operand_dims"),
             index_vector_dim: usize::try_from(self.attrs["index_vector_dim"].as_u64().unwrap())
                 .unwrap(),
         };
@@ -220,7 +222,7 @@ impl Case {
 
 #[test]
 #[ignore = "it needs suites of other projects: see docs/TESTING.md"]
-fn the_cases_of_stablehlo_hold_on_every_device() {
+fn the_cases_of_stablehlo_hold() {
     let text = read_suite("stablehlo.jsonl");
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     for line in text.lines() {
@@ -231,7 +233,7 @@ fn the_cases_of_stablehlo_hold_on_every_device() {
             case.attrs["combine"].as_str().unwrap_or_default()
         );
         for device in devices() {
-            let what = format!("{} on {}", case.name, device.name);
+            let description = format!("{} on {}", case.name, device.name);
             let count = counts.entry(key.clone()).or_default();
             match case.run(&device.backend) {
                 None => count[2] += 1,
@@ -241,10 +243,10 @@ fn the_cases_of_stablehlo_hold_on_every_device() {
                     count[1] += 1;
                 }
                 Some(result) => {
-                    let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
+                    let result = result.unwrap_or_else(|error| panic!("{description}: {error}"));
                     let expected = &case.expected[0];
-                    assert_eq!(result.shape(), expected.shape, "{what}");
-                    assert_eq!(result.bytes().unwrap(), expected.bytes(), "{what}");
+                    assert_eq!(result.shape(), expected.shape, "{description}");
+                    assert_eq!(result.bytes().unwrap(), expected.bytes(), "{description}");
                     count[0] += 1;
                 }
             }
@@ -316,26 +318,27 @@ impl Graph {
             panic!("a graph of one operator")
         };
         let argument = |name: &str| {
-            let all = operator["arguments"].as_array().unwrap().iter();
-            all.filter_map(|argument| argument.get(name))
+            let arguments = operator["arguments"].as_array().unwrap().iter();
+            arguments
+                .filter_map(|argument| argument.get(name))
                 .next()
                 .cloned()
                 .unwrap_or_default()
         };
         let tensor = |name: &str| self.inputs[argument(name).as_str().unwrap()].upload_to(backend);
-        let list =
+        let integers =
             |value: &Value| -> Option<Vec<i64>> { serde_json::from_value(value.clone()).ok() };
         let (x, options) = (tensor("input")?, argument("options"));
         match operator["name"].as_str() {
             Some("slice") => {
                 let [starts, sizes] =
-                    ["starts", "sizes"].map(|name| list(&argument(name)).unwrap());
+                    ["starts", "sizes"].map(|name| integers(&argument(name)).unwrap());
                 let ends: Vec<i64> = starts
                     .iter()
                     .zip(&sizes)
                     .map(|(start, size)| start + size)
                     .collect();
-                let strides = list(&options["strides"]);
+                let strides = integers(&options["strides"]);
                 x.slice(&SliceSpec::onnx(
                     x.shape(),
                     &starts,
@@ -368,22 +371,22 @@ impl Graph {
 
 #[test]
 #[ignore = "it needs suites of other projects: see docs/TESTING.md"]
-fn the_conformance_tests_of_webnn_hold_on_every_device() {
-    for (name, count) in [("slice", 19), ("gather", 42), ("transpose", 18)] {
+fn the_conformance_tests_of_webnn_hold() {
+    for (name, test_count) in [("slice", 19), ("gather", 42), ("transpose", 18)] {
         let text = read_suite(&format!("wpt-{name}.json"));
         let mut file: Value = serde_json::from_str(&text).unwrap();
         let tests = file["tests"].as_array_mut().unwrap();
-        assert_eq!(tests.len(), count, "{name}");
+        assert_eq!(tests.len(), test_count, "{name}");
         for test in tests {
             let graph: Graph = serde_json::from_value(test["graph"].take()).unwrap();
             for device in devices() {
-                let what = format!("{} on {}", test["name"], device.name);
+                let description = format!("{} on {}", test["name"], device.name);
                 let result = graph
                     .run(&device.backend)
-                    .unwrap_or_else(|error| panic!("{what}: {error}"));
+                    .unwrap_or_else(|error| panic!("{description}: {error}"));
                 let expected = graph.outputs.values().next().unwrap();
-                assert_eq!(result.shape(), expected.descriptor.shape, "{what}");
-                assert_eq!(result.bytes().unwrap(), expected.bytes(), "{what}");
+                assert_eq!(result.shape(), expected.descriptor.shape, "{description}");
+                assert_eq!(result.bytes().unwrap(), expected.bytes(), "{description}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Tests copies of texels to tensors and back, on every device of the harness that has textures. Plain loops compute
-//! the expected values.
+//! Tests copies of texels to tensors and back, on drawn devices that have textures. Plain loops compute the expected
+//! values.
 //!
 //! The strict devices have no textures. The plans between padded rows and tensors are ordinary slices and updates, and
 //! other tests run such plans on strict devices.
@@ -9,7 +9,7 @@ use crate::harness::{
     read_buffer::read_buffer,
     run_bytes,
     texture::{
-        COPIES, Case, Image, Walk, check, gpus, on_gl_without_copies, pattern, texture, whole,
+        COPIES, Case, Image, Walk, check, gpus, is_unreadable_on_gl, pattern, texture, whole,
     },
 };
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
@@ -25,7 +25,7 @@ fn formats() -> Vec<(TextureFormat, DType, usize)> {
         (F::Bgra8Unorm, DType::U8, 4),
         (F::Bgra8UnormSrgb, DType::U8, 4),
     ];
-    for (three, dtype) in [
+    for (formats_of_type, dtype) in [
         ([F::R8Unorm, F::Rg8Unorm, F::Rgba8Unorm], DType::U8),
         ([F::R8Uint, F::Rg8Uint, F::Rgba8Uint], DType::U8),
         ([F::R8Snorm, F::Rg8Snorm, F::Rgba8Snorm], DType::I8),
@@ -40,7 +40,7 @@ fn formats() -> Vec<(TextureFormat, DType, usize)> {
         ([F::R32Float, F::Rg32Float, F::Rgba32Float], DType::F32),
     ] {
         formats.extend(
-            three
+            formats_of_type
                 .into_iter()
                 .zip([1, 2, 4])
                 .map(|(format, channels)| (format, dtype, channels)),
@@ -52,13 +52,13 @@ fn formats() -> Vec<(TextureFormat, DType, usize)> {
 #[test]
 fn every_format() {
     let gpus = gpus();
-    let mut seen = Vec::new();
+    let mut tested_formats = Vec::new();
     for gpu in &gpus {
         for (format, dtype, channels) in formats() {
             if !gpu.device().features().contains(format.required_features()) {
                 continue;
             }
-            seen.push(format);
+            tested_formats.push(format);
             let one_level = (TextureDimension::D2, 1);
             let texel = (channels, dtype.size());
             let mut image = Image::new(gpu, format, one_level, [1, 5, 7], texel);
@@ -81,7 +81,7 @@ fn every_format() {
     for (format, ..) in formats() {
         let is_norm = format.required_features() == norms[0].required_features();
         assert!(
-            gpus.is_empty() || is_norm || seen.contains(&format),
+            gpus.is_empty() || is_norm || tested_formats.contains(&format),
             "{format:?}"
         );
     }
@@ -331,7 +331,7 @@ fn rows_of_256_bytes_at_offsets() {
 fn recordings_do_not_disturb_each_other() {
     for gpu in gpus() {
         let one_level = (TextureDimension::D2, 1);
-        let [first, second] = [3u32, 5].map(|width| {
+        let [first_image, second_image] = [3u32, 5].map(|width| {
             Image::new(
                 &gpu,
                 TextureFormat::R8Unorm,
@@ -342,16 +342,19 @@ fn recordings_do_not_disturb_each_other() {
         });
         let backend = Backend::from(gpu.clone());
         let dest = backend.upload((&[0u8; 6], &[1, 2, 3, 1])).unwrap();
-        let texels = Texels::new(&first.texture).unwrap();
+        let texels = Texels::new(&first_image.texture).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, &texels, dest.buffers().unwrap()[0].slice(..))
             .unwrap();
         let second_tensor =
-            Tensor::from_texture(&backend, &Texels::new(&second.texture).unwrap()).unwrap();
+            Tensor::from_texture(&backend, &Texels::new(&second_image.texture).unwrap()).unwrap();
         let later_tensor = backend.upload((&[7u8; 512], &[512])).unwrap();
         gpu.queue().submit([encoder.finish()]);
-        assert_eq!(dest.to_vec::<u8>().unwrap(), first.levels[0]);
-        assert_eq!(second_tensor.to_vec::<u8>().unwrap(), second.levels[0]);
+        assert_eq!(dest.to_vec::<u8>().unwrap(), first_image.levels[0]);
+        assert_eq!(
+            second_tensor.to_vec::<u8>().unwrap(),
+            second_image.levels[0]
+        );
         assert_eq!(later_tensor.to_vec::<u8>().unwrap(), [7; 512]);
         gpu.trim();
     }
@@ -397,7 +400,7 @@ fn a_mask_is_broadcast_to_all_channels() {
 /// types, and as floats by tables for each channel, row, column or layer, or for all texels. Tensors of other types are
 /// written.
 #[test]
-fn texels_are_converted_on_the_way() {
+fn texels_are_converted_while_copied() {
     let table = |axis: isize, size: usize| {
         let function = |position: usize, x: f32| x * 0.25 - 3.0 * position as f32;
         Conversion::table(DType::U8, DType::F32, axis, size, function).unwrap()
@@ -422,14 +425,14 @@ fn texels_are_converted_on_the_way() {
             let texel = (channels, texel_type.size());
             let mut image = Image::new(&gpu, format, one_level, [3, 7, 9], texel);
             for (number, order) in orders.into_iter().enumerate() {
-                let count = order.len();
+                let channel_count = order.len();
                 let case = Case {
                     channels: order,
                     walks: [
                         Walk(2, -1, 2),
                         Walk(1, 2, 3),
                         Walk(7, -2, 3),
-                        Walk(0, 1, count),
+                        Walk(0, 1, channel_count),
                     ],
                     permutation: [[0, 1, 2, 3], [0, 3, 1, 2]][number],
                     ..whole(0, image.shapes[0])
@@ -440,21 +443,27 @@ fn texels_are_converted_on_the_way() {
                     Conversion::to(DType::F16),
                 ];
                 if texel_type == DType::U8 {
-                    let sizes = [(-1, count), (0, 3), (1, 7), (-2, 9), (3, 1)];
+                    let sizes = [(-1, channel_count), (0, 3), (1, 7), (-2, 9), (3, 1)];
                     conversions.extend(sizes.map(|(axis, size)| table(axis, size)));
                     conversions.push(Conversion::scaled(DType::F16, -1, &[0.5], &[1.0]));
                 }
                 for conversion in conversions {
-                    check_read(&gpu, &image, &case, texel_type, &conversion);
+                    check_converted_read(&gpu, &image, &case, texel_type, &conversion);
                 }
-                let to = Conversion::to(texel_type);
-                for (from, conversion) in [
-                    (DType::F32, to.clone()),
-                    (DType::F16, to.clone()),
-                    (DType::U8, to),
+                let to_texel_type = Conversion::to(texel_type);
+                for (tensor_type, conversion) in [
+                    (DType::F32, to_texel_type.clone()),
+                    (DType::F16, to_texel_type.clone()),
+                    (DType::U8, to_texel_type),
                     (DType::U8, Conversion::scaled(texel_type, 1, &[2.0], &[0.5])),
                 ] {
-                    check_written(&gpu, &mut image, &case, (from, texel_type), &conversion);
+                    check_converted_write(
+                        &gpu,
+                        &mut image,
+                        &case,
+                        (tensor_type, texel_type),
+                        &conversion,
+                    );
                 }
             }
         }
@@ -463,30 +472,30 @@ fn texels_are_converted_on_the_way() {
 
 /// Compares converted texels with the same conversion on the CPU, which other tests compare with the reference.
 #[track_caller]
-fn check_read(
+fn check_converted_read(
     gpu: &wgslice::Gpu,
     image: &Image,
     case: &Case,
     texel_type: DType,
     conversion: &Conversion,
 ) {
-    let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
+    let description = format!("{gpu}: {:?} {case:?}", image.texture.format());
     let texels = case.texels(image).converted(conversion).unwrap();
     let read = Tensor::from_texture(&Backend::from(gpu.clone()), &texels);
-    if on_gl_without_copies(gpu, &image.texture) {
-        return assert_eq!(kind(&read.unwrap_err()), "not_on_gl", "{what}");
+    if is_unreadable_on_gl(gpu, &image.texture) {
+        return assert_eq!(kind(&read.unwrap_err()), "not_on_gl", "{description}");
     }
     let read = match read {
         // The device has too few bindings, or they are too small.
         Err(Error::DeviceLimit { .. }) => return,
-        read => read.expect(&what),
+        read => read.expect(&description),
     };
     // Keeps only the chosen channels of the level.
     let [layers, height, width, channels] = image.shapes[0];
-    let size = texel_type.size();
-    let texels = image.levels[0].chunks(channels * size);
+    let element_size = texel_type.size();
+    let texels = image.levels[0].chunks(channels * element_size);
     let chosen = texels.flat_map(|texel| {
-        let channel_bytes = |&channel: &usize| &texel[channel * size..][..size];
+        let channel_bytes = |&channel: &usize| &texel[channel * element_size..][..element_size];
         case.channels.iter().flat_map(channel_bytes).copied()
     });
     let chosen: Vec<u8> = chosen.collect();
@@ -499,43 +508,53 @@ fn check_read(
     assert_eq!(
         (read.shape(), read.dtype()),
         (plan.shape(), plan.dtype()),
-        "{what}"
+        "{description}"
     );
-    assert!(read.bytes().unwrap() == expected, "{what}: {conversion:?}");
+    assert!(
+        read.bytes().unwrap() == expected,
+        "{description}: {conversion:?}"
+    );
 }
 
 #[track_caller]
-fn check_written(
+fn check_converted_write(
     gpu: &wgslice::Gpu,
     image: &mut Image,
     case: &Case,
-    (from, texel_type): (DType, DType),
+    (tensor_type, texel_type): (DType, DType),
     conversion: &Conversion,
 ) {
-    let what = format!("{gpu}: {from} to {:?} {case:?}", image.texture.format());
-    let texels = case.texels(image).converted_from(from, conversion).unwrap();
-    assert_eq!(texels.dtype(), from);
-    let plan = Plan::contiguous(View::new(texels.shape()).unwrap(), from).unwrap();
+    let description = format!(
+        "{gpu}: {tensor_type} to {:?} {case:?}",
+        image.texture.format()
+    );
+    let texels = case
+        .texels(image)
+        .converted_from(tensor_type, conversion)
+        .unwrap();
+    assert_eq!(texels.dtype(), tensor_type);
+    let plan = Plan::contiguous(View::new(texels.shape()).unwrap(), tensor_type).unwrap();
     let plan = plan.converted(conversion).unwrap();
     let values = pattern(plan.inputs()[0].bytes(), 5);
     let mut expected = vec![0; plan.outputs()[0].bytes()];
     run_bytes(&plan, &values, None, &mut expected).unwrap();
     let backend = Backend::from(gpu.clone());
-    let tensor = Tensor::from_bytes(&backend, values, from, texels.shape()).unwrap();
+    let tensor = Tensor::from_bytes(&backend, values, tensor_type, texels.shape()).unwrap();
     match tensor.write_texture(&texels) {
         Err(Error::DeviceLimit { .. }) => return,
-        Err(error) if on_gl_without_copies(gpu, &image.texture) => {
-            return assert_eq!(kind(&error), "not_on_gl", "{what}");
+        Err(error) if is_unreadable_on_gl(gpu, &image.texture) => {
+            return assert_eq!(kind(&error), "not_on_gl", "{description}");
         }
-        outcome => outcome.expect(&what),
+        outcome => outcome.expect(&description),
     }
-    let size = texel_type.size();
-    case.each(image.shapes[0], |from, to| {
-        image.levels[0][to * size..][..size].copy_from_slice(&expected[from * size..][..size]);
+    let element_size = texel_type.size();
+    case.for_each_element(image.shapes[0], |from, to| {
+        image.levels[0][to * element_size..][..element_size]
+            .copy_from_slice(&expected[from * element_size..][..element_size]);
     });
     assert!(
         image.read(gpu, 0) == image.levels[0],
-        "{what}: {conversion:?}"
+        "{description}: {conversion:?}"
     );
 }
 
@@ -599,7 +618,7 @@ fn conversions_of_texels_that_are_not_possible_are_named() {
         let written = texels.converted_from(DType::F32, &bytes).unwrap();
         let scaled = |axis, count| Conversion::scaled(DType::F32, axis, &vec![1.0; count], &[0.0]);
         let tensor = backend.upload((&[1.0f32; 24], &[1, 2, 3, 4])).unwrap();
-        for (found, expected) in [
+        for (outcome, expected_kind) in [
             (floats.converted(&bytes).map(drop), "texels_convert"),
             (written.converted(&bytes).map(drop), "texels_convert"),
             (
@@ -628,7 +647,7 @@ fn conversions_of_texels_that_are_not_possible_are_named() {
             ),
             (tensor.write_texture(&texels), "dtype_mismatch"),
         ] {
-            assert_eq!(kind(&found.unwrap_err()), expected);
+            assert_eq!(kind(&outcome.unwrap_err()), expected_kind);
         }
     }
 }
@@ -642,9 +661,12 @@ fn textures_and_selections_that_do_not_fit_are_named() {
         let rgba = make(TextureFormat::Rgba8Unorm, COPIES);
         let texels = Texels::new(&rgba).unwrap();
         let backend = Backend::from(gpu.clone());
-        let check_error = |error: Error, parts: &[&str]| {
+        let check_error = |error: Error, expected_parts: &[&str]| {
             let text = error.to_string();
-            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+            assert!(
+                expected_parts.iter().all(|part| text.contains(part)),
+                "{text}"
+            );
         };
 
         let packed = make(TextureFormat::Rgb10a2Unorm, COPIES);

@@ -16,18 +16,21 @@ use wgslice_vectors::{
 #[test]
 fn every_case_has_the_same_result_on_any_number_of_threads() {
     let vectors = parse(include_str!("vectors/seed1.jsonl")).map(|case| case.unwrap());
-    let random = Operation::ALL.iter().flat_map(|&operation| {
+    let random_cases = Operation::ALL.iter().flat_map(|&operation| {
         (0..60).map(move |number| answered(case_of(operation, 5, number)).unwrap())
     });
-    let cases: Vec<_> = vectors.chain(random).collect();
+    let cases: Vec<_> = vectors.chain(random_cases).collect();
     assert!(cases.len() > 2000, "{}", cases.len());
     // Only one in `interval` cases is checked, because starting 63 threads for every case would take a minute.
-    for (threads, interval) in [(2, 4), (3, 1), (64, 16)] {
-        with_at_most(threads, || {
-            let cpu = Backend::cpu().with_threads_for_any_work(threads);
+    for (thread_count, interval) in [(2, 4), (3, 1), (64, 16)] {
+        with_at_most(thread_count, || {
+            let cpu = Backend::cpu().with_threads_for_any_work(thread_count);
             for case in cases.iter().step_by(interval) {
                 if let Err(difference) = check_all(case, &Call::of(case).unwrap(), &cpu) {
-                    panic!("on {threads} threads: {difference:?}\n{}", case.to_line());
+                    panic!(
+                        "on {thread_count} threads: {difference:?}\n{}",
+                        case.to_line()
+                    );
                 }
             }
         });
@@ -35,35 +38,38 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
 }
 
 /// A size in bytes for which 69 threads would be worth their cost.
-const LARGE: usize = 128 << 20;
+const LARGE_BYTES: usize = 128 << 20;
 
 #[test]
-fn no_operation_uses_more_threads_than_the_bound() {
-    let shape = [LARGE / 4];
-    let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
+fn no_operation_uses_more_threads_than_the_limit() {
+    let shape = [LARGE_BYTES / 4];
+    let (gather_options, scatter_options) = (GatherNdOptions::default(), ScatterOptions::default());
     let plans = [
         Plan::slice(&shape, &slice![..; -1], DType::F32),
         Plan::slice_update(&shape, &slice![..; -1], &shape, DType::F32),
         Plan::slice_grad(&shape, &slice![..; -1], &shape, DType::F32),
-        Plan::gather_nd(&shape, &[shape[0], 1], gather, DType::F32),
-        Plan::scatter_nd(&shape, &[shape[0], 1], &shape, scatter, DType::F32),
+        Plan::gather_nd(&shape, &[shape[0], 1], gather_options, DType::F32),
+        Plan::scatter_nd(&shape, &[shape[0], 1], &shape, scatter_options, DType::F32),
     ];
     let plans = plans.map(Result::unwrap);
     // No operation uses more threads than its pool has.
     for pool_size in [3, 64] {
         with_at_most(pool_size, || {
-            for (plan, threads) in plans
+            for (plan, thread_count) in plans
                 .iter()
                 .flat_map(|plan| [1, 2, 3, 64].map(|n| (plan, n)))
             {
-                let line = Backend::cpu().with_threads(threads).explain(plan);
-                let threads = if cfg!(feature = "rayon") {
-                    threads.min(pool_size)
+                let line = Backend::cpu().with_threads(thread_count).explain(plan);
+                let thread_count = if cfg!(feature = "rayon") {
+                    thread_count.min(pool_size)
                 } else {
-                    threads
+                    thread_count
                 };
-                let s = if threads == 1 { "" } else { "s" };
-                assert!(line.contains(&format!(" on {threads} thread{s}")), "{line}");
+                let plural = if thread_count == 1 { "" } else { "s" };
+                assert!(
+                    line.contains(&format!(" on {thread_count} thread{plural}")),
+                    "{line}"
+                );
             }
         });
     }
@@ -75,35 +81,38 @@ fn no_operation_uses_more_threads_than_the_bound() {
 
 /// Calls `test` in an environment where an operation can use this many threads: with the feature `rayon`, in a pool of
 /// that many threads.
-fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
+fn with_at_most(thread_count: usize, test: impl FnOnce() + Send) {
     #[cfg(feature = "rayon")]
-    pool(threads).install(test);
+    build_pool(thread_count).install(test);
     #[cfg(not(feature = "rayon"))]
     {
-        let _ = threads;
+        let _ = thread_count;
         test();
     }
 }
 
 /// Large results are cut into parts without a special setting, and equal the results of a single thread.
 #[test]
-fn large_results_do_not_depend_on_the_bound() {
+fn large_results_do_not_depend_on_the_limit() {
     let shape = [1500, 4001];
     let input: Vec<u16> = (0..1500 * 4001u32).map(|i| (i % 65_521) as u16).collect();
-    let flipped = |threads| {
-        let cpu = Backend::cpu().with_threads(threads);
+    let flipped = |thread_count| {
+        let cpu = Backend::cpu().with_threads(thread_count);
         cpu.slice((&input, &shape), &slice![..; -1, ..; -3])
             .unwrap()
     };
     let on_one_thread = flipped(1);
-    for threads in [0, 2, 3, 64, usize::MAX] {
-        assert!(flipped(threads) == on_one_thread, "{threads} threads");
+    for thread_count in [0, 2, 3, 64, usize::MAX] {
+        assert!(
+            flipped(thread_count) == on_one_thread,
+            "{thread_count} threads"
+        );
     }
 }
 
 #[cfg(feature = "rayon")]
-fn pool(threads: usize) -> rayon::ThreadPool {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+fn build_pool(thread_count: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(thread_count);
     pool.build().unwrap()
 }
 
@@ -118,8 +127,8 @@ fn operations_within_the_jobs_of_a_small_pool_finish() {
     let x = wgslice::Tensor::from_bytes(&Backend::cpu(), source.clone(), DType::U64, &[1 << 20])
         .unwrap();
     let expected: Vec<u8> = source.chunks(8).rev().flatten().copied().collect();
-    for threads in [1, 2] {
-        let results: Vec<_> = pool(threads).install(|| {
+    for thread_count in [1, 2] {
+        let results: Vec<_> = build_pool(thread_count).install(|| {
             let jobs = (0..16).into_par_iter();
             jobs.map(|_| x.slice(&slice![..; -1]).unwrap()).collect()
         });
@@ -137,7 +146,7 @@ fn operations_within_the_jobs_of_a_small_pool_finish() {
 fn an_operation_finishes_while_the_rest_of_its_pool_is_busy() {
     let input = vec![7u8; 16 << 20];
     let (send, receive) = std::sync::mpsc::channel();
-    let (result, ()) = pool(2).join(
+    let (result, ()) = build_pool(2).join(
         || {
             let result = Backend::cpu().slice((&input, &[16 << 20]), &slice![..; -1]);
             send.send(()).unwrap();

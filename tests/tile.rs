@@ -1,7 +1,6 @@
-//! Tests edge cases of `tile` and `repeat`. Golden vectors and random cases compare both with the reference on every
-//! device.
+//! Tests edge cases of `tile` and `repeat`. The modules `devices` and `property` run golden vectors and random cases.
 
-use crate::harness::{devices, kind, steps};
+use crate::harness::{devices, kind, step_count};
 use wgslice::{DType, Plan, View};
 
 #[test]
@@ -15,7 +14,7 @@ fn copies_that_do_not_fit_are_errors() {
     assert_eq!(kind(&error), "axis");
     let error = Plan::repeat(&x, usize::MAX, 0, DType::F32).unwrap_err();
     assert!(error.to_string().contains("too many elements"), "{error}");
-    assert_eq!(steps(&tile(&[0, usize::MAX / 1024]).unwrap()), 0);
+    assert_eq!(step_count(&tile(&[0, usize::MAX / 1024]).unwrap()), 0);
 }
 
 /// Tests more dimensions than shaders support in one dispatch, none of which can be merged.

@@ -96,9 +96,9 @@ fn transposes_in_tiles() {
 
 /// Returns three permutations of axes: the reversed order and two pseudo-random orders.
 fn permutations(rank: usize) -> [Vec<usize>; 3] {
-    let sorted = |odd: u64| {
+    let sorted = |odd_factor: u64| {
         let mut axes: Vec<usize> = (0..rank).collect();
-        axes.sort_by_key(|&axis| (axis as u64 + 1).wrapping_mul(odd) >> 40);
+        axes.sort_by_key(|&axis| (axis as u64 + 1).wrapping_mul(odd_factor) >> 40);
         axes
     };
     [
@@ -161,14 +161,15 @@ fn permutations_of_many_axes_are_one_dispatch() {
             let result = result.to_vec::<u32>().unwrap();
             let source_of = |number: usize| {
                 let axes = permutation.iter().enumerate();
-                let bits =
-                    axes.map(|(at, axis)| (number >> (rank - 1 - at) & 1) << (rank - 1 - axis));
+                let bits = axes.map(|(position, axis)| {
+                    (number >> (rank - 1 - position) & 1) << (rank - 1 - axis)
+                });
                 bits.sum::<usize>()
             };
-            let wrong = (0..)
+            let first_difference = (0..)
                 .zip(&result)
                 .find(|&(number, &source)| source_of(number) != source as usize);
-            assert_eq!(wrong, None, "{}: {permutation:?}", device.name);
+            assert_eq!(first_difference, None, "{}: {permutation:?}", device.name);
         }
     }
 }
@@ -285,7 +286,7 @@ fn tensors_take_other_shapes() {
 fn a_view_of_everything_in_order_shares_memory() {
     let values: Vec<u16> = (0..12).collect();
     let tensor = Backend::cpu().upload((&values, &[3, 1, 4])).unwrap();
-    for (spec, order, shares) in [
+    for (spec, order, expects_sharing) in [
         ("...", [0, 1, 2], true),
         ("...", [1, 0, 2], true),
         ("0:, :, -4:", [0, 2, 1], true),
@@ -298,9 +299,9 @@ fn a_view_of_everything_in_order_shares_memory() {
         let view = tensor.slice(&spec.parse().unwrap()).unwrap();
         let view = view.transpose(&order).unwrap();
         let contiguous = view.contiguous().unwrap();
-        let at = |bytes: &[u8]| bytes.as_ptr();
-        let is_shared = at(&contiguous.bytes().unwrap()) == at(&tensor.bytes().unwrap());
-        assert_eq!(is_shared, shares, "{spec} {order:?}");
+        let address = |bytes: &[u8]| bytes.as_ptr();
+        let is_shared = address(&contiguous.bytes().unwrap()) == address(&tensor.bytes().unwrap());
+        assert_eq!(is_shared, expects_sharing, "{spec} {order:?}");
         let plan = Plan::contiguous(view.layout(), DType::U16).unwrap();
         let (expected, _) = Backend::cpu()
             .run::<u16>(&plan, &[(&values).into()])
@@ -320,16 +321,16 @@ fn a_view_of_everything_in_order_shares_memory() {
     assert_eq!(repeated.to_vec::<u16>().unwrap(), [4, 5, 6, 7].repeat(3));
 }
 
-/// Returns the places of a view's elements in its memory, in the order of the view.
-fn places(view: &View) -> Vec<usize> {
-    let mut places = vec![view.offset()];
+/// Returns the position in memory of each element of the view, in the order of the view.
+fn positions(view: &View) -> Vec<usize> {
+    let mut positions = vec![view.offset()];
     for (&size, &stride) in view.shape().iter().zip(view.strides()) {
-        let each = |&place: &usize| {
-            (0..size.cast_signed()).map(move |n| place.wrapping_add_signed(n * stride))
+        let positions_along = |&position: &usize| {
+            (0..size.cast_signed()).map(move |n| position.wrapping_add_signed(n * stride))
         };
-        places = places.iter().flat_map(each).collect();
+        positions = positions.iter().flat_map(positions_along).collect();
     }
-    places
+    positions
 }
 
 /// Returns views with random strides, positive, negative or 0. In some views elements overlap, in other views
@@ -347,9 +348,9 @@ fn random_views() -> Vec<View> {
         let shape: Vec<usize> = (0..rank)
             .map(|_| usize::try_from(random(6) + 1).unwrap())
             .collect();
-        let farthest = [3, 9, 60][usize::try_from(random(3)).unwrap()];
+        let max_stride = [3, 9, 60][usize::try_from(random(3)).unwrap()];
         let strides: Vec<isize> = (0..rank)
-            .map(|_| random(farthest) * (1 - 2 * random(2)))
+            .map(|_| random(max_stride) * (1 - 2 * random(2)))
             .collect();
         let reach = |sign: isize| -> usize {
             let extent = |(&size, &stride): (&usize, &isize)| {
@@ -363,13 +364,13 @@ fn random_views() -> Vec<View> {
                 .unsigned_abs()
         };
         let offset = reach(-1) + random(5).unsigned_abs();
-        let memory = offset + reach(1) + 1 + random(5).unsigned_abs();
-        View::from_strides(&shape, &strides, offset, memory).unwrap()
+        let memory_length = offset + reach(1) + 1 + random(5).unsigned_abs();
+        View::from_strides(&shape, &strides, offset, memory_length).unwrap()
     };
     (0..60).map(|_| view()).collect()
 }
 
-fn bytes(count: usize, step: usize) -> Vec<u8> {
+fn make_bytes(count: usize, step: usize) -> Vec<u8> {
     (0..count)
         .map(|n| (n * step % 251).to_le_bytes()[0])
         .collect()
@@ -378,7 +379,7 @@ fn bytes(count: usize, step: usize) -> Vec<u8> {
 /// On every device, views with any strides can be read. They can be written if no element is selected twice.
 #[test]
 fn views_from_strides_are_read_and_written() {
-    const WIDTHS: [DType; 5] = [
+    const DTYPES: [DType; 5] = [
         DType::U8,
         DType::U16,
         DType::F32,
@@ -387,75 +388,85 @@ fn views_from_strides_are_read_and_written() {
     ];
     let (mut written_count, mut interleaved_count, mut rejected_count) = (0, 0, 0);
     for (number, view) in random_views().into_iter().enumerate() {
-        let dtype = WIDTHS[number % 5];
-        let (size, places) = (dtype.size(), places(&view));
-        let memory = view.source_shape()[0] * size;
-        let (source, old, values) = (
-            bytes(memory, 7),
-            bytes(memory, 13),
-            bytes(places.len() * size, 3),
+        let dtype = DTYPES[number % 5];
+        let (element_size, positions) = (dtype.size(), positions(&view));
+        let memory_bytes = view.source_shape()[0] * element_size;
+        let (source, old_bytes, values) = (
+            make_bytes(memory_bytes, 7),
+            make_bytes(memory_bytes, 13),
+            make_bytes(positions.len() * element_size, 3),
         );
-        let element = |array: &[u8], n: usize| array[n * size..][..size].to_vec();
-        let selected: Vec<u8> = places.iter().flat_map(|&n| element(&source, n)).collect();
-        let mut expected = old.clone();
-        for (n, &place) in places.iter().enumerate() {
-            expected[place * size..][..size].copy_from_slice(&element(&values, n));
+        let element = |array: &[u8], n: usize| array[n * element_size..][..element_size].to_vec();
+        let selected: Vec<u8> = positions
+            .iter()
+            .flat_map(|&n| element(&source, n))
+            .collect();
+        let mut expected = old_bytes.clone();
+        for (n, &position) in positions.iter().enumerate() {
+            expected[position * element_size..][..element_size]
+                .copy_from_slice(&element(&values, n));
         }
-        let read = Plan::contiguous(&view, dtype).unwrap();
-        let write = Plan::contiguous(&view.shape().to_vec(), dtype)
+        let read_plan = Plan::contiguous(&view, dtype).unwrap();
+        let write_plan = Plan::contiguous(&view.shape().to_vec(), dtype)
             .unwrap()
             .written_to(&view);
-        let mut distinct = places.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        if distinct.len() < places.len() {
-            assert_eq!(kind(&write.unwrap_err()), "repeats", "{view:?}");
+        let mut distinct_positions = positions.clone();
+        distinct_positions.sort_unstable();
+        distinct_positions.dedup();
+        if distinct_positions.len() < positions.len() {
+            assert_eq!(kind(&write_plan.unwrap_err()), "repeats", "{view:?}");
             rejected_count += 1;
         } else {
-            let write = write.unwrap();
+            let write_plan = write_plan.unwrap();
             written_count += 1;
-            let mut dims: Vec<_> = view
+            let mut strides_and_sizes: Vec<_> = view
                 .strides()
                 .iter()
                 .map(|s| s.unsigned_abs())
                 .zip(view.shape())
                 .collect();
-            dims.sort_unstable();
+            strides_and_sizes.sort_unstable();
             let mut reach = 0;
-            interleaved_count += usize::from(dims.iter().any(|&(stride, &size)| {
+            interleaved_count += usize::from(strides_and_sizes.iter().any(|&(stride, &size)| {
                 let is_interleaved = size > 1 && stride <= reach;
                 reach += stride * (size - 1);
                 is_interleaved
             }));
             // Even few bytes are cut into parts for two threads.
-            let threads = Backend::cpu().with_threads_for_any_work(2);
+            let two_threads = Backend::cpu().with_threads_for_any_work(2);
             let backends = devices().iter().map(|device| &device.backend);
-            for backend in backends.chain([&threads]) {
+            for backend in backends.chain([&two_threads]) {
                 let upload = |bytes: &[u8], shape: &[usize]| {
                     wgslice::Tensor::from_bytes(backend, bytes.to_vec(), dtype, shape).unwrap()
                 };
-                let from = upload(&values, view.shape());
-                let mut to = upload(&old, view.source_shape());
-                let report = wgslice::Tensor::run_into(&write, &[&from], &mut [&mut to]).unwrap();
+                let source_tensor = upload(&values, view.shape());
+                let mut dest_tensor = upload(&old_bytes, view.source_shape());
+                let report = wgslice::Tensor::run_into(
+                    &write_plan,
+                    &[&source_tensor],
+                    &mut [&mut dest_tensor],
+                )
+                .unwrap();
                 report.wait().unwrap();
                 assert!(
-                    to.bytes().unwrap() == expected,
-                    "{}: {write} of {view:?}",
-                    backend.explain(&write)
+                    dest_tensor.bytes().unwrap() == expected,
+                    "{}: {write_plan} of {view:?}",
+                    backend.explain(&write_plan)
                 );
             }
         }
         for device in devices() {
-            let from = wgslice::Tensor::from_bytes(
+            let source_tensor = wgslice::Tensor::from_bytes(
                 &device.backend,
                 source.clone(),
                 dtype,
                 view.source_shape(),
             );
-            let (results, _) = wgslice::Tensor::run(&read, &[&from.unwrap()]).unwrap();
+            let (results, _) =
+                wgslice::Tensor::run(&read_plan, &[&source_tensor.unwrap()]).unwrap();
             assert!(
                 results[0].bytes().unwrap() == selected,
-                "{}: {read} of {view:?}",
+                "{}: {read_plan} of {view:?}",
                 device.name
             );
         }
@@ -481,16 +492,16 @@ fn operations_take_views_from_strides() {
         let memory: Vec<f32> = (0..view.source_shape()[0])
             .map(|n| n as f32 / 4.0)
             .collect();
-        let copy: Vec<f32> = places(&view).iter().map(|&n| memory[n]).collect();
+        let copied: Vec<f32> = positions(&view).iter().map(|&n| memory[n]).collect();
         let shape = view.shape().to_vec();
-        let first = i32::try_from(shape[0]).unwrap();
-        let indices = [first - 1, 0, first, 0];
-        let crop = CropOptions {
+        let first_size = i32::try_from(shape[0]).unwrap();
+        let indices = [first_size - 1, 0, first_size, 0];
+        let crop_options = CropOptions {
             sizes: vec![2],
             ..CropOptions::default()
         };
         let begins = vec![1i32; shape[0]];
-        let mask: Vec<bool> = (0..copy.len()).map(|n| n % 3 == 0).collect();
+        let mask: Vec<bool> = (0..copied.len()).map(|n| n % 3 == 0).collect();
         let whole = View::new(&shape).unwrap();
         let plans = |x: &View| {
             let gather = Plan::gather(x, &[4], options, DType::F32).unwrap();
@@ -498,10 +509,10 @@ fn operations_take_views_from_strides() {
             [
                 gather.clone(),
                 gather.converted(&Conversion::to(DType::U8)).unwrap(),
-                Plan::crop(x, Boxes::new(&[shape[0], 1]), &crop, DType::F32).unwrap(),
+                Plan::crop(x, Boxes::new(&[shape[0], 1]), &crop_options, DType::F32).unwrap(),
                 Plan::concat(&[x.clone(), x.clone()], 1, DType::F32).unwrap(),
                 Plan::contiguous(x.slice(&slice).unwrap(), DType::F32).unwrap(),
-                Plan::boolean_mask(x, &shape, 0, Some(copy.len()), DType::F32).unwrap(),
+                Plan::boolean_mask(x, &shape, 0, Some(copied.len()), DType::F32).unwrap(),
             ]
         };
         for device in devices() {
@@ -523,10 +534,10 @@ fn operations_take_views_from_strides() {
                     let bytes = results[0].bytes()?.into_owned();
                     Ok::<_, wgslice::Error>((bytes, report.wait()?.out_of_range))
                 };
-                match (run(&strided, &memory), run(&contiguous, &copy)) {
+                match (run(&strided, &memory), run(&contiguous, &copied)) {
                     (Err(wgslice::Error::DeviceLimit { .. }), _) if !device.backend.is_cpu() => {}
-                    (found, expected) => {
-                        assert_eq!(found, expected, "{}: {strided} of {view:?}", device.name);
+                    (outcome, expected) => {
+                        assert_eq!(outcome, expected, "{}: {strided} of {view:?}", device.name);
                     }
                 }
             }
@@ -539,47 +550,53 @@ fn operations_take_views_from_strides() {
 #[test]
 fn windows_and_shapes_keep_their_elements() {
     for view in random_views() {
-        let places = places(&view);
+        let positions = positions(&view);
         for (d, &size) in view.shape().iter().enumerate() {
-            let inner: usize = view.shape()[d + 1..].iter().product();
+            let inner_size: usize = view.shape()[d + 1..].iter().product();
             for (width, step) in [(1, 1), (size, 2), (size.div_ceil(2), 1), (2.min(size), 3)] {
                 let windows = view.windows(d.cast_signed(), width, step).unwrap();
-                let count = (size - width) / step + 1;
+                let window_count = (size - width) / step + 1;
                 let mut expected = Vec::new();
-                for outer in 0..places.len() / (size * inner) {
-                    for window in 0..count {
-                        for inner_position in 0..inner {
-                            let at = |n: usize| {
-                                places[(outer * size + window * step + n) * inner + inner_position]
+                for outer in 0..positions.len() / (size * inner_size) {
+                    for window in 0..window_count {
+                        for inner_position in 0..inner_size {
+                            let position_of = |n: usize| {
+                                positions[(outer * size + window * step + n) * inner_size
+                                    + inner_position]
                             };
-                            expected.extend((0..width).map(at));
+                            expected.extend((0..width).map(position_of));
                         }
                     }
                 }
-                assert_eq!(self::places(&windows), expected, "{view:?} along {d}");
+                assert_eq!(self::positions(&windows), expected, "{view:?} along {d}");
             }
         }
-        let count = places.len();
+        let count = positions.len();
         for a in (1..=count).filter(|a| count.is_multiple_of(*a)) {
             let shape = [1, a, count / a];
             match view.reshape(&shape) {
-                Ok(found) => assert_eq!(self::places(&found), places, "{view:?} as {shape:?}"),
+                Ok(reshaped) => assert_eq!(
+                    self::positions(&reshaped),
+                    positions,
+                    "{view:?} as {shape:?}"
+                ),
                 Err(error) => {
                     assert_eq!(kind(&error), "reshape_strides");
                     // The strides from the first element to its neighbours in the new shape do not fit all elements.
                     let stride = |n: usize| match n < count {
-                        true => places[n].wrapping_sub(places[0]).cast_signed(),
+                        true => positions[n].wrapping_sub(positions[0]).cast_signed(),
                         false => 0,
                     };
-                    let lines = [stride(count / a), stride(1)];
-                    let place = |n: usize| {
+                    let strides = [stride(count / a), stride(1)];
+                    let position = |n: usize| {
                         let (line, inner_position) = (n / shape[2], n % shape[2]);
-                        places[0].cast_signed()
-                            + line.cast_signed() * lines[0]
-                            + inner_position.cast_signed() * lines[1]
+                        positions[0].cast_signed()
+                            + line.cast_signed() * strides[0]
+                            + inner_position.cast_signed() * strides[1]
                     };
-                    let fits = (0..count).all(|n| place(n) == places[n].cast_signed());
-                    assert!(!fits, "{view:?} as {shape:?}");
+                    let fits_strides =
+                        (0..count).all(|n| position(n) == positions[n].cast_signed());
+                    assert!(!fits_strides, "{view:?} as {shape:?}");
                 }
             }
         }
@@ -592,42 +609,42 @@ fn windows_and_shapes_keep_their_elements() {
 fn one_call_makes_a_view_contiguous() {
     for view in random_views() {
         let source: Vec<u16> = (0..).take(view.source_shape()[0]).collect();
-        let places = places(&view);
-        let expected: Vec<u16> = places.iter().map(|&n| source[n]).collect();
-        let mut found = vec![0u16; places.len()];
-        wgslice::copy(&source, &view, &mut found).unwrap();
-        assert_eq!(found, expected, "{view:?}");
-        let mut found = vec![0; places.len() * 2];
+        let positions = positions(&view);
+        let expected: Vec<u16> = positions.iter().map(|&n| source[n]).collect();
+        let mut result = vec![0u16; positions.len()];
+        wgslice::copy(&source, &view, &mut result).unwrap();
+        assert_eq!(result, expected, "{view:?}");
+        let mut result = vec![0; positions.len() * 2];
         let from = wgslice::Values::from_bytes(DType::BF16, bytemuck::cast_slice(&source));
-        let to = wgslice::ValuesMut::from_bytes(DType::BF16, &mut found);
+        let to = wgslice::ValuesMut::from_bytes(DType::BF16, &mut result);
         wgslice::copy(from, &view, to).unwrap();
         assert_eq!(
-            found,
+            result,
             bytemuck::cast_slice::<u16, u8>(&expected),
             "{view:?}"
         );
         let truths: Vec<bool> = source.iter().map(|n| n % 3 == 0).collect();
-        let mut found = vec![false; places.len()];
-        wgslice::copy(&truths, &view, &mut found).unwrap();
+        let mut result = vec![false; positions.len()];
+        wgslice::copy(&truths, &view, &mut result).unwrap();
         assert!(
-            found
+            result
                 .iter()
-                .zip(&places)
-                .all(|(&found, &n)| found == truths[n])
+                .zip(&positions)
+                .all(|(&result, &n)| result == truths[n])
         );
     }
     let view = View::new(&[2, 3]).unwrap();
-    let long = wgslice::copy(&[0u8; 7], &view, &mut [0u8; 6]);
+    let long_source = wgslice::copy(&[0u8; 7], &view, &mut [0u8; 6]);
     assert!(matches!(
-        long,
+        long_source,
         Err(wgslice::Error::Length {
             argument: "source",
             ..
         })
     ));
-    let short = wgslice::copy(&[0u8; 6], &view, &mut [0u8; 5]);
+    let short_dest = wgslice::copy(&[0u8; 6], &view, &mut [0u8; 5]);
     assert!(matches!(
-        short,
+        short_dest,
         Err(wgslice::Error::Length {
             argument: "dest",
             ..
@@ -649,10 +666,10 @@ fn one_call_makes_a_view_contiguous() {
 
 #[test]
 fn wrong_strides_are_named() {
-    let from_strides = |shape: &[usize], strides: &[isize], offset, elements| {
-        View::from_strides(shape, strides, offset, elements)
+    let from_strides = |shape: &[usize], strides: &[isize], offset, element_count| {
+        View::from_strides(shape, strides, offset, element_count)
     };
-    for (found, expected) in [
+    for (outcome, expected_kind) in [
         (from_strides(&[2, 3], &[1], 0, 6), "strides"),
         (from_strides(&[2, 3], &[3, 1], 1, 6), "outside"),
         (from_strides(&[2, 3], &[3, -1], 1, 6), "outside"),
@@ -664,7 +681,7 @@ fn wrong_strides_are_named() {
         (from_strides(&[], &[], 0, 0), "outside"),
         (from_strides(&[0], &[1], 1, 0), "outside"),
     ] {
-        assert_eq!(kind(&found.unwrap_err()), expected);
+        assert_eq!(kind(&outcome.unwrap_err()), expected_kind);
     }
     let too_large = from_strides(&[usize::MAX, 2], &[0, 0], 0, 6);
     assert!(matches!(
@@ -694,13 +711,16 @@ fn wrong_strides_are_named() {
     );
 
     let view = View::new(&[4, 5]).unwrap();
-    for (axis, size, step, expected) in [
+    for (axis, size, step, expected_kind) in [
         (2, 1, 1, "axis"),
         (0, 0, 1, "windows"),
         (1, 6, 1, "windows"),
         (-1, 2, 0, "windows"),
     ] {
-        assert_eq!(kind(&view.windows(axis, size, step).unwrap_err()), expected);
+        assert_eq!(
+            kind(&view.windows(axis, size, step).unwrap_err()),
+            expected_kind
+        );
     }
     assert_eq!(kind(&view.reshape(&[21]).unwrap_err()), "reshape");
     let strides: Vec<isize> = (0..24).map(|n| (1 << 40) + (1 << n)).collect();

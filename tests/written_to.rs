@@ -7,79 +7,86 @@ use wgslice::{
     slice,
 };
 
-/// Returns the places of a view's elements in its source, in the order of the view.
-fn places(view: &View) -> Vec<usize> {
-    let mut places = vec![view.offset().cast_signed()];
+/// Returns the position in the source of each element of the view, in the order of the view.
+fn positions(view: &View) -> Vec<usize> {
+    let mut positions = vec![view.offset().cast_signed()];
     for (&size, &stride) in view.shape().iter().zip(view.strides()) {
-        let each = |&place: &isize| (0..size.cast_signed()).map(move |n| place + n * stride);
-        places = places.iter().flat_map(each).collect();
+        let positions_along =
+            |&position: &isize| (0..size.cast_signed()).map(move |n| position + n * stride);
+        positions = positions.iter().flat_map(positions_along).collect();
     }
-    places.into_iter().map(isize::cast_unsigned).collect()
+    positions.into_iter().map(isize::cast_unsigned).collect()
 }
 
 /// Returns views of this shape: in the middle of a larger array, with steps, reversed, transposed, a contiguous part,
 /// and a whole array.
-fn dests(shape: &[usize]) -> Vec<View> {
+fn dest_views(shape: &[usize]) -> Vec<View> {
     let rank = shape.len();
-    let larger: Vec<usize> = shape.iter().map(|size| 2 * size + 3).collect();
-    let whole = View::new(&larger).unwrap();
-    let slice_by = |text: &dyn Fn(usize) -> String| {
-        let spec: Vec<String> = shape.iter().map(|&size| text(size)).collect();
+    let larger_shape: Vec<usize> = shape.iter().map(|size| 2 * size + 3).collect();
+    let whole = View::new(&larger_shape).unwrap();
+    let slice_by = |range_text: &dyn Fn(usize) -> String| {
+        let spec: Vec<String> = shape.iter().map(|&size| range_text(size)).collect();
         whole.slice(&spec.join(",").parse().unwrap()).unwrap()
     };
     let reversed: Vec<usize> = (0..rank).rev().collect();
-    let turned: Vec<usize> = shape.iter().rev().copied().collect();
-    let mut longer = shape.to_vec();
-    longer[0] += 3;
-    let longer_view = View::new(&longer).unwrap();
+    let turned_shape: Vec<usize> = shape.iter().rev().copied().collect();
+    let mut longer_shape = shape.to_vec();
+    longer_shape[0] += 3;
+    let longer_view = View::new(&longer_shape).unwrap();
     let part = longer_view.slice(&format!("2:{}", 2 + shape[0]).parse().unwrap());
     vec![
         slice_by(&|size| format!("1:{}", size + 1)),
         slice_by(&|size| format!("2:{}:2", 2 * size + 1)),
         slice_by(&|size| format!("{}:0:-1", size)),
-        View::new(&turned).unwrap().transpose(&reversed).unwrap(),
+        View::new(&turned_shape)
+            .unwrap()
+            .transpose(&reversed)
+            .unwrap(),
         part.unwrap(),
         View::new(shape).unwrap(),
     ]
 }
 
-/// Runs a plan with several views as destination, each on every second device. Compares the elements of the view with
-/// the plan's ordinary result.
-fn check(plan: &Plan, x: &[usize], tuples: Option<(&[i32], &[usize])>) {
-    let size = plan.dtype().size();
+/// Runs a plan with several views as destination, each on every second drawn device. Compares the elements of the view
+/// with the plan's ordinary result.
+fn check(plan: &Plan, source_shape: &[usize], tuples: Option<(&[i32], &[usize])>) {
+    let element_size = plan.dtype().size();
     let source: Vec<u8> = (0..plan.inputs()[0].bytes())
         .map(|n| u8::try_from(n * 7 % 251).unwrap())
         .collect();
     let indices = tuples.map(|(tuples, _)| Values::from(tuples));
     let mut result = vec![0; plan.outputs()[0].bytes()];
-    let report = run_bytes(plan, &source, indices, &mut result).unwrap();
-    for (number, dest) in dests(plan.shape()).into_iter().enumerate() {
+    let expected_report = run_bytes(plan, &source, indices, &mut result).unwrap();
+    for (number, dest) in dest_views(plan.shape()).into_iter().enumerate() {
         let placed = plan.written_to(&dest).unwrap();
         assert!(placed.is_in_place());
         let old_bytes: Vec<u8> = (0..placed.outputs()[0].bytes())
             .map(|n| u8::try_from(n % 13 + 200).unwrap())
             .collect();
         let mut expected = old_bytes.clone();
-        for (n, place) in places(&dest).into_iter().enumerate() {
-            expected[place * size..][..size].copy_from_slice(&result[n * size..][..size]);
+        for (n, position) in positions(&dest).into_iter().enumerate() {
+            expected[position * element_size..][..element_size]
+                .copy_from_slice(&result[n * element_size..][..element_size]);
         }
         for device in devices().iter().skip(number % 2).step_by(2) {
             let backend = &device.backend;
             let upload = |bytes: &[u8], shape: &[usize]| {
                 Tensor::from_bytes(backend, bytes.to_vec(), plan.dtype(), shape).unwrap()
             };
-            let from = upload(&source, x);
+            let source_tensor = upload(&source, source_shape);
             let tuples = tuples.map(|tuples| backend.upload(tuples).unwrap());
             let mut array = upload(&old_bytes, placed.shape());
-            let inputs = [Some(&from), tuples.as_ref()].into_iter().flatten();
+            let inputs = [Some(&source_tensor), tuples.as_ref()]
+                .into_iter()
+                .flatten();
             let inputs: Vec<&Tensor> = inputs.collect();
-            let found = Tensor::run_into(&placed, &inputs, &mut [&mut array]).unwrap();
-            let what = format!("{placed} on {}", device.name);
-            assert_eq!(array.bytes().unwrap(), expected, "{what}");
+            let report = Tensor::run_into(&placed, &inputs, &mut [&mut array]).unwrap();
+            let description = format!("{placed} on {}", device.name);
+            assert_eq!(array.bytes().unwrap(), expected, "{description}");
             assert_eq!(
-                found.wait().unwrap().out_of_range,
-                report.out_of_range,
-                "{what}"
+                report.wait().unwrap().out_of_range,
+                expected_report.out_of_range,
+                "{description}"
             );
         }
     }
@@ -136,7 +143,7 @@ fn crops_go_to_views() {
     let tuples = [1, 1, 2, 0, 1, 0, 3, 5, 1, 0, 2, -1, 0, 0, 0];
     let shape = [3, 5];
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
-        for (x, dtype) in [
+        for (source_shape, dtype) in [
             (&[2, 6, 7][..], DType::U8),
             (&[2, 6, 7, 3], DType::U8),
             (&[2, 6, 7], DType::F32),
@@ -152,8 +159,8 @@ fn crops_go_to_views() {
                 ..CropOptions::default()
             };
             let boxes = Boxes::of_tuples(&shape, true, true);
-            let crops = Plan::crop(x, boxes, &options, dtype).unwrap();
-            check(&crops, x, Some((&tuples, &shape)));
+            let crops = Plan::crop(source_shape, boxes, &options, dtype).unwrap();
+            check(&crops, source_shape, Some((&tuples, &shape)));
         }
     }
 }
@@ -175,14 +182,14 @@ fn plans_and_tensors_that_do_not_fit_are_errors() {
     let dtype = DType::F32;
     let x = View::new(&[3, 4]).unwrap();
     let plan = Plan::contiguous(&x, dtype).unwrap();
-    for (dest, tag) in [
+    for (dest, expected_kind) in [
         (View::new(&[4, 3]).unwrap(), "dest_shape"),
         (
             View::new(&[4]).unwrap().broadcast_to(&[3, 4]).unwrap(),
             "repeats",
         ),
     ] {
-        assert_eq!(kind(&plan.written_to(&dest).unwrap_err()), tag);
+        assert_eq!(kind(&plan.written_to(&dest).unwrap_err()), expected_kind);
     }
     let options = ScatterOptions::default();
     let scatter = Plan::scatter_nd(&[3, 4], &[2, 1], &[2, 4], options, dtype).unwrap();
@@ -194,17 +201,17 @@ fn plans_and_tensors_that_do_not_fit_are_errors() {
     let dest = View::new(&[5, 4]).unwrap().slice(&slice![..2]).unwrap();
     let rows = rows.written_to(&dest).unwrap();
     for device in devices() {
-        let values = |shape: &[usize]| {
+        let zeros = |shape: &[usize]| {
             let count = shape.iter().product::<usize>();
             device
                 .backend
                 .upload((&vec![0.0f32; count], shape))
                 .unwrap()
         };
-        let (source, mut array) = (values(&[3, 4]), values(&[5, 4]));
+        let (source, mut array) = (zeros(&[3, 4]), zeros(&[5, 4]));
         let ids = device.backend.upload((&[0i32, 2], &[2])).unwrap();
         let wrong_ids = device.backend.upload((&[0i32], &[1])).unwrap();
-        for (plan, source, indices, tag) in [
+        for (plan, source, indices, expected_kind) in [
             (&plan, &source, None, "dest_mismatch"),
             (&placed, &source, None, "dest_mismatch"),
             (&rows, &array.clone(), Some(&ids), "plan_argument"),
@@ -214,7 +221,7 @@ fn plans_and_tensors_that_do_not_fit_are_errors() {
         ] {
             let inputs: Vec<&Tensor> = [Some(source), indices].into_iter().flatten().collect();
             let error = Tensor::run_into(plan, &inputs, &mut [&mut array]).unwrap_err();
-            assert_eq!(kind(&error), tag, "{error}");
+            assert_eq!(kind(&error), expected_kind, "{error}");
         }
         let error = Tensor::run(&rows, &[&source, &ids]).unwrap_err();
         assert_eq!(kind(&error), "in_place");

@@ -1,7 +1,7 @@
-//! Tests edge cases of `xla_gather` and `xla_scatter`. Random cases compare every device with the reference, and golden
-//! vectors of XLA check the reference.
+//! Tests edge cases of `xla_gather` and `xla_scatter`. The module `property` runs random cases, and `golden` compares
+//! the reference with golden vectors of XLA.
 
-use crate::harness::{devices, kind, refused, steps};
+use crate::harness::{devices, kind, refused, step_count};
 use wgslice::{
     Backend, DType, Error, Plan, Tensor, View,
     options::{Combine, GatherDims, GatherOptions, OutOfRange, ScatterDims, XlaScatterOptions},
@@ -29,8 +29,8 @@ fn row_scatter_dims() -> ScatterDims {
     }
 }
 
-fn error(dims: &GatherDims, indices: &[usize]) -> String {
-    let planned = Plan::xla_gather(&[4, 3], indices, dims, OutOfRange::Clamp, DType::F32);
+fn plan_error(dims: &GatherDims, indices_shape: &[usize]) -> String {
+    let planned = Plan::xla_gather(&[4, 3], indices_shape, dims, OutOfRange::Clamp, DType::F32);
     let error = planned.unwrap_err();
     assert_eq!(kind(&error), "dimension_numbers", "{error}");
     error.to_string()
@@ -41,7 +41,7 @@ fn numbers_that_contradict_each_other_are_errors() {
     let error_after = |change: fn(&mut GatherDims)| {
         let mut dims = row_gather_dims();
         change(&mut dims);
-        error(&dims, &[5])
+        plan_error(&dims, &[5])
     };
     for (change, text) in [
         (
@@ -85,11 +85,11 @@ fn numbers_that_contradict_each_other_are_errors() {
     ] {
         assert_eq!(error_after(change), text);
     }
-    let planned = |updates: &[usize], options| {
+    let scatter_error = |updates_shape: &[usize], options| {
         Plan::xla_scatter(
             &[4, 3],
             &[5],
-            updates,
+            updates_shape,
             &row_scatter_dims(),
             options,
             DType::F32,
@@ -98,14 +98,14 @@ fn numbers_that_contradict_each_other_are_errors() {
     };
     let options = XlaScatterOptions::default();
     assert_eq!(
-        planned(&[5, 5, 3], options).to_string(),
+        scatter_error(&[5, 5, 3], options).to_string(),
         "the shape of updates is [5, 5, 3], but it must be [5, 4, 3], or smaller along update_window_dims"
     );
 }
 
 /// Tests tuples along the first dimension of the indices, on host values, on tensors and from a view.
 #[test]
-fn tuples_may_lie_along_any_dimension() {
+fn tuples_along_any_dimension() {
     let dims = GatherDims {
         offset_dims: vec![0],
         collapsed_slice_dims: vec![0],
@@ -118,9 +118,14 @@ fn tuples_may_lie_along_any_dimension() {
     let values: Vec<i32> = (0..24).collect();
     // Each of the two positions of the last dimension of `x` has a tuple: a row, and the first of two columns.
     let starts = (&[2, 0, 1, 5], &[2, 2]);
-    let from = |row: i32, column: i32, batch: i32| row * 8 + column * 2 + batch;
+    let element_at = |row: i32, column: i32, batch: i32| row * 8 + column * 2 + batch;
     // Position 0: row 2, column 1. Position 1: row 0, column 5, which is shifted to 2.
-    let expected = [from(2, 1, 0), from(0, 2, 1), from(2, 2, 0), from(0, 3, 1)];
+    let expected = [
+        element_at(2, 1, 0),
+        element_at(0, 2, 1),
+        element_at(2, 2, 0),
+        element_at(0, 3, 1),
+    ];
     for device in devices() {
         let backend = &device.backend;
         let x = (&values, &[3, 4, 2]);
@@ -142,10 +147,15 @@ fn tuples_may_lie_along_any_dimension() {
         let (gathered, _) = flipped
             .xla_gather(&starts, &dims, OutOfRange::Clamp)
             .unwrap();
-        let flipped = [from(0, 1, 0), from(2, 2, 1), from(0, 2, 0), from(2, 3, 1)];
+        let expected_flipped = [
+            element_at(0, 1, 0),
+            element_at(2, 2, 1),
+            element_at(0, 2, 0),
+            element_at(2, 3, 1),
+        ];
         assert_eq!(
             gathered.to_vec::<i32>().unwrap(),
-            flipped,
+            expected_flipped,
             "{}",
             device.name
         );
@@ -155,7 +165,7 @@ fn tuples_may_lie_along_any_dimension() {
 /// A step of the plan transposes tuples that are along the first dimension of the indices, without changing their type.
 /// The report has the original tuples.
 #[test]
-fn tuples_are_put_in_order_by_a_step() {
+fn tuples_are_transposed_by_a_step() {
     let dims = GatherDims {
         collapsed_slice_dims: vec![0, 1],
         start_index_map: vec![0, 1],
@@ -163,15 +173,17 @@ fn tuples_are_put_in_order_by_a_step() {
         ..GatherDims::default()
     };
     let plan = Plan::xla_gather(&[3, 4], &[2, 3], &dims, OutOfRange::Ignore, DType::U8).unwrap();
-    assert_eq!(steps(&plan), 2);
+    assert_eq!(step_count(&plan), 2);
     let values: Vec<u8> = (10..22).collect();
     // The tuples (2, 3), (0, 1) and (1, 9).
     let (as_i64, as_i32) = ([2i64, 0, 1, 3, 1, 9], [2i32, 0, 1, 3, 1, 9]);
     for indices in [(&as_i64).into(), (&as_i32).into()] {
-        let mut found = [7u8; 3];
+        let mut gathered = [7u8; 3];
         let inputs = [(&values).into(), indices];
-        let report = plan.run_cpu(&inputs, &mut [(&mut found).into()]).unwrap();
-        assert_eq!((found, report.out_of_range), ([21, 11, 0], 1));
+        let report = plan
+            .run_cpu(&inputs, &mut [(&mut gathered).into()])
+            .unwrap();
+        assert_eq!((gathered, report.out_of_range), ([21, 11, 0], 1));
         assert_eq!(report.first.unwrap().index, [1, 9]);
     }
     let scatter_dims = ScatterDims {
@@ -186,9 +198,9 @@ fn tuples_are_put_in_order_by_a_step() {
             backend.upload((&as_i64, &[2, 3])).unwrap(),
             backend.upload((&as_i32, &[2, 3])).unwrap(),
         ] {
-            let (found, report) = x.xla_gather(&tuples, &dims, OutOfRange::Ignore).unwrap();
+            let (gathered, report) = x.xla_gather(&tuples, &dims, OutOfRange::Ignore).unwrap();
             assert_eq!(
-                found.to_vec::<u8>().unwrap(),
+                gathered.to_vec::<u8>().unwrap(),
                 [21, 11, 0],
                 "{}",
                 device.name
@@ -282,7 +294,7 @@ fn elements_that_a_device_does_not_combine_are_an_error_there() {
         match x.xla_scatter(&begins, &updates, &dims, options) {
             Ok(_) => assert_eq!(x.to_vec::<u8>().unwrap(), [2, 6, 8, 2], "{}", device.name),
             Err(Error::DTypeOnDevice { .. }) => assert!(!backend.is_cpu()),
-            Err(other) => panic!("{}: {other}", device.name),
+            Err(error) => panic!("{}: {error}", device.name),
         }
     }
 }
@@ -326,11 +338,11 @@ fn parts_and_views_of_results() {
         .unwrap();
     assert_eq!(dest, [3, 4, 5, 24, 25, 26, 12, 13, 14]);
 
-    let place = View::new(&[4, 2, 6])
+    let dest_view = View::new(&[4, 2, 6])
         .unwrap()
         .slice(&slice![.., .., 3..])
         .unwrap();
-    let placed = plan.written_to(&place).unwrap();
+    let placed = plan.written_to(&dest_view).unwrap();
     for device in devices() {
         let backend = &device.backend;
         let mut larger = backend.upload((&[-1; 48], &[4, 2, 6])).unwrap();
@@ -360,11 +372,11 @@ fn rows_are_an_ordinary_gather() {
     };
     let xla_plan =
         Plan::xla_gather(&[9, 3, 8], &[5], &dims, OutOfRange::Clamp, DType::F16).unwrap();
-    let clamps = GatherOptions {
+    let clamp_options = GatherOptions {
         out_of_range: OutOfRange::Clamp,
         ..GatherOptions::default()
     };
-    let gather_plan = Plan::gather(&[9, 3, 8], &[5], clamps, DType::F16).unwrap();
+    let gather_plan = Plan::gather(&[9, 3, 8], &[5], clamp_options, DType::F16).unwrap();
     assert_eq!(
         xla_plan.explain(),
         gather_plan.explain().replace("gather", "xla_gather")

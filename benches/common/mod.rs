@@ -7,52 +7,52 @@ use std::{hint::black_box, thread};
 use wgslice::{DType, Gpu, gpu::AdapterOptions};
 
 /// A benchmarked operation on an array of this type and shape.
-pub(crate) struct Case<What> {
+pub(crate) struct Case<Operation> {
     pub(crate) name: &'static str,
     pub(crate) dtype: DType,
     pub(crate) shape: &'static [usize],
-    pub(crate) what: What,
+    pub(crate) operation: Operation,
 }
 
-pub(crate) const fn case<What>(
+pub(crate) const fn case<Operation>(
     name: &'static str,
     dtype: DType,
     shape: &'static [usize],
-    what: What,
-) -> Case<What> {
+    operation: Operation,
+) -> Case<Operation> {
     Case {
         name,
         dtype,
         shape,
-        what,
+        operation,
     }
 }
 
-/// Returns the indices of `rows` index tuples, which select scattered positions in dimensions of these sizes. The
-/// indices are the same in every run.
-pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
+/// Returns the indices of `tuple_count` index tuples, which select scattered positions in dimensions of these sizes.
+/// The indices are the same in every run.
+pub(crate) fn scattered(tuple_count: usize, sizes: &[usize]) -> Vec<i32> {
     let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let depth = sizes.len();
-    (0..rows * depth)
+    (0..tuple_count * depth)
         .map(|i| i32::try_from(hash(i) % sizes[i % depth] as u64).expect("a dimension"))
         .collect()
 }
 
 /// Returns `rows` if the program runs with `--bench`. Otherwise every case runs only once, and the result is a 64th of
 /// `rows`, rounded up.
-pub(crate) fn once_smaller(rows: usize) -> usize {
+pub(crate) fn scaled_rows(rows: usize) -> usize {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     if is_bench { rows } else { rows.div_ceil(64) }
 }
 
-/// Configures ten samples for each benchmark, and a throughput of `bytes` bytes for each iteration.
-pub(crate) fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
+/// Sets ten samples for each benchmark, and a throughput of `bytes` bytes for each iteration.
+pub(crate) fn set_throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
     group.sample_size(10);
     group.throughput(Throughput::Bytes(bytes));
 }
 
 /// Measures the upper limit on the CPU: the time that one thread and two threads take to copy `bytes` bytes.
-pub(crate) fn copies(
+pub(crate) fn time_copies(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
     bytes: usize,

@@ -1,4 +1,4 @@
-"""Code that the programs of all peers use: workloads, data, checksum, clock and the lines of results.
+"""Code that all peers in Python use: workloads, data, checksum, clock and the lines of results.
 
 The data follow the formulas in cli/src/bench/workloads.json, so every peer computes the same bytes.
 A time counts only if the checksum of the result is right.
@@ -41,12 +41,12 @@ def boxes(workload):
     """Returns the start indices of each item's box, as int32, and whether its last dimension is flipped."""
     count, size = workload["shape"][0], np.array(workload["size"], dtype=np.uint32)
     bits = lowbias32(np.arange(count * len(size))).reshape(count, len(size))
-    room = np.array(workload["shape"][1 : 1 + len(size)], dtype=np.uint32) - size + np.uint32(1)
+    start_counts = np.array(workload["shape"][1 : 1 + len(size)], dtype=np.uint32) - size + np.uint32(1)
     flipped = lowbias32(np.arange(count) + 1_000_003) % np.uint32(2) == 1
-    return (bits % room).astype(np.int32), flipped
+    return (bits % start_counts).astype(np.int32), flipped
 
 
-def value(workload):
+def update_values(workload):
     """Returns the values that an update writes: value[i] = (i * 7) % modulus."""
     dtype, modulus = TYPES[workload["dtype"]]
     part = np.empty(workload["shape"], np.bool_)[slices(workload)]
@@ -92,7 +92,7 @@ class Peer:
             all_workloads = json.load(file)["workloads"]
         self.workloads = [w for w in all_workloads if not only or w["id"] in only]
         self.file = open(args.jsonl, "a")
-        self._put(workload="version", version=version)
+        self._append(workload="version", version=version)
 
     def run(self, ways):
         """Runs and times the workloads. For each way to run a workload, `ways(workload)` yields the mode, a
@@ -104,22 +104,22 @@ class Peer:
                     self._time(workload, mode, call, as_numpy)
             except Exception as error:  # A workload that a peer cannot run must not stop the others.
                 problem = f"{type(error).__name__}: {error}"[:300]
-                self._put(workload=workload["id"], mode=mode, error=problem)
+                self._append(workload=workload["id"], mode=mode, error=problem)
 
     def _time(self, workload, mode, call, as_numpy):
-        found = checksum(as_numpy(call()))
-        if found != workload.get("checksum", found):
-            raise ValueError(f"wrong result: its checksum is {found}")
+        result_sum = checksum(as_numpy(call()))
+        if result_sum != workload.get("checksum", result_sum):
+            raise ValueError(f"wrong result: its checksum is {result_sum}")
         for _ in range(WARM_UP):
             call()
         times = []
         for _ in range(self.reps):
-            begin = time.perf_counter()
+            start = time.perf_counter()
             result = call()
-            times.append(time.perf_counter() - begin)
+            times.append(time.perf_counter() - start)
             del result
-        self._put(workload=workload["id"], mode=mode, times=times, checksum=found)
+        self._append(workload=workload["id"], mode=mode, times=times, checksum=result_sum)
 
-    def _put(self, **line):
+    def _append(self, **line):
         self.file.write(json.dumps({"peer": self.name, **line}) + "\n")
         self.file.flush()

@@ -44,7 +44,7 @@ WAYS = {
 GPU_WAYS = {"resident": "on the GPU", "e2e": "from host to host"}
 
 
-def arguments():
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
@@ -122,7 +122,7 @@ def commands(args, jsonl):
         yield peer, [part.format_map(options) for part in shlex.split(command)]
 
 
-def append(peer, report, jsonl):
+def append_report(peer, report, jsonl):
     """Appends wgslice's times to the file, without checksums: wgslice compares every bit of its results itself."""
     device = report["devices"][0]
     modes = {"resident": "resident", "host_to_host": "fresh" if device["kind"] == "cpu" else "e2e"}
@@ -148,17 +148,17 @@ def measure(args, jsonl):
         jsonl.unlink(missing_ok=True)
     runs = list(commands(args, jsonl))
     problems = []
-    for number in range(1, args.rounds + 1):
+    for round_number in range(1, args.rounds + 1):
         for name, command in runs:
-            print(f"round {number} of {args.rounds}: {name}", file=sys.stderr)
+            print(f"round {round_number} of {args.rounds}: {name}", file=sys.stderr)
             process = subprocess.run(command, capture_output=True, text=True)
             if process.returncode:
                 output = (process.stderr + process.stdout).strip()
-                problem = f"{name} ended with exit code {process.returncode} in round {number}"
+                problem = f"{name} ended with exit code {process.returncode} in round {round_number}"
                 problems.append(problem)
                 print(f"{output[-2000:]}\n{problem}", file=sys.stderr)
             if name.startswith("wgslice-") and process.stdout:
-                append(name, json.loads(process.stdout), jsonl)
+                append_report(name, json.loads(process.stdout), jsonl)
     return problems
 
 
@@ -247,10 +247,9 @@ def page(args, results, problems):
     yield f"{datetime.date.today()}, {processor()}, {os.cpu_count()} threads, {platform.platform()}"
     yield ""
     yield (
-        f"Times of a peer over those of wgslice where the peer works, on the CPU or on the GPU, medians of "
-        f"{args.rounds * args.reps} runs in {args.rounds} interleaved rounds; above 1, wgslice is "
-        f"faster. The slowest run took "
-        f"{results.spread:.2f} times the fastest, in the median of all cells."
+        f"A peer's time ÷ wgslice's time on the peer's device, the CPU or the GPU; medians of "
+        f"{args.rounds * args.reps} runs in {args.rounds} alternating rounds. Above 1, wgslice is faster. "
+        f"In the median of all cells, the slowest run took {results.spread:.2f} times as long as the fastest."
     )
     yield ""
     yield from table(args, results)
@@ -263,7 +262,7 @@ def page(args, results, problems):
 
 
 def main():
-    args = arguments()
+    args = parse_arguments()
     FOLDER.mkdir(parents=True, exist_ok=True)
     jsonl = FOLDER / "results.jsonl"
     problems = measure(args, jsonl)

@@ -7,7 +7,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 import numpy as np
-from common import Peer, boxes, data, indices, slices, value
+from common import Peer, boxes, data, indices, slices, update_values
 
 jax.config.update("jax_enable_x64", True)
 
@@ -24,7 +24,7 @@ def ways(workload):
         yield "fresh", lambda: compiled(x).block_until_ready(), np.asarray
         return
     if workload["op"] == "update":
-        part, new = slices(workload), jax.numpy.asarray(value(workload))
+        part, new = slices(workload), jax.numpy.asarray(update_values(workload))
         begin = [bound.start or 0 for bound in part]
         compiled = jax.jit(jax.lax.dynamic_update_slice)
         yield "fresh", lambda: compiled(x, new, begin).block_until_ready(), np.asarray
@@ -41,10 +41,10 @@ def ways(workload):
     if workload["op"] == "crop":
         begins, flips = map(jax.numpy.asarray, boxes(workload))
         sizes = (*workload["size"], *workload["shape"][1 + len(workload["size"]) :])
-        rest = jax.numpy.zeros(len(sizes) - begins.shape[1], begins.dtype)
+        zero_begins = jax.numpy.zeros(len(sizes) - begins.shape[1], begins.dtype)
 
         def crop(item, begin, flip):
-            part = jax.lax.dynamic_slice(item, (*begin, *rest), sizes)
+            part = jax.lax.dynamic_slice(item, (*begin, *zero_begins), sizes)
             return jax.numpy.where(flip, jax.numpy.flip(part, axis=1), part)
 
         compiled = jax.jit(jax.vmap(crop))

@@ -2,7 +2,7 @@
 
 import numba
 import numpy as np
-from common import Peer, boxes, data, indices, slices, value
+from common import Peer, boxes, data, indices, slices, update_values
 from numba import njit, prange
 
 
@@ -27,10 +27,10 @@ def copy4(out, x):
                     out[i, j, k, l] = x[i, j, k, l]
 
 
-def rows(out, x, places):
+def rows(out, x, row_numbers):
     for n in prange(out.shape[0]):
         for i in range(out.shape[1]):
-            out[n, i] = x[places[n], i]
+            out[n, i] = x[row_numbers[n], i]
 
 
 def crop(out, x, begins, flips):
@@ -69,7 +69,7 @@ def ways(workload):
             view = x[slices(workload)]
         copy = copies[view.ndim]
         if update:
-            new = value(workload).view(x.dtype)
+            new = update_values(workload).view(x.dtype)
 
             def run(kept):
                 compiled(copy, new)(kept[slices(workload)], new)

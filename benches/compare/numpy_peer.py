@@ -1,7 +1,7 @@
 """Times NumPy: the usual expression for each workload, and the same operation into a reused output."""
 
 import numpy as np
-from common import Peer, boxes, data, indices, slices, value
+from common import Peer, boxes, data, indices, slices, update_values
 
 
 def ways(workload):
@@ -19,7 +19,7 @@ def ways(workload):
         yield "resident", lambda: (np.copyto(out, view), out)[1], np.asarray
         return
     if workload["op"] == "update":
-        part, new = slices(workload), value(workload)
+        part, new = slices(workload), update_values(workload)
 
         def update(x):
             x[part] = new
@@ -50,8 +50,8 @@ def ways(workload):
     out = np.empty(tuples.shape[:1] + rows.shape[1:], x.dtype)
 
     def take():
-        at = np.ravel_multi_index(tuple(tuples.T), x.shape[:depth])
-        return np.take(rows, at, axis=0, out=out, mode="clip")
+        row_numbers = np.ravel_multi_index(tuple(tuples.T), x.shape[:depth])
+        return np.take(rows, row_numbers, axis=0, out=out, mode="clip")
 
     yield "resident", take, np.asarray
 

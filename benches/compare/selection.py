@@ -19,8 +19,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy
 
-checks = "--check" in sys.argv
-side = 512 if checks else 4096
+is_check = "--check" in sys.argv
+side = 512 if is_check else 4096
 x = numpy.arange(side * side, dtype=numpy.float32).reshape(side, side)
 y = x[::-1].copy()
 generator = numpy.random.default_rng(1)
@@ -207,21 +207,21 @@ def of_torch():
     }
 
 
-wanted = [name for name in sys.argv[1:] if name != "--check"] or ["numpy", "jax", "tensorflow", "torch"]
-if checks and len(wanted) < 2:
+libraries = [name for name in sys.argv[1:] if name != "--check"] or ["numpy", "jax", "tensorflow", "torch"]
+if is_check and len(libraries) < 2:
     sys.exit("--check compares libraries: name at least two")
 expected, differs = {}, False
-for name in wanted:
+for name in libraries:
     for case, run in globals()[f"of_{name}"]().items():
         result = run()
-        if checks:
+        if is_check:
             # The next case can change the array, so this makes a copy.
-            found = numpy.array(result)
-            first, values = expected.setdefault(case, (name, found))
+            values = numpy.array(result)
+            first_name, first_values = expected.setdefault(case, (name, values))
             # The libraries add rows and normalise pictures in different orders, so results are rounded differently.
-            same = values.shape == found.shape and numpy.allclose(values, found, rtol=1e-5, atol=1e-5)
-            differs |= not same
-            verdict = "first" if first == name else f"{'equals' if same else 'DIFFERS FROM'} {first}"
+            is_equal = first_values.shape == values.shape and numpy.allclose(first_values, values, rtol=1e-5, atol=1e-5)
+            differs |= not is_equal
+            verdict = "first" if first_name == name else f"{'equals' if is_equal else 'DIFFERS FROM'} {first_name}"
             print(f"{name:10} {case:24} {verdict}", flush=True)
             continue
         times = []

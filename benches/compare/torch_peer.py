@@ -1,7 +1,7 @@
 """Times PyTorch on the CPU. PyTorch has no negative steps, so a slice with one is made forwards and then flipped."""
 
 import torch
-from common import Peer, boxes, data, indices, slices, value
+from common import Peer, boxes, data, indices, slices, update_values
 
 
 def forwards(part, size):
@@ -32,7 +32,7 @@ def ways(workload):
         yield "resident", lambda: out.copy_(view), torch.Tensor.numpy
         return
     if workload["op"] == "update":
-        part, new = slices(workload), torch.from_numpy(value(workload))
+        part, new = slices(workload), torch.from_numpy(update_values(workload))
 
         def update(x):
             x[part].copy_(new)

@@ -1,12 +1,12 @@
 //! Records minimal wgpu commands of the kind that wgslice records.
 //!
 //! For every dispatch, the commands set the pipeline, the bind groups and 128 bytes of `Params`. A recorder that does
-//! not know what else is in the pass must set all of these.
+//! not track the other commands of the pass must set all of these.
 
 use wgpu::{BufferUsages, ComputePass};
 
 /// The size in bytes of the shader's struct `Params`.
-const PARAMS: u32 = 128;
+const PARAMS_BYTES: u32 = 128;
 
 /// A pipeline, and the bind groups that all its dispatches share.
 pub(crate) struct Bare {
@@ -57,7 +57,7 @@ impl Bare {
                 is_gather.then_some(&report_layout),
                 (!uses_immediates).then_some(&params_layout),
             ],
-            immediate_size: if uses_immediates { PARAMS } else { 0 },
+            immediate_size: if uses_immediates { PARAMS_BYTES } else { 0 },
         });
         let address_space = if uses_immediates {
             "var<immediate>"
@@ -125,7 +125,7 @@ impl Bare {
         }
         match &self.params {
             Some(params) => pass.set_bind_group(2, params, &[256]),
-            None => pass.set_immediates(0, &[0; PARAMS as usize]),
+            None => pass.set_immediates(0, &[0; PARAMS_BYTES as usize]),
         }
         pass.dispatch_workgroups(1, 1, 1);
     }

@@ -96,14 +96,14 @@ fn record_on(c: &mut Criterion, immediates_label: &str, rig: &Rig) {
         );
     });
 
-    let rows = Plan::slice(&[32, 32], &slice![4..20], DType::F32).expect("a slice");
+    let row_plan = Plan::slice(&[32, 32], &slice![4..20], DType::F32).expect("a slice");
     bench.bench_function("copies", |b| {
         rig.measure(
             b,
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    gpu.encode(encoder, &rows, &pair.inputs(), &pair.outputs())
+                    gpu.encode(encoder, &row_plan, &pair.inputs(), &pair.outputs())
                         .expect(fit_reason);
                 }
             },
@@ -115,7 +115,7 @@ fn record_on(c: &mut Criterion, immediates_label: &str, rig: &Rig) {
             || (),
             |(), encoder| {
                 for _ in 0..OPERATIONS {
-                    let bytes = rows.outputs()[0].bytes() as u64;
+                    let bytes = row_plan.outputs()[0].bytes() as u64;
                     encoder.copy_buffer_to_buffer(&pair.source, 4 * 128, &pair.dest, 0, bytes);
                 }
             },

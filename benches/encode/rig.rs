@@ -7,7 +7,7 @@ use wgpu::{BufferUsages, CommandEncoder, ComputePass};
 use wgslice::Gpu;
 
 /// The size of each buffer in bytes: 32 x 32 elements of 4 bytes.
-const BYTES: u64 = 32 * 32 * 4;
+const BUFFER_BYTES: u64 = 32 * 32 * 4;
 
 /// A device, and the pipelines of the minimal commands of a slice and of a gather.
 pub(crate) struct Rig {
@@ -58,7 +58,7 @@ impl Rig {
     }
 
     pub(crate) fn buffer(&self) -> wgpu::Buffer {
-        buffer(self.device(), BYTES, BufferUsages::STORAGE)
+        buffer(self.device(), BUFFER_BYTES, BufferUsages::STORAGE)
     }
 
     pub(crate) fn pair(&self) -> Pair {
@@ -99,7 +99,8 @@ impl Rig {
         bencher.iter_custom(|iterations| (0..iterations).map(|_| time_once()).sum::<Duration>());
     }
 
-    /// Does the same as [`Rig::measure`], but records in one compute pass.
+    /// Times `record` in one compute pass, together with the encoder's `finish`. The time of the submission is
+    /// excluded.
     pub(crate) fn measure_pass(
         &self,
         bencher: &mut Bencher<'_>,

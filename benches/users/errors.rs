@@ -20,16 +20,22 @@ struct Attempts {
 }
 
 impl Attempts {
-    fn fails<T>(&mut self, name: &str, outcome: Result<T, wgslice::Error>, words: &[&str]) {
+    fn expect_failure<T>(
+        &mut self,
+        name: &str,
+        outcome: Result<T, wgslice::Error>,
+        words: &[&str],
+    ) {
         let message = match outcome {
             Ok(_) => "no error".into(),
             Err(error) => error.to_string(),
         };
-        let is_right = words.iter().all(|word| message.contains(word)) && !message.contains("--");
-        self.wrong_count += usize::from(!is_right);
+        let is_expected =
+            words.iter().all(|word| message.contains(word)) && !message.contains("--");
+        self.wrong_count += usize::from(!is_expected);
         println!(
             "{} {name}: {message}",
-            if is_right { "ok   " } else { "WRONG" }
+            if is_expected { "ok   " } else { "WRONG" }
         );
     }
 }
@@ -47,7 +53,7 @@ fn buffer(device: &Device, size: u64, usage: BufferUsages) -> wgpu::Buffer {
     })
 }
 
-fn arguments(attempts: &mut Attempts, backend: &Backend) -> Result<(), wgslice::Error> {
+fn try_wrong_arguments(attempts: &mut Attempts, backend: &Backend) -> Result<(), wgslice::Error> {
     let x = [1, 2, 3, 4, 5, 6];
     let table = backend.upload((&x, &[3, 2]))?;
     let ids = backend.upload((&[0, 7], &[2]))?;
@@ -56,45 +62,45 @@ fn arguments(attempts: &mut Attempts, backend: &Backend) -> Result<(), wgslice::
         out_of_range: OutOfRange::Error,
         ..gather
     };
-    attempts.fails(
+    attempts.expect_failure(
         "a short slice",
         backend.slice((&x[..5], &[3, 2]), &slice![1]),
         &["5", "6"],
     );
-    attempts.fails(
+    attempts.expect_failure(
         "an index outside",
         table.slice(&slice![3]),
         &["index 3", "[-3, 3)"],
     );
-    attempts.fails("too many entries", table.slice(&slice![0, 0, 0]), &["3"]);
-    attempts.fails(
+    attempts.expect_failure("too many entries", table.slice(&slice![0, 0, 0]), &["3"]);
+    attempts.expect_failure(
         "a stride of 0",
         table.slice(&slice![..; 0]),
         &["stride", "0"],
     );
-    attempts.fails("a text", "1, 2:x".parse::<SliceSpec>(), &["1, 2:x", "^"]);
-    attempts.fails("an axis", table.transpose(&[0, 0]), &["0"]);
-    attempts.fails("a shape", table.reshape(&[4, 2]), &["[4,2]", "[3,2]"]);
-    attempts.fails("a type", table.to_vec::<f32>(), &["f32", "i32"]);
-    attempts.fails(
+    attempts.expect_failure("a text", "1, 2:x".parse::<SliceSpec>(), &["1, 2:x", "^"]);
+    attempts.expect_failure("an axis", table.transpose(&[0, 0]), &["0"]);
+    attempts.expect_failure("a shape", table.reshape(&[4, 2]), &["[4,2]", "[3,2]"]);
+    attempts.expect_failure("a type", table.to_vec::<f32>(), &["f32", "i32"]);
+    attempts.expect_failure(
         "a row outside",
         table.gather(&ids, strict),
         &["[7]", "indices[1]"],
     );
     let floats = backend.upload((&[0.0f32], &[1]))?;
-    attempts.fails(
+    attempts.expect_failure(
         "float indices",
         table.gather(&floats, gather),
         &["indices", "f32"],
     );
     let mut changed = table.clone();
     let outcome = changed.tensor_scatter_nd(&ids, &table, scatter);
-    attempts.fails("updates of another shape", outcome, &["[3,2]"]);
+    attempts.expect_failure("updates of another shape", outcome, &["[3,2]"]);
     if backend.is_cpu() {
         return Ok(());
     }
     let cpu_indices = Backend::cpu().upload((&[0], &[1]))?;
-    attempts.fails(
+    attempts.expect_failure(
         "another device",
         table.gather(&cpu_indices, gather),
         &["indices"],
@@ -106,7 +112,7 @@ fn encoder(device: &Device) -> CommandEncoder {
     device.create_command_encoder(&Default::default())
 }
 
-fn buffers(
+fn try_wrong_buffers(
     attempts: &mut Attempts,
     device: &Device,
     other_device: &Device,
@@ -122,7 +128,7 @@ fn buffers(
     let flip = Plan::slice(&[4, 4], &slice![.., ..; -1], DType::F32)?;
     let mut encode = |name, plan: &Plan, from: &wgpu::Buffer, to: &wgpu::Buffer, words: &[&str]| {
         let (inputs, outputs) = ([from.slice(..)], [to.slice(..)]);
-        attempts.fails(
+        attempts.expect_failure(
             name,
             gpu.encode(&mut encoder(device), plan, &inputs, &outputs),
             words,
@@ -146,13 +152,13 @@ fn buffers(
     let gather = Plan::gather(&[4, 4], i64_indices, GatherOptions::default(), DType::F32)?;
     let (inputs, outputs) = ([x.slice(..), short.slice(..)], [y.slice(..)]);
     let outcome = gpu.encode(&mut encoder(device), &gather, &inputs, &outputs);
-    attempts.fails("short indices", outcome, &["indices", "16", "32"]);
+    attempts.expect_failure("short indices", outcome, &["indices", "16", "32"]);
     let backend = Backend::from(gpu.clone());
     let foreign = Tensor::from_buffer(&backend, foreign, DType::F32, &[16]);
     let outcome = foreign.and_then(|tensor| tensor.slice(&slice![..; -1])?.to_vec::<f32>());
-    attempts.fails("a tensor of a foreign buffer", outcome, &["device"]);
+    attempts.expect_failure("a tensor of a foreign buffer", outcome, &["device"]);
     let outcome = Tensor::from_buffer(&backend, short, DType::F32, &[16]);
-    attempts.fails("a tensor of a short buffer", outcome, &["16", "64", "f32"]);
+    attempts.expect_failure("a tensor of a short buffer", outcome, &["16", "64", "f32"]);
     Ok(())
 }
 
@@ -166,18 +172,18 @@ fn lose_device(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<()
     let new_plan = Plan::slice(&[2, 2, 2, 2], &slice![..; -1, .., ..; -1], DType::F32)?;
     let (inputs, outputs) = ([x.slice(..)], [y.slice(..)]);
     let outcome = gpu.encode(&mut encoder(device), &new_plan, &inputs, &outputs);
-    attempts.fails("lost: a plan not yet compiled", outcome, &["lost"]);
-    attempts.fails("lost: prepare", gpu.prepare(&new_plan), &["lost"]);
-    attempts.fails("lost: wait", backend.wait(), &["lost"]);
-    attempts.fails("lost: a tensor", table.to_vec::<f32>(), &["lost"]);
-    attempts.fails(
+    attempts.expect_failure("lost: a plan not yet compiled", outcome, &["lost"]);
+    attempts.expect_failure("lost: prepare", gpu.prepare(&new_plan), &["lost"]);
+    attempts.expect_failure("lost: wait", backend.wait(), &["lost"]);
+    attempts.expect_failure("lost: a tensor", table.to_vec::<f32>(), &["lost"]);
+    attempts.expect_failure(
         "lost: a slice",
         table.slice(&slice![..; -1]).and_then(|y| y.to_vec::<f32>()),
         &["lost"],
     );
     let host = ([1, 2, 3], [3]);
     let outcome = backend.slice((&host.0, &host.1), &slice![..; -1]);
-    attempts.fails("lost: host values", outcome, &["lost"]);
+    attempts.expect_failure("lost: host values", outcome, &["lost"]);
     let fallback_backend = backend.with_fallback();
     let result = fallback_backend.slice((&host.0, &host.1), &slice![..; -1])?;
     println!("ok    lost, with a fallback: {:?}", result.data);
@@ -187,21 +193,23 @@ fn lose_device(attempts: &mut Attempts, device: &Device, gpu: &Gpu) -> Result<()
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut attempts = Attempts { wrong_count: 0 };
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let fitting_adapter = candidates.iter().find(|found| found.refused.is_none());
+    let fitting_adapter = candidates
+        .iter()
+        .find(|candidate| candidate.refused.is_none());
     let adapter = &fitting_adapter.ok_or("there is no adapter")?.adapter;
     let (device, queue) = open(adapter)?;
     let (other_device, _queue) = open(adapter)?;
     let gpu = Gpu::new(&device, &queue);
     for backend in [Backend::cpu(), Backend::from(gpu.clone())] {
         println!("== {backend}");
-        arguments(&mut attempts, &backend)?;
+        try_wrong_arguments(&mut attempts, &backend)?;
     }
-    buffers(&mut attempts, &device, &other_device, &gpu)?;
+    try_wrong_buffers(&mut attempts, &device, &other_device, &gpu)?;
     let no_adapter = AdapterOptions {
         name: Some("no such adapter".into()),
         ..AdapterOptions::default()
     };
-    attempts.fails("no adapter", Gpu::open(&no_adapter), &["no such adapter"]);
+    attempts.expect_failure("no adapter", Gpu::open(&no_adapter), &["no such adapter"]);
     lose_device(&mut attempts, &device, &gpu)?;
     println!("{} wrong", attempts.wrong_count);
     Ok(match attempts.wrong_count {

@@ -3,8 +3,8 @@
 //!
 //! The program runs 1,000 steps on plans that are prepared once and recorded into the program's own commands, prints
 //! the host's times and wgpu's counters, and compares the cache and the gathered blocks with a model in memory. Then it
-//! does the same with calls on tensors. All of it runs twice, on a device without immediates and on one with them.
-//! `README.md` describes how to run it.
+//! times 300 steps with calls on tensors, without checking their results. All of it runs twice, on a device without
+//! immediates and, if the adapter has them, on one with immediates. `README.md` describes how to run it.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -68,7 +68,7 @@ fn counters(device: &Device) -> String {
     )
 }
 
-fn stat(mut times: Vec<Duration>) -> String {
+fn time_statistics(mut times: Vec<Duration>) -> String {
     times.sort();
     format!(
         "min {:?} median {:?} p99 {:?} max {:?}",
@@ -99,7 +99,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let adapter = pollster::block_on(instance.request_adapter(&RequestAdapterOptions::default()))?;
     for (name, descriptor) in [
         ("WebGPU's default limits", DeviceDescriptor::default()),
-        ("what wgslice wants", Gpu::device_descriptor(&adapter)),
+        (
+            "wgslice's features and limits",
+            Gpu::device_descriptor(&adapter),
+        ),
     ] {
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
         println!("== {name}");
@@ -202,7 +205,7 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         gather_options(0),
         DType::F16,
     )?;
-    // This plan does the same with a view of shape [HEADS, BLOCKS, BLOCK_TOKENS, HEAD_SIZE].
+    // This plan gathers the same blocks from a view of shape [HEADS, BLOCKS, BLOCK_TOKENS, HEAD_SIZE].
     let heads_first =
         View::new(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?.transpose(&[2, 0, 1, 3])?;
     let heads_first = Plan::gather(
@@ -218,38 +221,38 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
         gpu.explain(&heads_first)
     );
     println!("heads first {:?}", heads_first.shape());
-    let t = Instant::now();
+    let start = Instant::now();
     let append = gpu.prepare(&append)?;
     let (paged, heads_first) = (gpu.prepare(&paged)?, gpu.prepare(&heads_first)?);
-    println!("prepare of three {:?}", t.elapsed());
+    println!("prepare of three {:?}", start.elapsed());
 
     let mut model = Model::new();
     println!("before: {}", counters(device));
     let (mut append_times, mut gather_times, mut plan_times) = (vec![], vec![], vec![]);
     let (mut ragged_times, mut submit_times, mut write_times) = (vec![], vec![], vec![]);
-    let (mut seen_counts, mut first_of_shape) = (HashSet::new(), vec![]);
+    let (mut seen_counts, mut first_times) = (HashSet::new(), vec![]);
     let mut pending = vec![];
     for step in 0..STEPS {
         let (new_rows, new_slots) = model.step(step);
         let tables = model.tables.iter().copied();
         let ids: Vec<i32> = tables.filter(|block| *block >= 0).collect();
-        let t = Instant::now();
+        let start = Instant::now();
         queue.write_buffer(&rows, 0, bytemuck::cast_slice(&new_rows));
         queue.write_buffer(&slots, 0, bytemuck::cast_slice(&new_slots));
         queue.write_buffer(&table, 0, bytemuck::cast_slice(&model.tables));
         queue.write_buffer(&ragged_ids, 0, bytemuck::cast_slice(&ids));
-        write_times.push(t.elapsed());
+        write_times.push(start.elapsed());
         let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
-        let t = Instant::now();
+        let start = Instant::now();
         let append_report = gpu.encode(
             &mut pass,
             &append,
             &[rows.slice(..), slots.slice(..)],
             &[cache.slice(..)],
         )?;
-        append_times.push(t.elapsed());
-        let t = Instant::now();
+        append_times.push(start.elapsed());
+        let start = Instant::now();
         let table_slice = table.slice(..);
         let dest = gathered.slice(..);
         let padded_report =
@@ -262,29 +265,29 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
             &[cache.slice(..), table_slice],
             &[dest],
         )?;
-        gather_times.push(t.elapsed());
+        gather_times.push(start.elapsed());
         // Without padding, the shape changes whenever a sequence gets a block.
-        let t = Instant::now();
+        let start = Instant::now();
         let plan = Plan::gather(
             &[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE],
             &[ids.len()],
             gather_options(0),
             DType::F16,
         )?;
-        plan_times.push(t.elapsed());
-        let t = Instant::now();
+        plan_times.push(start.elapsed());
+        let start = Instant::now();
         let ids_slice = ragged_ids.slice(..);
         let (source, dest) = (cache.slice(..), ragged.slice(..));
         drop(gpu.encode(&mut pass, &plan, &[source, ids_slice], &[dest])?);
-        let time = t.elapsed();
+        let time = start.elapsed();
         ragged_times.push(time);
         if seen_counts.insert(ids.len()) {
-            first_of_shape.push(time);
+            first_times.push(time);
         }
         drop(pass);
-        let t = Instant::now();
+        let start = Instant::now();
         queue.submit([encoder.finish()]);
-        submit_times.push(t.elapsed());
+        submit_times.push(start.elapsed());
         pending.push((append_report, padded_report, heads_report));
         if step % 16 == 15 {
             device.poll(PollType::wait_indefinitely())?;
@@ -294,23 +297,23 @@ fn run(device: &Device, queue: &Queue) -> Result<(), Box<dyn Error>> {
             println!("after step {step}: {}", counters(device));
         }
     }
-    println!("write_buffer x4   {}", stat(write_times));
-    println!("append record     {}", stat(append_times));
-    println!("2 gathers record  {}", stat(gather_times));
-    println!("Plan::gather      {}", stat(plan_times));
-    println!("ragged record     {}", stat(ragged_times));
+    println!("write_buffer x4   {}", time_statistics(write_times));
+    println!("append record     {}", time_statistics(append_times));
+    println!("2 gathers record  {}", time_statistics(gather_times));
+    println!("Plan::gather      {}", time_statistics(plan_times));
+    println!("ragged record     {}", time_statistics(ragged_times));
     println!(
         "  new shapes      {} ({} shapes)",
-        stat(first_of_shape.clone()),
-        first_of_shape.len()
+        time_statistics(first_times.clone()),
+        first_times.len()
     );
-    println!("finish + submit   {}", stat(submit_times));
+    println!("finish + submit   {}", time_statistics(submit_times));
 
     if !check(device, queue, &model, [&cache, &gathered, &heads])? {
         return Ok(());
     }
     println!(
-        "right; the reports of the last: {:?}",
+        "the results are right; the last report: {:?}",
         pending
             .last()
             .map(|(_, padded_report, _)| padded_report.wait())
@@ -341,12 +344,18 @@ fn check(
     model: &Model,
     [cache, gathered, heads]: [&Buffer; 3],
 ) -> Result<bool, Box<dyn Error>> {
-    let (found, wanted) = (read(device, queue, cache)?, &model.cache);
-    let differing = (0..found.len()).filter(|&i| found[i] != wanted[i]);
+    let (actual, expected_cache) = (read(device, queue, cache)?, &model.cache);
+    let differing = (0..actual.len()).filter(|&i| actual[i] != expected_cache[i]);
     let wrong_rows: BTreeSet<usize> = differing.map(|i| i / (HEADS * HEAD_SIZE)).collect();
     let ends = |row: &usize| {
         let (first, last) = (row * 256, row * 256 + 255);
-        (*row, found[first], wanted[first], found[last], wanted[last])
+        (
+            *row,
+            actual[first],
+            expected_cache[first],
+            actual[last],
+            expected_cache[last],
+        )
     };
     println!(
         "rows of the cache that differ: {} of {}; the first {:?}",
@@ -364,7 +373,8 @@ fn check(
                 for d in 0..HEAD_SIZE {
                     let expected = match usize::try_from(block) {
                         Ok(block) => {
-                            wanted[((block * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d]
+                            expected_cache
+                                [((block * BLOCK_TOKENS + token) * HEADS + h) * HEAD_SIZE + d]
                         }
                         Err(_) => 0,
                     };
@@ -381,7 +391,7 @@ fn check(
     Ok(true)
 }
 
-/// Runs steps like [`run`], but with calls on tensors, which share the buffers. Then times single operations.
+/// Times steps with calls on tensors, which share the buffers of [`run`]. Then times single operations.
 fn run_on_tensors(
     device: &Device,
     queue: &Queue,
@@ -403,16 +413,16 @@ fn run_on_tensors(
     println!("tensors before: {}", counters(device));
     let (mut scatter_times, mut gather_times, mut update_times) = (vec![], vec![], vec![]);
     for step in 0..300 {
-        let t = Instant::now();
+        let start = Instant::now();
         cache.tensor_scatter_nd(&slots, &rows, update_options())?;
-        scatter_times.push(t.elapsed());
-        let t = Instant::now();
+        scatter_times.push(start.elapsed());
+        let start = Instant::now();
         let blocks = cache.reshape(&[BLOCKS, BLOCK_TOKENS, HEADS, HEAD_SIZE])?;
         let (gathered, _) = blocks.gather(&table, gather_options(0))?;
-        gather_times.push(t.elapsed());
+        gather_times.push(start.elapsed());
         // Tensors that share the cache's memory would make the next change copy it.
         drop((gathered, blocks));
-        let t = Instant::now();
+        let start = Instant::now();
         let at = (step % (BLOCKS * BLOCK_TOKENS)) as i64;
         let one = rows.slice(&slice![0..1])?.contiguous()?;
         let block = SliceSpec::block(
@@ -421,7 +431,7 @@ fn run_on_tensors(
             &[1, -1],
         )?;
         cache.slice_update(&block, &one)?;
-        update_times.push(t.elapsed());
+        update_times.push(start.elapsed());
         if step % 16 == 15 {
             backend.wait()?;
         }
@@ -431,14 +441,14 @@ fn run_on_tensors(
     }
     println!(
         "t: scatter call {}\nt: gather call {}\nslice+slice_update call {}",
-        stat(scatter_times),
-        stat(gather_times),
-        stat(update_times)
+        time_statistics(scatter_times),
+        time_statistics(gather_times),
+        time_statistics(update_times)
     );
 
     let one = rows.slice(&slice![0..1])?.contiguous()?;
     backend.wait()?;
-    for what in [
+    for case_name in [
         "slice_update, positions vary, same value",
         "slice_update, one position",
         "slice only",
@@ -448,13 +458,13 @@ fn run_on_tensors(
     ] {
         let mut times = vec![];
         for step in 0..200usize {
-            let at = match what {
+            let at = match case_name {
                 "slice_update, one position" => 7,
                 _ => (step % 4096) as i64,
             };
             let spec = slice![at..at + 1];
-            let t = Instant::now();
-            match what {
+            let start = Instant::now();
+            match case_name {
                 "slice only" => drop(rows.slice(&slice![0..1])?.contiguous()?),
                 "slice_update after slice, waited between" => {
                     let other = rows.slice(&slice![1..2])?.contiguous()?;
@@ -470,12 +480,12 @@ fn run_on_tensors(
                 }
                 _ => drop(cache.slice_update(&spec, &one)?),
             }
-            times.push(t.elapsed());
-            if what.contains("waited") || step % 16 == 15 {
+            times.push(start.elapsed());
+            if case_name.contains("waited") || step % 16 == 15 {
                 backend.wait()?;
             }
         }
-        println!("{what}: {}", stat(times));
+        println!("{case_name}: {}", time_statistics(times));
     }
     Ok(())
 }

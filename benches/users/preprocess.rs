@@ -112,7 +112,7 @@ impl OwnDevice {
         })
     }
 
-    fn filled(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Buffer {
+    fn filled_buffer(&self, label: &str, contents: &[u8], usage: BufferUsages) -> Buffer {
         self.device.create_buffer_init(&BufferInitDescriptor {
             label: Some(label),
             contents,
@@ -206,7 +206,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let storage = BufferUsages::STORAGE;
     let result_usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     let bytes = N * C * S * S;
-    let src = own.filled("images", &images, storage);
+    let src = own.filled_buffer("images", &images, storage);
     let chw = own.buffer("chw u8", bytes, storage);
     let hwc = own.buffer("hwc u8", bytes, storage);
     let out = own.buffer("out f32", bytes * 4, result_usage);
@@ -222,14 +222,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         boxes.extend([0, row, column, 0, 0, random(2) as i32]);
     }
     let buffer_of_entries = |label, entries: &[usize]| {
-        let choose = |numbers: &[i32]| {
+        let choose = |box_numbers: &[i32]| {
             entries
                 .iter()
-                .map(|&entry| numbers[entry])
+                .map(|&entry| box_numbers[entry])
                 .collect::<Vec<_>>()
         };
         let chosen: Vec<i32> = boxes.chunks(6).flat_map(choose).collect();
-        own.filled(label, bytemuck::cast_slice(&chosen), result_usage)
+        own.filled_buffer(label, bytemuck::cast_slice(&chosen), result_usage)
     };
     let boxes_chw = buffer_of_entries("boxes", &[0, 1, 2, 3, 4, 5]);
     let boxes_hwc = buffer_of_entries("boxes2", &[1, 2, 4, 5]);
@@ -263,8 +263,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = Plan::crop(&[N, H, W, C], flip_boxes(2), &hwc_crop, DType::U8)?;
     println!("{}", gpu.explain(&plan));
     let crop_hwc = gpu.prepare(&plan)?;
-    let plain = Plan::crop(&[N, H, W, C], Boxes::new(&[N, 2]), &hwc_crop, DType::U8)?;
-    println!("{}", gpu.explain(&plain));
+    let unflipped_crop_plan = Plan::crop(&[N, H, W, C], Boxes::new(&[N, 2]), &hwc_crop, DType::U8)?;
+    println!("{}", gpu.explain(&unflipped_crop_plan));
     let to_chw = View::new(&[N, S, S, C])?.transpose(&[0, 3, 1, 2])?;
     let to_chw = Plan::contiguous(to_chw, DType::U8)?;
     println!("{}", gpu.explain(&to_chw));
@@ -298,7 +298,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         times[times.len() / 2]
     });
     println!(
-        "medians in turn: one dispatch of wgslice {converted_time:?}, hand-fused {by_hand_time:?}"
+        "medians of alternating measurements: one dispatch of wgslice {converted_time:?}, hand-fused {by_hand_time:?}"
     );
 
     for round in 0..4 {
@@ -316,7 +316,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         let (plain_crop, _) = own.pass(|pass| {
             let indices = boxes_plain.slice(..);
-            gpu.encode(pass, &plain, &[src.slice(..), indices], &[hwc.slice(..)])?;
+            gpu.encode(
+                pass,
+                &unflipped_crop_plan,
+                &[src.slice(..), indices],
+                &[hwc.slice(..)],
+            )?;
             Ok(())
         })?;
         let (flipped_crop, _) = own.pass(|pass| {
@@ -341,15 +346,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             "   HWC crop without flips {plain_crop:?}, with flips {flipped_crop:?}, CHW crop with flips \
              {crop_alone:?}, my norm + CHW {norm_time:?}, transpose to CHW by wgslice {transpose_time:?}"
         );
-        for chw_first in [false, true] {
+        for is_chw in [false, true] {
             let (time, recording) = own.pass(|pass| {
-                for (n, numbers) in boxes.chunks(6).enumerate() {
-                    let view = View::new(&[N, H, W, C])?.slice(&one_crop(n, numbers))?;
-                    let view = match chw_first {
+                for (n, box_numbers) in boxes.chunks(6).enumerate() {
+                    let view = View::new(&[N, H, W, C])?.slice(&one_crop(n, box_numbers))?;
+                    let view = match is_chw {
                         true => view.transpose(&[2, 0, 1])?,
                         false => view,
                     };
-                    assert_eq!(view.len(), S * S * C, "{numbers:?} {:?}", view.shape());
+                    assert_eq!(view.len(), S * S * C, "{box_numbers:?} {:?}", view.shape());
                     let image = (S * S * C) as u64;
                     let dest = chw.slice(n as u64 * image..(n as u64 + 1) * image);
                     gpu.encode(
@@ -360,12 +365,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     )?;
                 }
                 // In the last round the slices are normalised, so that the check at the end tests their results.
-                if chw_first && round == 3 {
+                if is_chw && round == 3 {
                     norm.dispatch(pass);
                 }
                 Ok(())
             })?;
-            println!("   64 slices instead, CHW {chw_first}: {time:?} (recording {recording:?})");
+            println!("   64 slices instead, CHW {is_chw}: {time:?} (recording {recording:?})");
         }
         let out_of_range = match &report {
             Some(report) => report.wait()?.out_of_range,
@@ -410,14 +415,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns the slice that crops image `n` by the numbers of its box, and flips the image if the box is flipped.
-fn one_crop(n: usize, numbers: &[i32]) -> wgslice::SliceSpec {
+fn one_crop(n: usize, box_numbers: &[i32]) -> wgslice::SliceSpec {
     let (n, row, column, size) = (
         n as i64,
-        i64::from(numbers[1]),
-        i64::from(numbers[2]),
+        i64::from(box_numbers[1]),
+        i64::from(box_numbers[2]),
         S as i64,
     );
-    if numbers[5] == 0 {
+    if box_numbers[5] == 0 {
         return slice![n, row..row + size, column..column + size];
     }
     // A reversed range down to column 0 would end at -1, which would mean the last column.
@@ -428,12 +433,12 @@ fn one_crop(n: usize, numbers: &[i32]) -> wgslice::SliceSpec {
 fn plain_loop(images: &[u8], boxes: &[i32]) -> Vec<f32> {
     let mut expected = vec![0f32; N * C * S * S];
     let mut i = 0;
-    for (n, numbers) in boxes.chunks(6).enumerate() {
-        let (row, column) = (numbers[1] as usize, numbers[2] as usize);
+    for (n, box_numbers) in boxes.chunks(6).enumerate() {
+        let (row, column) = (box_numbers[1] as usize, box_numbers[2] as usize);
         for c in 0..C {
             for y in 0..S {
                 for x in 0..S {
-                    let x = column + if numbers[5] != 0 { S - 1 - x } else { x };
+                    let x = column + if box_numbers[5] != 0 { S - 1 - x } else { x };
                     let byte = images[((n * H + row + y) * W + x) * C + c];
                     expected[i] = (f32::from(byte) / 255.0 - MEAN[c]) / DEVIATION[c];
                     i += 1;
@@ -460,7 +465,7 @@ fn worst_difference(
     staging.map_async(MapMode::Read, .., |mapped| mapped.expect("mapped"));
     own.device.poll(PollType::wait_indefinitely())?;
     let mapped = staging.get_mapped_range(..)?;
-    let found: &[f32] = bytemuck::cast_slice(&mapped);
-    let differences = found.iter().zip(expected).map(|(a, b)| (a - b).abs());
+    let actual: &[f32] = bytemuck::cast_slice(&mapped);
+    let differences = actual.iter().zip(expected).map(|(a, b)| (a - b).abs());
     Ok(differences.fold(0f32, f32::max))
 }

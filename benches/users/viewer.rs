@@ -128,7 +128,7 @@ fn texture(
 }
 
 /// Returns the minimum and the median of the times.
-fn least_and_median(mut times: Vec<Duration>) -> (Duration, Duration) {
+fn min_and_median(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort();
     (times[0], times[times.len() / 2])
 }
@@ -191,7 +191,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (way, way_name) in Way::ALL {
             let mut frame_times = vec![];
             let mut recording_times = vec![];
-            let frames = if way == Way::Texture && axis > 0 {
+            let frame_count = if way == Way::Texture && axis > 0 {
                 10
             } else {
                 24
@@ -202,7 +202,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 is_flipped_vertically: number % 2 == 1,
                 is_flipped_horizontally: number % 3 == 1,
             };
-            for number in 0..frames {
+            for number in 0..frame_count {
                 let spec = frame(number).spec();
                 let start = Instant::now();
                 let mut encoder = device.create_command_encoder(&Default::default());
@@ -228,13 +228,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 device.poll(PollType::wait_indefinitely())?;
                 frame_times.push(start.elapsed());
             }
-            check(&backend, &target, frame(frames - 1), name)?;
+            check(&backend, &target, frame(frame_count - 1), name)?;
             let memory = device.get_internal_counters().hal.buffer_memory.read() >> 20;
             println!(
                 "along {name}, {way_name}: frame min/median {:.2?}, recording {:.2?}, first {:.2?}; \
                  buffer memory {memory} MB",
-                least_and_median(frame_times.clone()),
-                least_and_median(recording_times),
+                min_and_median(frame_times.clone()),
+                min_and_median(recording_times),
                 frame_times[0],
             );
         }
@@ -242,7 +242,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns a function that records the drawing of `plane` to `target`.
+/// Returns a function that records commands to draw `plane` to `target`.
 fn prepare_drawing(
     device: &Device,
     plane: &Texture,
@@ -314,11 +314,11 @@ fn check(
         for column in 0..n {
             let value = f32::from(plane.voxel(row, column));
             let expected = (value / 65535.0 * 255.0).round() as i32;
-            let found = i32::from(pixels[(row * n + column) * 4]);
+            let actual = i32::from(pixels[(row * n + column) * 4]);
             let axis = plane.axis;
             assert!(
-                (expected - found).abs() <= 1,
-                "{axis} {row} {column}: {expected} {found}"
+                (expected - actual).abs() <= 1,
+                "{axis} {row} {column}: {expected} {actual}"
             );
         }
     }

@@ -88,23 +88,25 @@ impl Args {
         let parse = |line: Vec<OsString>| {
             // This method does not clone the definition. A clone would take a quarter of the command's start-up time.
             let matches = definition.try_get_matches_from_mut(line)?;
-            // `ArgMatches` panics in debug builds when it is asked for an undefined argument, so the definition is
-            // asked instead.
+            // `ArgMatches` panics in debug builds if an argument is not defined, so this closure searches the
+            // definition.
             let array_subcommand = |name: &str| {
                 let command = definition.find_subcommand(name);
-                command.filter(|found| found.get_arguments().any(|arg| arg.get_id() == "explain"))
+                command
+                    .filter(|command| command.get_arguments().any(|arg| arg.get_id() == "explain"))
             };
             let subcommand = matches.subcommand();
-            let to = match subcommand
+            let output_options = match subcommand
                 .and_then(|(name, matches)| Some((array_subcommand(name)?, matches)))
             {
                 Some((command, matches)) => {
-                    let mut to = OutputOptions::from_arg_matches(matches)?;
+                    let mut output_options = OutputOptions::from_arg_matches(matches)?;
                     let first_positional = command.get_positionals().next();
                     let input = first_positional
                         .and_then(|arg| matches.get_raw(arg.get_id().as_str())?.next());
-                    to.name_after_input(&input.unwrap_or_default().to_owned().into())?;
-                    to
+                    output_options
+                        .name_after_input(&input.unwrap_or_default().to_owned().into())?;
+                    output_options
                 }
                 None => OutputOptions::default(),
             };
@@ -112,7 +114,7 @@ impl Args {
             Ok(Invocation {
                 global,
                 command,
-                to,
+                output_options,
             })
         };
         lines.into_iter().map(parse).collect()
@@ -125,7 +127,7 @@ pub(crate) struct Invocation {
     pub(crate) global: Global,
     pub(crate) command: Command,
     /// The options of the output, if the subcommand makes an array.
-    pub(crate) to: OutputOptions,
+    pub(crate) output_options: OutputOptions,
 }
 
 #[derive(Clone, Debug, ArgGroup)]
@@ -142,10 +144,10 @@ pub(crate) struct Global {
         hide_possible_values = true
     )]
     pub(crate) device: Option<DeviceChoice>,
-    /// Use the GPU whose name contains NAME, even a software adapter; implies --device gpu
+    /// Use the adapter with NAME in its name, even a software adapter; implies --device gpu
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
-    /// Use a GPU through this graphics API; implies --device gpu
+    /// Use an adapter through this graphics API; implies --device gpu
     #[arg(long, global = true, value_enum, value_name = "API")]
     pub(crate) backend: Option<Api>,
     /// Use at most N threads for an operation on the CPU [default: one for each core]
@@ -196,7 +198,8 @@ pub(crate) struct OutputOptions {
     /// model.safetensors#layer.*. A result that the input's format cannot hold becomes .npy or .safetensors
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub(crate) to: Option<PathBuf>,
-    /// The format to write [default: from the extension of OUT; on standard output, the input's format]
+    /// The format to write [default: from the extension of OUT; on standard output, the input's format, but
+    /// png for .jpg]
     #[arg(long, value_parser = ["npy", "npz", "png", "safetensors"])]
     format: Option<String>,
     /// Fail instead of replacing a file

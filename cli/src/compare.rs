@@ -35,7 +35,7 @@ pub(crate) struct Compare {
     a: Source,
     /// The second array
     b: Source,
-    /// Compare this slice of both
+    /// Compare this slice of both arrays
     #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
     slice: Option<String>,
     /// Numbers are equal if they differ by at most N, even if their types differ
@@ -72,7 +72,7 @@ pub(crate) fn run(global: &Global, args: &Compare) -> Result<ExitCode, Failure> 
     }
     let comparison = Comparison {
         args,
-        is_equal: is_comparable && differences.different == 0,
+        is_equal: is_comparable && differences.different_count == 0,
         is_comparable,
         shapes: [a.shape(), b.shape()],
         elements,
@@ -99,8 +99,8 @@ fn compare_pieces(
 ) -> Result<(), Failure> {
     /// The size of a piece in bytes: pieces of both arrays fit into a cache.
     const PIECE_BYTES: usize = 1 << 20;
-    /// The size of a piece in bytes if an array is in Fortran order. Its rows are scattered over the file, so longer
-    /// pieces are faster.
+    /// The size of a piece in bytes if an array is in Fortran order. The rows of such an array are scattered over the
+    /// file, so longer pieces are faster.
     const FORTRAN_PIECE_BYTES: usize = 1 << 26;
     let is_fortran = |array: &Array| array.stored().is_some_and(|stored| stored.column_major);
     let piece_bytes = if arrays.iter().any(is_fortran) {
@@ -114,10 +114,10 @@ fn compare_pieces(
     if a_size == 0 || b_size == 0 {
         return Ok(());
     }
-    let count: usize = a.shape().iter().product();
+    let element_count: usize = a.shape().iter().product();
     // Each piece has the same number of elements of both arrays.
     let pieces = a.cut_into_pieces((piece_bytes / a_size.max(b_size)).max(1) * a_size);
-    progress::with_byte_bar(count * a_size, |progress| {
+    progress::with_byte_bar(element_count * a_size, |progress| {
         let mut begin = 0;
         for piece in &pieces {
             let read = |sliced: &SlicedArray<'_>, source: &Source| {
@@ -150,7 +150,7 @@ fn compare_pieces(
 /// A pair of elements, and their index in row-major order.
 #[derive(Debug)]
 struct ElementPair {
-    at: usize,
+    flat_index: usize,
     bytes: [Vec<u8>; 2],
 }
 
@@ -158,8 +158,8 @@ struct ElementPair {
 #[derive(Debug, Default)]
 struct Differences {
     /// The number of pairs that are not equal.
-    different: usize,
-    first: Option<ElementPair>,
+    different_count: usize,
+    first_different: Option<ElementPair>,
     /// The pair whose numbers differ most, even if they are equal within the tolerance.
     largest: Option<(f64, ElementPair)>,
 }
@@ -167,7 +167,7 @@ struct Differences {
 impl Differences {
     fn add(
         &mut self,
-        at: usize,
+        flat_index: usize,
         bytes: [&[u8]; 2],
         elements: [Element; 2],
         tolerance: Option<f64>,
@@ -175,7 +175,7 @@ impl Differences {
         let numbers = [0, 1].map(|i| Number::read_element(elements[i], bytes[i]));
         let difference = Number::difference(numbers);
         let pair = || ElementPair {
-            at,
+            flat_index,
             bytes: bytes.map(<[u8]>::to_vec),
         };
         let is_equal = match (tolerance, difference) {
@@ -183,8 +183,8 @@ impl Differences {
             _ => false,
         };
         if !is_equal {
-            self.different += 1;
-            self.first.get_or_insert_with(pair);
+            self.different_count += 1;
+            self.first_different.get_or_insert_with(pair);
         }
         if let Some(difference) = difference
             && self
@@ -231,17 +231,17 @@ impl Comparison<'_> {
             }
             return lines;
         }
-        let count: usize = shapes[0].iter().product();
+        let element_count: usize = shapes[0].iter().product();
         let mut lines = vec![match (is_equal, args.tolerance) {
             (false, None) => format!(
                 "{} of {} differ",
-                differences.different,
-                units::format_count(count, "element")
+                differences.different_count,
+                units::format_count(element_count, "element")
             ),
             (false, Some(tolerance)) => format!(
                 "{} of {} differ by more than {tolerance}",
-                differences.different,
-                units::format_count(count, "element")
+                differences.different_count,
+                units::format_count(element_count, "element")
             ),
             (true, None) => format!(
                 "equal: {} {}",
@@ -261,9 +261,9 @@ impl Comparison<'_> {
         };
         let position_text = |pair: &ElementPair| match shapes[0] {
             [] => String::new(),
-            shape => format!(" at {:?}", position_of_element(pair.at, shape)),
+            shape => format!(" at {:?}", position_of_element(pair.flat_index, shape)),
         };
-        if let Some(first) = &differences.first {
+        if let Some(first) = &differences.first_different {
             lines.push(format!(
                 "the first{}: {}",
                 position_text(first),
@@ -291,9 +291,9 @@ impl Comparison<'_> {
             ref differences,
             ..
         } = self;
-        let input = |source: &Source, at: usize| json!({"path": source.to_string(), "shape": shapes[at], "dtype": elements[at].name()});
+        let input_json = |source: &Source, at: usize| json!({"path": source.to_string(), "shape": shapes[at], "dtype": elements[at].name()});
         let mut report = json!({
-            "inputs": [input(&args.a, 0), input(&args.b, 1)],
+            "inputs": [input_json(&args.a, 0), input_json(&args.b, 1)],
             "equal": self.is_equal,
         });
         if !self.is_comparable {
@@ -301,11 +301,14 @@ impl Comparison<'_> {
         }
         let pair_json = |pair: &ElementPair| {
             let values = [0, 1].map(|i| element_json(elements[i], &pair.bytes[i]));
-            json!({"position": position_of_element(pair.at, shapes[0]), "values": values})
+            json!({"position": position_of_element(pair.flat_index, shapes[0]), "values": values})
         };
         report["elements"] = shapes[0].iter().product::<usize>().into();
-        report["different"] = differences.different.into();
-        report["first"] = differences.first.as_ref().map_or(Value::Null, pair_json);
+        report["different"] = differences.different_count.into();
+        report["first"] = differences
+            .first_different
+            .as_ref()
+            .map_or(Value::Null, pair_json);
         report["largest"] =
             differences
                 .largest
@@ -326,8 +329,8 @@ impl Comparison<'_> {
 /// Returns the position of the element with index `flat` in an array of this shape.
 fn position_of_element(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
-    for (at, size) in position.iter_mut().zip(shape).rev() {
-        (*at, flat) = (flat % size, flat / size);
+    for (coordinate, size) in position.iter_mut().zip(shape).rev() {
+        (*coordinate, flat) = (flat % size, flat / size);
     }
     position
 }
@@ -360,9 +363,9 @@ impl Number {
     fn read_element(element: Element, bytes: &[u8]) -> Option<Self> {
         fn as_int<const N: usize, T: Into<i128>>(
             bytes: &[u8],
-            number: fn([u8; N]) -> T,
+            decode: fn([u8; N]) -> T,
         ) -> Option<Number> {
-            Some(Number::Int(number(bytes.try_into().ok()?).into()))
+            Some(Number::Int(decode(bytes.try_into().ok()?).into()))
         }
         let to_float = |bytes: &[u8]| Some(f64::from(f32::from_ne_bytes(bytes.try_into().ok()?)));
         let to_double = |bytes: &[u8]| Some(f64::from_ne_bytes(bytes.try_into().ok()?));
@@ -402,7 +405,10 @@ impl Number {
 
     fn real_and_imaginary(self) -> [f64; 2] {
         match self {
-            #[expect(clippy::cast_precision_loss, reason = "as in NumPy, against a float")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "as in NumPy, if the other number is a float"
+            )]
             Self::Int(number) => [number as f64, 0.0],
             Self::Float(number) => [number, 0.0],
             Self::Complex(parts) => parts,
@@ -421,7 +427,7 @@ impl Number {
         match (a?, b?) {
             #[expect(
                 clippy::cast_precision_loss,
-                reason = "a distance for people, and against a tolerance"
+                reason = "the distance is printed and compared with a tolerance"
             )]
             (Self::Int(a), Self::Int(b)) => Some(a.abs_diff(b) as f64),
             (a, b) => {

@@ -42,12 +42,12 @@ pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Fail
 
 /// Opens the backend for a command without a plan, so the choice of the device cannot depend on the work.
 pub(crate) fn open_backend(global: &Global) -> Result<Backend, Failure> {
-    open_by(global, auto)
+    open_by(global, auto_backend)
 }
 
 /// Opens the backend for a plan on data in files.
 pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure> {
-    open_by(global, |global| auto_for_plan(global, plan))
+    open_by(global, |global| auto_backend_for_plan(global, plan))
 }
 
 /// Returns the CPU backend. The options limit its threads.
@@ -66,7 +66,7 @@ fn open_by(
     match device_choice(global, DeviceChoice::Auto)? {
         DeviceChoice::Cpu => Ok(cpu_backend(global)),
         DeviceChoice::Auto => Ok(with_thread_limit(global, open_auto(global).with_fallback())),
-        DeviceChoice::Gpu => gpu(global),
+        DeviceChoice::Gpu => gpu_backend(global),
         DeviceChoice::All => Err(Failure::usage(
             "--device all is for verify and bench: use auto, gpu or cpu",
         )),
@@ -79,11 +79,11 @@ pub(crate) fn open_each(global: &Global, participle: &str) -> Result<Vec<Backend
     if device_choice(global, DeviceChoice::All)? != DeviceChoice::All {
         return Ok(vec![open_backend(global)?]);
     }
-    let adapters = all(global)?;
+    let adapters = open_all_adapters(global)?;
     if adapters.is_empty() {
         if adapter_option(global).is_some() {
             // No adapter fits, so this fails with an error that lists the adapters.
-            gpu(global)?;
+            gpu_backend(global)?;
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {
             return Err(Failure::device(
@@ -98,7 +98,9 @@ pub(crate) fn open_each(global: &Global, participle: &str) -> Result<Vec<Backend
 }
 
 #[cfg(feature = "gpu")]
-pub(crate) use with_gpu::{all, auto, auto_for_plan, gpu, list_candidates};
+pub(crate) use with_gpu::{
+    auto_backend, auto_backend_for_plan, gpu_backend, list_candidates, open_all_adapters,
+};
 
 #[cfg(feature = "gpu")]
 mod with_gpu {
@@ -123,15 +125,15 @@ mod with_gpu {
         }
     }
 
-    pub(crate) fn auto(global: &Global) -> Backend {
+    pub(crate) fn auto_backend(global: &Global) -> Backend {
         Backend::auto_with(&adapter_options(global))
     }
 
-    pub(crate) fn auto_for_plan(global: &Global, plan: &Plan) -> Backend {
+    pub(crate) fn auto_backend_for_plan(global: &Global, plan: &Plan) -> Backend {
         Backend::auto_for_plan(plan, &adapter_options(global))
     }
 
-    pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
+    pub(crate) fn gpu_backend(global: &Global) -> Result<Backend, Failure> {
         Backend::open_gpu(&adapter_options(global)).map_err(|error| match (global.backend, error) {
             (Some(api), Error::NoAdapter(_)) => no_adapter_error(api, global),
             (_, error) => Failure::device(error),
@@ -188,7 +190,7 @@ mod with_gpu {
 
     /// Opens every adapter that fits. If an adapter cannot be opened, a note on stderr explains why. If no adapter can
     /// be opened, returns the last error.
-    pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
+    pub(crate) fn open_all_adapters(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = list_candidates(global, SoftwareAdapters::Allow)?;
         let mut backends = Vec::new();
         let mut last_failure = None;
@@ -212,17 +214,17 @@ mod with_gpu {
 }
 
 #[cfg(not(feature = "gpu"))]
-pub(crate) fn auto(_: &Global) -> Backend {
+pub(crate) fn auto_backend(_: &Global) -> Backend {
     Backend::auto()
 }
 
 #[cfg(not(feature = "gpu"))]
-pub(crate) fn auto_for_plan(_: &Global, _: &Plan) -> Backend {
+pub(crate) fn auto_backend_for_plan(_: &Global, _: &Plan) -> Backend {
     Backend::auto()
 }
 
 #[cfg(not(feature = "gpu"))]
-pub(crate) fn gpu(_: &Global) -> Result<Backend, Failure> {
+pub(crate) fn gpu_backend(_: &Global) -> Result<Backend, Failure> {
     Err(Failure::device(
         "this wgslice was built without GPU support: use --device cpu, or build it with the \
          feature `gpu`",
@@ -230,6 +232,6 @@ pub(crate) fn gpu(_: &Global) -> Result<Backend, Failure> {
 }
 
 #[cfg(not(feature = "gpu"))]
-pub(crate) fn all(_: &Global) -> Result<Vec<Backend>, Failure> {
+pub(crate) fn open_all_adapters(_: &Global) -> Result<Vec<Backend>, Failure> {
     Ok(Vec::new())
 }

@@ -5,7 +5,7 @@ use std::{fmt::Display, process::ExitCode};
 use wgslice::Error;
 
 /// The exit code of a verification or a benchmark with a wrong result.
-pub(crate) const WRONG_RESULT: u8 = 1;
+pub(crate) const EXIT_WRONG_RESULT: u8 = 1;
 
 /// The exit code of a comparison of arrays that differ.
 pub(crate) const EXIT_DIFFERENT: u8 = 1;
@@ -145,13 +145,13 @@ impl WordList {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let own_words = self.0.iter().map(|(from, to)| (&from[..], &to[..]));
         let words: Vec<_> = own_words.chain(REPLACED_WORDS).collect();
-        let (mut translated, mut rest, mut in_word) = (String::new(), text, false);
+        let (mut translated, mut rest, mut is_in_word) = (String::new(), text, false);
         while let Some(next_char) = rest.chars().next() {
             let is_whole_phrase = |&&(from, _): &&(&str, &str)| {
                 let Some(following) = rest.strip_prefix(from) else {
                     return false;
                 };
-                let begins_word = !in_word || !from.starts_with(is_word);
+                let begins_word = !is_in_word || !from.starts_with(is_word);
                 begins_word && !(from.ends_with(is_word) && following.starts_with(is_word))
             };
             let (len, replacement) = match words.iter().find(is_whole_phrase) {
@@ -159,10 +159,10 @@ impl WordList {
                 None => (next_char.len_utf8(), &rest[..next_char.len_utf8()]),
             };
             translated.push_str(replacement);
-            in_word = rest[..len].ends_with(is_word);
+            is_in_word = rest[..len].ends_with(is_word);
             rest = &rest[len..];
         }
-        with_shapes(&translated)
+        rewrite_shapes(&translated)
     }
 
     /// Returns a function that adds `context` to an error of the library.
@@ -190,7 +190,7 @@ impl WordList {
 /// Rewrites the library's shapes, as in `[2,3]`, in the command's form, as in `2 × 3`. A shape that follows a name is
 /// put in parentheses. Keeps positions and tuples, which are also in brackets: they follow a name without a space,
 /// follow `=` or a word such as `at`, or have spaces between their numbers.
-fn with_shapes(text: &str) -> String {
+fn rewrite_shapes(text: &str) -> String {
     const WORDS_BEFORE_BARE_SHAPES: [&str; 9] = [
         "shape", "is", "has", "have", "be", "to", "from", "not", "and",
     ];

@@ -59,7 +59,7 @@ const SUBCOMMAND_GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Other programs' names for operations, each with the arguments of `wgslice` that do the same.
+/// Other programs' names for operations, each with the arguments that `wgslice` suggests instead.
 const SYNONYMS: [(&str, &str); 24] = [
     ("argwhere", "nonzero"),
     ("astype", "convert"),
@@ -194,7 +194,7 @@ fn subcommand_help(name: &str) -> Option<String> {
     let after_help = command
         .get_after_help()
         .map(|after_help| after_help.ansi().to_string());
-    let parts = [
+    let help_sections = [
         makes_array.then(|| {
             format!(
                 "Arrays are files ({READ_FORMATS}) or small literals,\nas in 0,5,7: wgslice help files"
@@ -204,7 +204,7 @@ fn subcommand_help(name: &str) -> Option<String> {
         takes_global_options.then(|| GLOBAL_OPTIONS.into()),
         after_help,
     ];
-    let after_help: Vec<String> = parts.into_iter().flatten().collect();
+    let after_help: Vec<String> = help_sections.into_iter().flatten().collect();
     let mut command = command
         .mut_args(|arg| if is_shared(&arg) { arg.hide(true) } else { arg })
         .max_term_width(90)

@@ -1,4 +1,4 @@
-//! `wgslice info FILE…`: lists the contents of files by their headers.
+//! `wgslice info FILE…`: lists the arrays in files by reading the headers.
 
 use crate::{
     args::Global,
@@ -12,15 +12,15 @@ use std::process::ExitCode;
 pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failure> {
     // If a file cannot be read, the other files are still listed. The last error is returned, and the errors before it
     // are printed.
-    let mut problem = None;
-    let (mut rows, mut json_files) = (Vec::new(), Vec::new());
+    let mut last_failure = None;
+    let (mut lines, mut json_files) = (Vec::new(), Vec::new());
     for source in sources {
         match files::list_arrays(source) {
             Ok(listing) if global.json => json_files.push(json_object(source, &listing)),
-            Ok(listing) => rows.extend(table_lines(source, &listing)),
+            Ok(listing) => lines.extend(table_lines(source, &listing)),
             Err(error) => {
-                if let Some(previous) = problem.replace(Failure::from(error)) {
-                    print::print_error(&previous);
+                if let Some(previous_failure) = last_failure.replace(Failure::from(error)) {
+                    print::print_error(&previous_failure);
                 }
             }
         }
@@ -28,8 +28,8 @@ pub(crate) fn run(global: &Global, sources: &[Source]) -> Result<ExitCode, Failu
     if global.json {
         print::print_json(&json!({ "files": json_files }))?;
     }
-    print_table(&rows);
-    problem.map_or(Ok(ExitCode::SUCCESS), Err)
+    print_table(&lines);
+    last_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// A line of the table.
@@ -41,7 +41,8 @@ enum TableLine {
     Note(String),
 }
 
-/// Returns the lines for a file: the lines of its only array, or a line for the file and then the lines of each array.
+/// Returns the lines for a file. If its only array has no name, they are the lines of this array. Otherwise they are a
+/// line for the file and the lines of each array.
 fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
     let format = listing.format.name();
     match &listing.arrays[..] {
@@ -52,12 +53,12 @@ fn table_lines(source: &Source, listing: &files::Listing) -> Vec<TableLine> {
         ),
         arrays => {
             let bytes = usize::try_from(listing.bytes).unwrap_or(usize::MAX);
-            let thing = match listing.format {
+            let noun = match listing.format {
                 files::Format::Safetensors => "tensor",
                 _ => "array",
             };
             let (count, bytes) = (
-                units::format_count(arrays.len(), thing),
+                units::format_count(arrays.len(), noun),
                 units::format_bytes(bytes),
             );
             let total = format!("{count}: {bytes} {}", format.to_uppercase());
@@ -82,7 +83,7 @@ fn array_lines(name: String, entry: &files::Entry, format: &str) -> Vec<TableLin
         .unsupported
         .as_ref()
         .map(|reason| ("not sliceable", reason)));
-    let note = note_parts.map(|(what, reason)| TableLine::Note(format!("{what}: {reason}")));
+    let note = note_parts.map(|(label, reason)| TableLine::Note(format!("{label}: {reason}")));
     let mut remarks = vec![format];
     if entry.column_major {
         remarks.push("Fortran order");
@@ -132,11 +133,13 @@ fn print_table(lines: &[TableLine]) {
         })
     };
     let width = |at: usize| rows().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let [name, shape, dtype, bytes] = [0, 1, 2, 3].map(width);
+    let [name_width, shape_width, dtype_width, bytes_width] = [0, 1, 2, 3].map(width);
     for line in lines {
         match line {
             TableLine::Row([a, b, c, d, e]) => {
-                let line = format!("{a:name$}  {b:shape$}  {c:dtype$}  {d:>bytes$}  {e}");
+                let line = format!(
+                    "{a:name_width$}  {b:shape_width$}  {c:dtype_width$}  {d:>bytes_width$}  {e}"
+                );
                 print::print_line(line.trim_end());
             }
             TableLine::Head(path, total) => print::print_line(format_args!("{path}  {total}")),

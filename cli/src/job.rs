@@ -25,13 +25,13 @@ pub(crate) type TensorAndReport = (Tensor, Pending<Report>);
 
 /// The inputs of a command, and the operation on them.
 pub(crate) struct Job<'a> {
-    /// The arrays of values, in the operation's order. If the operation does not convert them, all must have one
-    /// element type.
-    values: Vec<&'a Source>,
-    indices: Option<&'a Source>,
-    /// The array with the item index of each box. In an index tuple, the item index precedes the start indices of the
+    /// The sources of the arrays of values, in the operation's order. If the operation does not convert the arrays, all
+    /// must have one element type.
+    value_sources: Vec<&'a Source>,
+    index_source: Option<&'a Source>,
+    /// The source of the item index of each box. In an index tuple, the item index precedes the start indices of the
     /// box.
-    items: Option<&'a Source>,
+    item_index_source: Option<&'a Source>,
     /// The mask, and whether the plan takes it before or after the values.
     mask: Option<(Array, MaskPosition)>,
     /// True if the result omits the plan's first dimension, which has size 1.
@@ -64,15 +64,15 @@ impl<'a> Job<'a> {
     /// `with_indices` adds any. If the plan changes an array in place, it changes a copy of the first array of values,
     /// and its inputs begin with the second array.
     pub(crate) fn new(
-        values: impl IntoIterator<Item = &'a Source>,
+        value_sources: impl IntoIterator<Item = &'a Source>,
         plan: impl Fn(&InputShapes) -> Result<Plan, Error> + 'a,
     ) -> Self {
-        let values: Vec<_> = values.into_iter().collect();
+        let value_sources: Vec<_> = value_sources.into_iter().collect();
         Self {
-            words: command_words(&values),
-            values,
-            indices: None,
-            items: None,
+            words: command_words(&value_sources),
+            value_sources,
+            index_source: None,
+            item_index_source: None,
             mask: None,
             omits_first_dim: false,
             warning_text: "",
@@ -102,7 +102,7 @@ impl<'a> Job<'a> {
 
     /// Adds the indices. `warning_text` is the text of the warning about indices out of range.
     pub(crate) fn with_indices(mut self, indices: &'a Source, warning_text: &'static str) -> Self {
-        self.indices = Some(indices);
+        self.index_source = Some(indices);
         self.warning_text = warning_text;
         if let Some(name) = source_name(indices) {
             self.words.add("begins", name.clone());
@@ -113,8 +113,8 @@ impl<'a> Job<'a> {
     }
 
     /// Adds the item index of each box, for work that crops or pastes boxes.
-    pub(crate) fn with_items(mut self, items: Option<&'a Source>) -> Self {
-        self.items = items;
+    pub(crate) fn with_item_indices(mut self, item_indices: Option<&'a Source>) -> Self {
+        self.item_index_source = item_indices;
         self
     }
 
@@ -215,7 +215,7 @@ impl JobTensors {
     }
 
     /// Returns the tensors of values.
-    pub(crate) fn all(&self) -> &[Tensor] {
+    pub(crate) fn value_tensors(&self) -> &[Tensor] {
         &self.values
     }
 
@@ -238,7 +238,11 @@ impl Job<'_> {
     /// Runs the job: makes the plan from the shapes, then does the work on the tensors. If the device fails and the
     /// user did not choose a device, the CPU does the work. With `--explain`, the plan is described and no work is
     /// done.
-    pub(crate) fn run(self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
+    pub(crate) fn run(
+        self,
+        global: &Global,
+        output_options: &OutputOptions,
+    ) -> Result<Outcome, Failure> {
         let mut times = Times::default();
         let read_inputs = times.measure(Stage::Read, || self.read())?;
         let inputs = read_inputs.summaries.clone();
@@ -283,10 +287,18 @@ impl Job<'_> {
             (self.plan)(&read_inputs.shapes).map_err(|error| self.to_failure(&context, error))?;
 
         let backend = device::open_for(global, &plan)?;
-        if to.explain {
+        if output_options.explain {
             let shape = self.result_shape(plan.shape());
             let bytes = read_inputs.bytes();
-            let explanation = Explained::new(inputs, bytes, to, shape, &backend, &[&plan], element);
+            let explanation = Explained::new(
+                inputs,
+                bytes,
+                output_options,
+                shape,
+                &backend,
+                &[&plan],
+                element,
+            );
             return Ok(Outcome::Explained(Box::new(explanation)));
         }
         // The output is created before the work, so that an output that cannot be written fails early.
@@ -294,7 +306,7 @@ impl Job<'_> {
             read_inputs.values[0].origin().clone(),
             self.result_shape(plan.shape()),
         );
-        let mut output = Target::create(to, global.json, &origin, element, shape)?;
+        let mut output = Target::create(output_options, global.json, &origin, element, shape)?;
         let mut fallback = None;
         let mut outcome = self.run_and_write(read_inputs, &plan, &backend, &mut output, &mut times);
         if let Err(TaskError::Library(error)) = &outcome
@@ -311,14 +323,14 @@ impl Job<'_> {
         })?;
         let values = times.measure(Stage::Write, || output.finish())?;
 
-        let mut run = Run::new(inputs, to, &shape, element, &backend, times);
-        if self.indices.is_some() {
+        let mut run = Run::new(inputs, output_options, &shape, element, &backend, times);
+        if self.index_source.is_some() {
             self.warn_about_report(&report)?;
-            let index = match &report.first {
+            let first_tuple = match &report.first {
                 Some(first) => self.first_tuple_in_file(first, report.tuples)?,
                 None => Vec::new(),
             };
-            run = run.with_report(report, index);
+            run = run.with_report(report, first_tuple);
         }
         Ok(Outcome::Done(Box::new(run.with_fallback(fallback)), values))
     }
@@ -348,18 +360,18 @@ impl Job<'_> {
             return text;
         };
         let first_invalid = report.first.as_ref();
-        let index = first_invalid.and_then(|first_invalid| {
+        let first_invalid_and_tuple = first_invalid.and_then(|first_invalid| {
             Some((
                 first_invalid,
                 self.first_tuple_in_file(first_invalid, report.tuples)
                     .ok()?,
             ))
         });
-        match index {
-            Some((first_invalid, index)) => {
+        match first_invalid_and_tuple {
+            Some((first_invalid, tuple)) => {
                 let (from, to) = (
                     format!("= {:?}", first_invalid.index),
-                    format!("= {index:?}"),
+                    format!("= {tuple:?}"),
                 );
                 text.replacen(&from, &to, 1)
             }
@@ -374,23 +386,23 @@ impl Job<'_> {
         first: &InvalidIndex,
         tuples: usize,
     ) -> Result<Vec<i128>, Failure> {
-        let mut index: Vec<i128> = first.index.iter().map(|&index| index.into()).collect();
+        let mut tuple: Vec<i128> = first.index.iter().map(|&index| index.into()).collect();
         if !first.index.contains(&i64::MAX) {
-            return Ok(index);
+            return Ok(tuple);
         }
-        let mut begin = 0;
-        for source in self.items.into_iter().chain(self.indices) {
+        let mut column = 0;
+        for source in self.item_index_source.into_iter().chain(self.index_source) {
             let array = read_typed_array(source)?;
-            let elements: usize = array.shape().iter().product();
-            let size = elements.checked_div(tuples).unwrap_or(0);
-            let numbers =
-                files::unsigned_numbers(&array, first.tuple * size, size).unwrap_or_default();
-            for (number, from_file) in index.iter_mut().skip(begin).zip(numbers) {
-                *number = from_file.into();
+            let element_count: usize = array.shape().iter().product();
+            let column_count = element_count.checked_div(tuples).unwrap_or(0);
+            let numbers = files::unsigned_numbers(&array, first.tuple * column_count, column_count)
+                .unwrap_or_default();
+            for (index, index_in_file) in tuple.iter_mut().skip(column).zip(numbers) {
+                *index = index_in_file.into();
             }
-            begin += size;
+            column += column_count;
         }
-        Ok(index)
+        Ok(tuple)
     }
 
     fn warn_about_report(&self, report: &Report) -> Result<(), Failure> {
@@ -410,8 +422,8 @@ impl Job<'_> {
             let text = format!(
                 "{out_of_range} of {tuples} {warning_text}, the first at {first} of the array [{shape}]"
             );
-            let index = self.first_tuple_in_file(first, *tuples)?;
-            let text = text.replacen(&format!("= {:?}", first.index), &format!("= {index:?}"), 1);
+            let tuple = self.first_tuple_in_file(first, *tuples)?;
+            let text = text.replacen(&format!("= {:?}", first.index), &format!("= {tuple:?}"), 1);
             let is_below_zero = first.index.iter().any(|&index| index < 0);
             let hint = match is_below_zero && self.warning_text.starts_with("index") {
                 true => "; --negative wrap counts negative ones from the end",
@@ -428,7 +440,7 @@ impl Job<'_> {
     /// Warns if the conversion to `result_type` loses the differences between the numbers of an array.
     fn warn_of_loss(&self, result_type: DType) -> Result<(), Failure> {
         let read_inputs = self.read()?;
-        let arrays = self.values.iter().zip(&read_inputs.values);
+        let arrays = self.value_sources.iter().zip(&read_inputs.values);
         let mut losses = arrays.filter_map(|(source, array)| {
             Some((source, range::describe_loss(array, result_type)?))
         });
@@ -440,21 +452,24 @@ impl Job<'_> {
     }
 
     fn read(&self) -> Result<ReadInputs, Failure> {
-        let operands = self.values.iter().map(|&source| FileOrValues::read(source));
+        let operands = self
+            .value_sources
+            .iter()
+            .map(|&source| FileOrValues::read(source));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         // Values without a type get the type of the first operand that has one.
         let array_type = operands.iter().find_map(|operand| match operand {
             FileOrValues::Array(array) => Some(array.element()),
             FileOrValues::Literal(_) => None,
         });
-        let values = operands.into_iter().zip(&self.values);
+        let values = operands.into_iter().zip(&self.value_sources);
         let values = values.map(|(operand, source)| {
             let array = operand.array(array_type)?;
             Ok::<_, Failure>(array.with_handles(source)?)
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let mut summaries: Vec<ArraySummary> = self
-            .values
+            .value_sources
             .iter()
             .zip(&values)
             .map(|(source, array)| ArraySummary::new(source, array.shape()))
@@ -465,18 +480,18 @@ impl Job<'_> {
             values: values.iter().map(|array| array.shape().to_vec()).collect(),
             indices: Vec::new(),
         };
-        for (source, array) in self.values.iter().zip(&values) {
-            let (found, expected) = (array.element().name(), values[0].element().name());
-            if found != expected && !self.converts {
-                let first_value = &self.values[0];
+        for (source, array) in self.value_sources.iter().zip(&values) {
+            let (type_name, first_type_name) = (array.element().name(), values[0].element().name());
+            if type_name != first_type_name && !self.converts {
+                let first_source = &self.value_sources[0];
                 return Err(Failure::usage(format_args!(
-                    "{source} holds {found}, but {first_value} holds {expected}: make them one type, as by \
-                     `wgslice convert --as {expected}`"
+                    "{source} holds {type_name}, but {first_source} holds {first_type_name}: make them one type, as by \
+                     `wgslice convert --as {first_type_name}`"
                 )));
             }
         }
         let mut indices = None;
-        if let Some(source) = self.indices {
+        if let Some(source) = self.index_source {
             let array = read_typed_array(source)?;
             let tuples = files::to_indices(&array)
                 .map_err(|error| Failure::usage(format_args!("{source}: {error}")))?;
@@ -516,7 +531,7 @@ impl Job<'_> {
             let report = report.wait()?;
             Ok::<_, TaskError>((tensor.bytes()?, report))
         })?;
-        if self.converts && range::may_be_lost(tensor.dtype(), &bytes) {
+        if self.converts && range::may_have_lost_differences(tensor.dtype(), &bytes) {
             self.warn_of_loss(tensor.dtype())?;
         }
         times.measure(Stage::Write, || output.write(&bytes))?;
@@ -525,9 +540,9 @@ impl Job<'_> {
 }
 
 /// Returns the command's words for the first array, which the library calls by several names.
-pub(crate) fn command_words(values: &[&Source]) -> WordList {
+pub(crate) fn command_words(value_sources: &[&Source]) -> WordList {
     let mut words = WordList::default();
-    if let Some(name) = values.first().and_then(|first| source_name(first)) {
+    if let Some(name) = value_sources.first().and_then(|first| source_name(first)) {
         for word in ["x", "params", "the source", "the destination"] {
             words.add(word, name.clone());
         }

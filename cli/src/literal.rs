@@ -191,7 +191,7 @@ fn parse_number(text: &str) -> Option<Number> {
 /// Parses a list at the start of `rest`, advances `rest` past it and returns its shape. Returns `None` if it is not a
 /// list of items with equal shapes.
 fn parse_list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> {
-    /// The maximum depth of lists, which is more than arrays have dimensions in practice. It keeps a long text from
+    /// The maximum depth of lists. Arrays have fewer dimensions in practice, and the limit keeps a long text from
     /// overflowing the stack.
     const MAX_DEPTH: usize = 32;
     fn parse_nested(
@@ -210,16 +210,16 @@ fn parse_list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> 
         if depth == MAX_DEPTH {
             return None;
         }
-        let (mut count, mut shape) = (0, None);
+        let (mut count, mut common_shape) = (0, None);
         while !rest.starts_with(']') {
-            let item = parse_nested(rest, numbers, depth + 1)?;
-            if *shape.get_or_insert_with(|| item.clone()) != item {
+            let item_shape = parse_nested(rest, numbers, depth + 1)?;
+            if *common_shape.get_or_insert_with(|| item_shape.clone()) != item_shape {
                 return None;
             }
             count += 1;
             *rest = rest.trim_start();
             match rest.strip_prefix(',') {
-                Some(more) => *rest = more.trim_start(),
+                Some(after_comma) => *rest = after_comma.trim_start(),
                 None if rest.starts_with(']') => {}
                 None => return None,
             }
@@ -228,7 +228,7 @@ fn parse_list(rest: &mut &str, numbers: &mut Vec<Number>) -> Option<Vec<usize>> 
         Some(
             [count]
                 .into_iter()
-                .chain(shape.unwrap_or_default())
+                .chain(common_shape.unwrap_or_default())
                 .collect(),
         )
     }

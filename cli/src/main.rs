@@ -76,7 +76,7 @@ enum Command {
     Operation(Operation),
     /// Show the arrays in files; without files, the adapters of the machine
     ///
-    /// Without files it also prints the adapter that would be used, and the reason.
+    /// Without files it also prints the device that would be used, and the reason.
     #[command(after_help = "\
 Examples:
   wgslice info photo.png volume.npy
@@ -125,10 +125,11 @@ Examples:
 }
 
 impl Command {
-    fn run(&self, global: &Global, to: &OutputOptions) -> Result<ExitCode, Failure> {
+    fn run(&self, global: &Global, output_options: &OutputOptions) -> Result<ExitCode, Failure> {
         match self {
             Self::Slice(_) | Self::Convert(_) | Self::Split(_) | Self::Operation(_) => {
-                self.make_array(global, to)?.print(global, to)?;
+                self.make_array(global, output_options)?
+                    .print(global, output_options)?;
                 Ok(ExitCode::SUCCESS)
             }
             Self::Info { files } if files.is_empty() => info::run(global),
@@ -151,36 +152,42 @@ impl Command {
     }
 
     /// Runs the operation, or explains it. Fails for subcommands that make no array.
-    fn make_array(&self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
+    fn make_array(
+        &self,
+        global: &Global,
+        output_options: &OutputOptions,
+    ) -> Result<Outcome, Failure> {
         match self {
-            Self::Slice(args) => slice::run(global, to, args),
-            Self::Convert(args) => args.run(global, to),
-            Self::Split(args) => args.run(global, to),
-            Self::Operation(operation) => operation.job()?.run(global, to),
+            Self::Slice(args) => slice::run(global, output_options, args),
+            Self::Convert(args) => args.run(global, output_options),
+            Self::Split(args) => args.run(global, output_options),
+            Self::Operation(operation) => operation.job()?.run(global, output_options),
             _ => Err(Failure::usage("this subcommand makes no array")),
         }
     }
 }
 
 fn main() -> ExitCode {
-    quiet_without_a_display();
+    disable_display_layer();
     let invocations = match Args::parse_invocations() {
         Ok(invocations) => invocations,
-        Err(error) => return print_refusal(error),
+        Err(error) => return print_help_or_error(error),
     };
     let global = &invocations[0].global;
     print::set_verbosity(global.quiet, global.verbose);
     files::watch_for_signals();
     let outcome = match &invocations[..] {
-        [invocation] => invocation.command.run(&invocation.global, &invocation.to),
+        [invocation] => invocation
+            .command
+            .run(&invocation.global, &invocation.output_options),
         invocations => many::run_all(invocations),
     };
-    let code = outcome.unwrap_or_else(report);
-    match print::all_written() {
+    let code = outcome.unwrap_or_else(report_failure);
+    match print::check_stdout() {
         // If the command failed, its own exit code is more precise.
-        Err(write_error) if code == ExitCode::SUCCESS => report(write_error),
+        Err(write_error) if code == ExitCode::SUCCESS => report_failure(write_error),
         Err(write_error) => {
-            report(write_error);
+            report_failure(write_error);
             code
         }
         Ok(()) => code,
@@ -221,20 +228,20 @@ fn takes_slices(subcommand: &str) -> bool {
 fn print_help(error: &clap::Error, line: &[OsString]) -> ExitCode {
     let topic = help::help_topic(line);
     match help::text_for(topic.as_deref()) {
-        Err(failure) => report(failure),
+        Err(failure) => report_failure(failure),
         Ok(text) if error.use_stderr() => {
-            print::styled_to_stderr(text);
+            print::print_styled_to_stderr(text);
             u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
         Ok(text) => {
             print::print_styled(text);
-            print::all_written().map_or_else(report, |()| ExitCode::SUCCESS)
+            print::check_stdout().map_or_else(report_failure, |()| ExitCode::SUCCESS)
         }
     }
 }
 
 /// Prints the requested help, or the error in the arguments.
-fn print_refusal(mut error: clap::Error) -> ExitCode {
+fn print_help_or_error(mut error: clap::Error) -> ExitCode {
     let line: Vec<OsString> = env::args_os().collect();
     if matches!(
         error.kind(),
@@ -270,14 +277,14 @@ fn print_refusal(mut error: clap::Error) -> ExitCode {
     let short_message = print::shorten_lines(&message);
     // If nothing was shortened, clap prints the message, because clap adds colours.
     let printed = if error.use_stderr() && short_message.len() < message.trim_end().len() {
-        print::line_to_stderr(short_message);
+        print::print_line_to_stderr(short_message);
         Ok(())
     } else {
         error.print()
     };
     match printed {
         Err(write_error) if !error.use_stderr() => {
-            print::stdout_failure(&write_error).map_or_else(report, |()| ExitCode::SUCCESS)
+            print::stdout_failure(&write_error).map_or_else(report_failure, |()| ExitCode::SUCCESS)
         }
         _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
@@ -297,7 +304,7 @@ fn quote_words(words: &[OsString]) -> String {
 }
 
 /// Prints the error and returns its exit code.
-fn report(failure: Failure) -> ExitCode {
+fn report_failure(failure: Failure) -> ExitCode {
     // If the reader of standard output has gone, the command ends without a message.
     if !matches!(failure, Failure::ReaderGone) {
         print::print_error(&failure);
@@ -308,7 +315,7 @@ fn report(failure: Failure) -> ExitCode {
 /// Disables Mesa's Vulkan layer `device_select` if `XDG_RUNTIME_DIR` names no folder for display sockets. Keeps the
 /// layer if the user chooses a GPU through it. The layer looks for the display's GPU, to list that GPU first. Without a
 /// display, libwayland, which the layer uses, would print an error on stderr.
-fn quiet_without_a_display() {
+fn disable_display_layer() {
     let has_runtime_folder =
         env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
     if cfg!(target_os = "linux")

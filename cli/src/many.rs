@@ -24,14 +24,19 @@ use std::{
 pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     let begin = Instant::now();
     for run in runs {
-        target::reserve_path(run.to.output.as_deref().unwrap_or(Path::new("")))?;
+        target::reserve_path(
+            run.output_options
+                .output
+                .as_deref()
+                .unwrap_or(Path::new("")),
+        )?;
     }
     let global = &runs[0].global;
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let workers = global.threads.map_or(cores, NonZero::get);
-    let workers = workers.min(runs.len());
-    // Each command uses one thread, or several if there are more cores than files.
-    let threads_per_run = NonZero::new(cores / workers);
+    let core_count = thread::available_parallelism().map_or(1, NonZero::get);
+    let worker_count = global.threads.map_or(core_count, NonZero::get);
+    let worker_count = worker_count.min(runs.len());
+    // With `--threads`, each command uses one thread. Otherwise it uses several if there are more cores than files.
+    let threads_per_run = NonZero::new(core_count / worker_count);
     let (next_run, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let last_exit_code = Mutex::new(None);
     progress::run_counted(runs.len(), |progress| {
@@ -40,20 +45,22 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
             while let Some(Invocation {
                 command,
                 global,
-                to,
+                output_options,
             }) = runs.get(next_run.fetch_add(1, Relaxed))
             {
                 let global = Global {
                     threads: global.threads.and(NonZero::new(1)).or(threads_per_run),
                     ..global.clone()
                 };
-                let outcome = command.make_array(&global, to).and_then(|outcome| {
-                    bytes.fetch_add(outcome.bytes(), Relaxed);
-                    match global.json || to.explain || print::is_verbose() {
-                        true => outcome.print(&global, to),
-                        false => Ok(()),
-                    }
-                });
+                let outcome = command
+                    .make_array(&global, output_options)
+                    .and_then(|outcome| {
+                        bytes.fetch_add(outcome.bytes(), Relaxed);
+                        match global.json || output_options.explain || print::is_verbose() {
+                            true => outcome.print(&global, output_options),
+                            false => Ok(()),
+                        }
+                    });
                 progress.advance_by(1);
                 if let Err(failure) = outcome {
                     print::print_error(&failure);
@@ -65,7 +72,7 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
             }
         };
         thread::scope(|scope| {
-            for _ in 0..workers {
+            for _ in 0..worker_count {
                 scope.spawn(work);
             }
         });
@@ -76,11 +83,15 @@ pub(crate) fn run_all(runs: &[Invocation]) -> Result<ExitCode, Failure> {
     {
         return Ok(code);
     }
-    if !global.json && !runs[0].to.explain && !print::is_quiet() {
+    if !global.json && !runs[0].output_options.explain && !print::is_quiet() {
         let files = units::format_count(runs.len(), "file");
         let bytes = units::format_bytes(bytes.into_inner());
         let time = units::format_seconds(begin.elapsed().as_secs_f64());
-        let folder = runs[0].to.to.as_deref().unwrap_or(Path::new(""));
+        let folder = runs[0]
+            .output_options
+            .to
+            .as_deref()
+            .unwrap_or(Path::new(""));
         let summary = format!("{files}, {bytes}, {time}");
         print::print_line(file_line(&folder.display().to_string(), &summary));
     }

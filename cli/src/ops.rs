@@ -78,7 +78,7 @@ Examples:
     },
     /// Gather slices at tuples of indices: TensorFlow's gather_nd
     ///
-    /// The last dimension of INDICES holds the index tuples, which must be integers.
+    /// The last dimension of INDICES holds the index tuples, which consist of integers.
     #[command(after_help = "\
 Examples:
   wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
@@ -88,7 +88,7 @@ Examples:
         #[command(flatten)]
         arrays: GatherArguments,
         #[command(flatten)]
-        batch: Batch,
+        batch: BatchDims,
     },
     /// Gather slices along an axis: TensorFlow's gather, NumPy's take
     ///
@@ -106,7 +106,7 @@ Examples:
             help_heading = None::<&'static str>)]
         axis: Option<isize>,
         #[command(flatten)]
-        batch: Batch,
+        batch: BatchDims,
     },
     /// Gather single elements: ONNX's GatherElements, torch.gather
     ///
@@ -120,7 +120,7 @@ Examples:
         #[command(flatten)]
         arrays: GatherArguments,
         #[command(flatten)]
-        along: AxisOption,
+        axis_option: AxisOption,
     },
     /// Crop a box from each item: jax.lax.dynamic_slice for a batch
     ///
@@ -159,7 +159,7 @@ Examples:
         #[arg(long, value_name = "N,M,...", allow_hyphen_values = true)]
         size: Sizes,
         #[command(flatten)]
-        described: BoxArguments,
+        box_arguments: BoxArguments,
         /// The policy for a box that extends beyond its item: ignore (its elements outside become zeros,
         /// with a warning), error (the command fails) or clamp (the box is shifted inside)
         #[arg(long, value_enum, default_value_t = Policy::Ignore, value_name = "POLICY", hide_possible_values = true)]
@@ -203,7 +203,7 @@ Examples:
         )]
         at: Option<Source>,
         #[command(flatten)]
-        described: BoxArguments,
+        box_arguments: BoxArguments,
         /// Wrap boxes from the end of a dimension to its start, as in a ring buffer
         #[arg(long)]
         circular: bool,
@@ -224,7 +224,7 @@ Examples:
     },
     /// Select slices where a mask is true: NumPy's x[mask]
     ///
-    /// MASK is of bool or uint8. It has the dimensions of IN from the axis on.
+    /// MASK is of bool or uint8. Its dimensions equal as many dimensions of IN, from the axis on.
     #[command(after_help = "\
 Examples:
   wgslice boolean-mask boxes.npy keep.npy -o kept.npy
@@ -295,8 +295,8 @@ Examples:
     },
     /// Scatter slices to tuples of indices: TensorFlow's scatter_nd
     ///
-    /// With --shape, scatters into zeros and adds the updates of one position. With --into, scatters
-    /// into a copy of an array and keeps the last update.
+    /// With --shape, scatters into zeros and, by default, adds up the updates of one position. With
+    /// --into, scatters into a copy of an array and, by default, keeps the last update.
     #[command(after_help = "\
 Examples:
   wgslice scatter-nd rows.npy gradients.npy -o sum.npy --shape 50257,768 --combine add
@@ -331,7 +331,7 @@ Examples:
         #[command(flatten)]
         arrays: ScatterArguments,
         #[command(flatten)]
-        along: AxisOption,
+        axis_option: AxisOption,
     },
     /// Overwrite a slice of a copy: x[SPEC] = VALUE
     ///
@@ -450,7 +450,7 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         step: usize,
         #[command(flatten)]
-        along: AxisOption,
+        axis_option: AxisOption,
     },
     /// Repeat an array as a whole: NumPy's tile
     #[command(after_help = "\
@@ -471,15 +471,16 @@ Examples:
     Repeat {
         #[command(flatten)]
         x: InputArgument,
-        /// The number of repeats
+        /// The number of copies of each position
         #[arg(value_name = "N", value_parser = parse_number::<usize>, allow_hyphen_values = true)]
         times: usize,
         #[command(flatten)]
-        along: AxisOption,
+        axis_option: AxisOption,
     },
 }
 
-/// Returns the job for a slice that is made as a whole, because its axes are permuted or its numbers converted.
+/// Returns the job for a slice that is made in memory as a whole, because its axes are permuted or its numbers are
+/// converted.
 pub(crate) fn slice_job<'a>(
     input: &'a Source,
     spec: &'a SliceSpec,
@@ -545,14 +546,14 @@ pub(crate) struct Arrays {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<Source>,
     #[command(flatten)]
-    along: AxisOption,
+    axis_option: AxisOption,
     #[command(flatten)]
     conversion: ConversionOptions,
 }
 
 /// The option for the dimensions of a batch.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Batch {
+pub(crate) struct BatchDims {
     /// Number of leading dimensions that IN and INDICES share; for gather, -N means all except the last N of INDICES
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true,
         value_parser = parse_number::<isize>, help_heading = None::<&'static str>)]
@@ -687,13 +688,16 @@ impl Operation {
                     ),
                 })
             }
-            Self::GatherElements { arrays, along } => {
+            Self::GatherElements {
+                arrays,
+                axis_option,
+            } => {
                 let options = GatherElementsOptions {
                     out_of_range: arrays.policy.out_of_range.into(),
                     negative: arrays.policy.negative_index_policy(),
                 };
                 with_one_axis(arrays.job(move |x, indices, dtype| {
-                    Plan::gather_elements(x, indices, along.axis, options, dtype)
+                    Plan::gather_elements(x, indices, axis_option.axis, options, dtype)
                 }))
             }
             Self::Crop {
@@ -701,21 +705,27 @@ impl Operation {
                 begins,
                 at,
                 size,
-                described,
+                box_arguments,
                 out_of_range,
                 conversion,
             } => {
                 // With `--at`, the only item becomes a batch of one. The user does not see the batch's first dimension.
                 let wanted_conversion =
                     conversion.wanted_after_hidden_dims(begins.is_none().into());
-                let options = described.options(&size.0, *out_of_range)?;
+                let options = box_arguments.options(&size.0, *out_of_range)?;
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => {
-                        crop_job(input, begins, described, options, wanted_conversion, false)?
-                    }
+                    Ok(begins) => crop_job(
+                        input,
+                        begins,
+                        box_arguments,
+                        options,
+                        wanted_conversion,
+                        false,
+                    )?,
                     Err(Some(at)) => {
-                        let job = crop_job(input, at, described, options, wanted_conversion, true)?;
+                        let job =
+                            crop_job(input, at, box_arguments, options, wanted_conversion, true)?;
                         with_only_box(job.without_first_dim(), input)
                     }
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
@@ -726,11 +736,11 @@ impl Operation {
                 patches,
                 begins,
                 at,
-                described,
+                box_arguments,
                 circular,
                 out_of_range,
             } => {
-                let crop = described.options(&[], *out_of_range)?;
+                let crop = box_arguments.options(&[], *out_of_range)?;
                 let options = PasteOptions {
                     strides: crop.strides,
                     out_of_range: crop.out_of_range,
@@ -739,8 +749,10 @@ impl Operation {
                 };
                 // The argument parser requires BEGINS or `--at`.
                 match begins.as_ref().ok_or(at) {
-                    Ok(begins) => paste_job([input, patches], begins, described, options, false)?,
-                    Err(Some(at)) => paste_job([input, patches], at, described, options, true)?,
+                    Ok(begins) => {
+                        paste_job([input, patches], begins, box_arguments, options, false)?
+                    }
+                    Err(Some(at)) => paste_job([input, patches], at, box_arguments, options, true)?,
                     Err(None) => return Err(Failure::usage("give BEGINS or --at")),
                 }
             }
@@ -771,11 +783,18 @@ impl Operation {
             Self::ScatterElements {
                 data,
                 arrays,
-                along,
+                axis_option,
             } => {
                 let options = arrays.options();
                 let job = Job::new([data, &arrays.updates], move |s| {
-                    Plan::scatter_elements(&s[0], &s.indices, &s[1], along.axis, options, s.dtype)
+                    Plan::scatter_elements(
+                        &s[0],
+                        &s.indices,
+                        &s[1],
+                        axis_option.axis,
+                        options,
+                        s.dtype,
+                    )
                 });
                 let job = job.with_combination(arrays.is_combined(false));
                 with_one_axis(job.with_indices(
@@ -891,20 +910,22 @@ impl Operation {
                 x,
                 size,
                 step,
-                along,
+                axis_option,
             } => x.job(|x, dtype| {
-                let windows = View::new(x)?.windows(along.axis, *size, *step)?;
+                let windows = View::new(x)?.windows(axis_option.axis, *size, *step)?;
                 Plan::contiguous(windows, dtype)
             }),
             Self::Tile { x, multiples } => x.job(|x, dtype| Plan::tile(x, &multiples.0, dtype)),
-            Self::Repeat { x, times, along } => {
-                x.job(|x, dtype| Plan::repeat(x, *times, along.axis, dtype))
-            }
+            Self::Repeat {
+                x,
+                times,
+                axis_option,
+            } => x.job(|x, dtype| Plan::repeat(x, *times, axis_option.axis, dtype)),
         })
     }
 }
 
-/// The number for a negative axis that is out of range. No array has this axis.
+/// The number that stands for a negative axis out of range. No array has this axis.
 const NO_AXIS: usize = usize::MAX;
 
 /// Converts the axes of a transpose to nonnegative numbers. The library checks them.
@@ -933,11 +954,11 @@ fn with_one_axis(job: Job<'_>) -> Job<'_> {
 impl GatherArguments {
     fn job<'a>(
         &'a self,
-        plan: impl Fn(&[usize], &[usize], DType) -> Result<Plan, Error> + 'a,
+        make_plan: impl Fn(&[usize], &[usize], DType) -> Result<Plan, Error> + 'a,
     ) -> Job<'a> {
         let wanted_conversion = self.conversion.wanted_conversion();
         let job = Job::new([&self.input], move |s| {
-            let plan = plan(&s[0], &s.indices, s.dtype)?;
+            let plan = make_plan(&s[0], &s.indices, s.dtype)?;
             convert_plan(plan, wanted_conversion, s.dtype)
         });
         let job = job.with_indices(
@@ -979,10 +1000,10 @@ impl Arrays {
     /// Returns the job that joins the arrays. If the user asks for a conversion, the job first converts each array.
     fn job(
         &self,
-        plan: fn(&[View], isize, DType) -> Result<Plan, Error>,
+        make_plan: fn(&[View], isize, DType) -> Result<Plan, Error>,
         join: fn(&[&Tensor], isize) -> Result<Tensor, Error>,
     ) -> Job<'_> {
-        let axis = self.along.axis;
+        let axis = self.axis_option.axis;
         let wanted_conversion = self.conversion.wanted_conversion();
         let conversion_plan = move |view: View, dtype| {
             convert_plan(Plan::contiguous(view, dtype)?, wanted_conversion, dtype)
@@ -990,12 +1011,12 @@ impl Arrays {
         let job = Job::new(&self.inputs, move |s| {
             let views = s.make_views()?;
             let Some(wanted_conversion) = wanted_conversion else {
-                return plan(&views, axis, s.dtype);
+                return make_plan(&views, axis, s.dtype);
             };
             for (view, &dtype) in views.iter().zip(&s.dtypes) {
                 conversion_plan(view.clone(), dtype)?;
             }
-            plan(&views, axis, wanted_conversion.result)
+            make_plan(&views, axis, wanted_conversion.result)
         });
         let job = job.with_work(move |t, plan| {
             if wanted_conversion.is_none() {
@@ -1007,7 +1028,7 @@ impl Arrays {
                 Ok((results.swap_remove(0), report))
             };
             let conversions = t
-                .all()
+                .value_tensors()
                 .iter()
                 .map(convert)
                 .collect::<Result<Vec<TensorAndReport>, Error>>()?;
@@ -1022,21 +1043,24 @@ impl Arrays {
         };
         let job = convert_job(job, wanted_conversion);
         let names = self.inputs.iter().map(job::source_name).enumerate();
-        names.fold(job, |job, (at, name)| match (at, name) {
+        names.fold(job, |job, (index, name)| match (index, name) {
             (_, None) => job,
             (0, Some(name)) => {
                 let name_and_verb = format!("{name} is");
                 job.with_argument_name("the first", name)
                     .with_argument_name("the first has", name_and_verb)
             }
-            (at, Some(name)) => job.with_argument_name(&format!("array {at}"), name),
+            (index, Some(name)) => job.with_argument_name(&format!("array {index}"), name),
         })
     }
 }
 
 impl InputArgument {
-    fn job<'a>(&'a self, plan: impl Fn(&[usize], DType) -> Result<Plan, Error> + 'a) -> Job<'a> {
-        let job = Job::new([&self.input], move |s| plan(&s[0], s.dtype));
+    fn job<'a>(
+        &'a self,
+        make_plan: impl Fn(&[usize], DType) -> Result<Plan, Error> + 'a,
+    ) -> Job<'a> {
+        let job = Job::new([&self.input], move |s| make_plan(&s[0], s.dtype));
         match job::source_name(&self.input) {
             Some(name) => job.with_argument_name("each array", name),
             None => job,

@@ -15,8 +15,8 @@ pub(crate) struct SlicedArray<'a> {
     shape: Vec<usize>,
 }
 
-/// The type, the shape and the slice with which the library reads an array. If the library has no type of
-/// an element's size, each element is divided into parts, which form an additional last dimension.
+/// The type, the shape and the slice with which the library reads an array. If the library has no type with the size of
+/// an element, each element is divided into parts, which form an additional last dimension.
 #[derive(Debug)]
 pub(crate) struct ElementParts {
     pub(crate) dtype: DType,
@@ -97,10 +97,10 @@ impl<'a> SlicedArray<'a> {
         &self.shape
     }
 
-    /// Cuts the slice into ranges of elements in row-major order. Each range has at most `bytes` bytes, or a single
-    /// larger element.
-    pub(crate) fn cut_into_pieces(&self, bytes: usize) -> Vec<Piece> {
-        let max_elements = (bytes / self.array.element().size().max(1)).max(1);
+    /// Cuts the slice into ranges of elements in row-major order. Each range has at most `max_bytes` bytes, or a
+    /// single larger element.
+    pub(crate) fn cut_into_pieces(&self, max_bytes: usize) -> Vec<Piece> {
+        let max_elements = (max_bytes / self.array.element().size().max(1)).max(1);
         split_shape(&self.shape, max_elements)
     }
 
@@ -177,8 +177,8 @@ fn split_shape(shape: &[usize], max_elements: usize) -> Vec<Piece> {
     (0..outer_count)
         .flat_map(|mut flat| {
             let mut position = vec![0; axis];
-            for (at, size) in position.iter_mut().zip(&shape[..axis]).rev() {
-                (*at, flat) = (flat % size, flat / size);
+            for (coordinate, size) in position.iter_mut().zip(&shape[..axis]).rev() {
+                (*coordinate, flat) = (flat % size, flat / size);
             }
             (0..shape[axis]).step_by(step).map(move |begin| Piece {
                 position: position.clone(),

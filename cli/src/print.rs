@@ -1,6 +1,6 @@
 //! Prints lines for people and programs. Unlike `println!`, this does not panic if a line cannot be written. The first
-//! error of standard output is kept until the command has finished its work, and then makes the command fail, unless
-//! the reader has stopped reading.
+//! error of standard output is kept until the command has finished its work. Then the command fails, unless the reader
+//! has stopped reading.
 
 use crate::failure::{Failure, without_os_error_numbers};
 use anstyle::{AnsiColor, Style};
@@ -16,7 +16,7 @@ use std::{
 /// True if only errors and the requested output are printed.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// True if reasons and the times of stages are printed.
+/// True if the device, the reason for choosing it and the times of stages are also printed.
 static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
 
 /// Sets the user's choice: `--quiet` and `--verbose`.
@@ -52,12 +52,12 @@ pub(crate) fn print_styled(text: impl fmt::Display) {
 }
 
 /// Does the same as [`print_styled`], on standard error.
-pub(crate) fn styled_to_stderr(text: impl fmt::Display) {
+pub(crate) fn print_styled_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{}", text.to_string().trim_end());
 }
 
 /// Fails if a line could not be written to standard output, unless its reader has stopped reading.
-pub(crate) fn all_written() -> Result<(), Failure> {
+pub(crate) fn check_stdout() -> Result<(), Failure> {
     if let Err(error) = io::stdout().flush() {
         let _ = STDOUT_ERROR.set(error);
     }
@@ -78,14 +78,14 @@ pub(crate) fn stdout_failure(error: &io::Error) -> Result<(), Failure> {
 /// Prints a warning or a note on standard error, or nothing with `--quiet`.
 pub(crate) fn print_note(text: impl fmt::Display) {
     if !is_quiet() {
-        line_to_stderr(text);
+        print_line_to_stderr(text);
     }
 }
 
 /// Prints an error on standard error.
 pub(crate) fn print_error(failure: &Failure) {
     let text = without_os_error_numbers(format_args!("error: {failure}"));
-    line_to_stderr(shorten_lines(&text));
+    print_line_to_stderr(shorten_lines(&text));
 }
 
 /// Returns the style for the first word of a line, as in clap's messages.
@@ -98,7 +98,7 @@ fn style_of_label(label: &str) -> Style {
 }
 
 /// Prints a line on standard error.
-pub(crate) fn line_to_stderr(text: impl fmt::Display) {
+pub(crate) fn print_line_to_stderr(text: impl fmt::Display) {
     let text = text.to_string();
     let (label, rest) = text.split_once(':').unwrap_or(("", &text));
     let style = style_of_label(label);

@@ -34,7 +34,7 @@ pub(crate) fn run_stage<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:20} {msg} {elapsed}") {
         bar.set_style(style);
     }
-    let outcome = run_patiently(work, || {
+    let outcome = run_with_delayed_bar(work, || {
         bar.set_draw_target(ProgressDrawTarget::stderr());
         bar.enable_steady_tick(BAR_INTERVAL);
     });
@@ -44,7 +44,7 @@ pub(crate) fn run_stage<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
 
 /// Runs `work`, and calls `show` if the work takes longer than `BAR_DELAY`. Never calls `show` with `--quiet`, if bars
 /// are suppressed, or if standard error is not a terminal.
-fn run_patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
+fn run_with_delayed_bar<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     if !io::stderr().is_terminal() || print::is_quiet() || BARS_ARE_SUPPRESSED.load(Relaxed) {
         return work();
     }
@@ -89,7 +89,7 @@ fn run_under_bar<R>(total: usize, template: &str, work: impl FnOnce(&ProgressCou
         bar.set_style(style);
     }
     let counter = ProgressCounter(bar.clone());
-    let outcome = run_patiently(
+    let outcome = run_with_delayed_bar(
         || work(&counter),
         || {
             bar.set_draw_target(ProgressDrawTarget::stderr());

@@ -56,7 +56,7 @@ fn for_each_number(dtype: DType, bytes: &[u8], mut each: impl FnMut(f64) -> bool
 
 /// Returns whether a conversion to 8- or 16-bit integers might have lost the differences between numbers: all results
 /// have a magnitude of at most 1, or most are limits of their type other than 0.
-pub(crate) fn may_be_lost(dtype: DType, bytes: &[u8]) -> bool {
+pub(crate) fn may_have_lost_differences(dtype: DType, bytes: &[u8]) -> bool {
     let Some([min, max]) = integer_limits(dtype) else {
         return false;
     };

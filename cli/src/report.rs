@@ -25,13 +25,17 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// Prints the report, and the values if they are not in a file.
-    pub(crate) fn print(self, global: &Global, to: &OutputOptions) -> Result<(), Failure> {
+    pub(crate) fn print(
+        self,
+        global: &Global,
+        output_options: &OutputOptions,
+    ) -> Result<(), Failure> {
         match self {
-            Self::Done(run, values) => run.print(global.json, to, values.as_ref()),
+            Self::Done(run, values) => run.print(global.json, output_options, values.as_ref()),
             Self::Explained(explained) => explained.print(global.json),
             Self::Several(outcomes) => outcomes
                 .into_iter()
-                .try_for_each(|(outcome, to)| outcome.print(global, &to)),
+                .try_for_each(|(outcome, output_options)| outcome.print(global, &output_options)),
         }
     }
 
@@ -50,7 +54,7 @@ impl Outcome {
 pub(crate) struct Run {
     inputs: Vec<ArraySummary>,
     output: ArraySummary,
-    #[serde(rename = "dtype", serialize_with = "name")]
+    #[serde(rename = "dtype", serialize_with = "serialize_name")]
     element: Element,
     device: String,
     #[serde(skip)]
@@ -71,7 +75,7 @@ pub(crate) struct Run {
     values: Option<Value>,
 }
 
-fn name<S: Serializer>(element: &Element, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_name<S: Serializer>(element: &Element, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(element.name())
 }
 
@@ -92,9 +96,9 @@ impl ArraySummary {
         }
     }
 
-    fn output(to: &OutputOptions, element: Element, shape: &[usize]) -> Self {
+    fn output(output_options: &OutputOptions, element: Element, shape: &[usize]) -> Self {
         Self {
-            path: to
+            path: output_options
                 .path_for(element, shape)
                 .map(|path| path.display().to_string()),
             shape: shape.to_vec(),
@@ -120,7 +124,7 @@ struct FirstInvalid {
 impl Run {
     pub(crate) fn new(
         inputs: impl Into<Vec<ArraySummary>>,
-        to: &OutputOptions,
+        output_options: &OutputOptions,
         shape: &[usize],
         element: Element,
         backend: &Backend,
@@ -128,7 +132,7 @@ impl Run {
     ) -> Self {
         Self {
             inputs: inputs.into(),
-            output: ArraySummary::output(to, element, shape),
+            output: ArraySummary::output(output_options, element, shape),
             element,
             device: backend.to_string(),
             is_on_cpu: backend.is_cpu(),
@@ -151,15 +155,15 @@ impl Run {
         self
     }
 
-    /// Adds the library's report. `index` is the first out-of-range tuple, with its integers from the file.
-    pub(crate) fn with_report(mut self, report: Report, index: Vec<i128>) -> Self {
+    /// Adds the library's report. `first_tuple` is the first out-of-range tuple, with its integers from the file.
+    pub(crate) fn with_report(mut self, report: Report, first_tuple: Vec<i128>) -> Self {
         self.out_of_range = Some(OutOfRange {
             rows: report.tuples,
             bad: report.out_of_range,
             first: report.first.map(|first| FirstInvalid {
                 row: first.tuple,
                 position: first.position,
-                index,
+                index: first_tuple,
             }),
         });
         self
@@ -170,7 +174,7 @@ impl Run {
     fn print(
         mut self,
         json: bool,
-        to: &OutputOptions,
+        output_options: &OutputOptions,
         values: Option<&ShownArray>,
     ) -> Result<(), Failure> {
         if let Some(why) = &self.fallback {
@@ -179,8 +183,8 @@ impl Run {
         if json {
             self.values = values.map(ShownArray::json);
             let text = serde_json::to_string(&self).map_err(Failure::usage)?;
-            match to.is_stdout() {
-                true => print::line_to_stderr(text),
+            match output_options.is_stdout() {
+                true => print::print_line_to_stderr(text),
                 false => print::print_line(text),
             }
             return Ok(());
@@ -188,10 +192,11 @@ impl Run {
         if let Some(values) = values {
             print::print_line(values.text());
         }
-        let print_line = |line: fmt::Arguments<'_>| match values.is_some() || to.is_stdout() {
-            true => print::line_to_stderr(line),
-            false => print::print_line(line),
-        };
+        let print_line =
+            |line: fmt::Arguments<'_>| match values.is_some() || output_options.is_stdout() {
+                true => print::print_line_to_stderr(line),
+                false => print::print_line(line),
+            };
         if !print::is_quiet() {
             print_line(format_args!("{self}"));
         }
@@ -224,7 +229,7 @@ impl Run {
 pub(crate) struct Explained {
     inputs: Vec<ArraySummary>,
     output: ArraySummary,
-    #[serde(rename = "dtype", serialize_with = "name")]
+    #[serde(rename = "dtype", serialize_with = "serialize_name")]
     element: Element,
     device: String,
     reason: String,
@@ -260,7 +265,7 @@ impl Explained {
     pub(crate) fn new(
         inputs: impl Into<Vec<ArraySummary>>,
         input_bytes: usize,
-        to: &OutputOptions,
+        output_options: &OutputOptions,
         shape: &[usize],
         backend: &Backend,
         plans: &[&Plan],
@@ -271,7 +276,7 @@ impl Explained {
         let explain = |plan: &&Plan| backend.explain(plan);
         Self {
             inputs: inputs.into(),
-            output: ArraySummary::output(to, element, shape),
+            output: ArraySummary::output(output_options, element, shape),
             element,
             device: backend.to_string(),
             reason: units::space_units(backend.reason()),
@@ -346,7 +351,8 @@ pub(crate) fn file_line(path: &str, summary: &str) -> String {
     format!("{}  {summary}", shorten_path(path, columns))
 }
 
-/// Shortens a path to its end, in at most `columns` columns. Replaces characters that could move the cursor.
+/// Cuts off the beginning of a path that has more than `columns` characters. Replaces control characters, which could
+/// move the cursor.
 fn shorten_path(path: &str, columns: usize) -> String {
     let path: Vec<char> = path
         .chars()

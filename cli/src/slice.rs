@@ -48,7 +48,8 @@ pub(crate) struct Slice {
     )]
     pub(crate) spec: Option<String>,
     /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G; files that are held in
-    /// memory as a whole are not included [default: a quarter of the device's longest buffer, at most 1 GiB]
+    /// memory as a whole are not included [default: 1 GiB, or a quarter of a GPU's longest buffer if that is less;
+    /// 128 MiB if the CPU reorders an array in Fortran order]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory, conflicts_with_all = ["as", "transpose"])]
     pub(crate) memory: Option<usize>,
     /// Put the axes of the slice in this order; the slice is then made in memory
@@ -62,8 +63,8 @@ pub(crate) struct Slice {
 
 /// Convert the numbers of a slice, or a file to another format
 ///
-/// The result is x[SPEC] * SCALE + BIAS. Without --as, numbers keep their type. The CPU does the conversions for which
-/// a GPU would give other bits.
+/// The result is x[SPEC] * SCALE + BIAS. Without --as or --normalize, numbers keep their type. With --device auto, the
+/// CPU does the conversions for which a GPU would give other bits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -87,13 +88,17 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    pub(crate) fn run(&self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
+    pub(crate) fn run(
+        &self,
+        global: &Global,
+        output_options: &OutputOptions,
+    ) -> Result<Outcome, Failure> {
         let spec = literal::parse_expression(&self.spec, "SPEC")?;
         let (axes, wanted_conversion) =
             (self.transpose.as_ref(), self.conversion.wanted_conversion());
         make_slice(
             global,
-            to,
+            output_options,
             &self.input,
             &spec,
             axes,
@@ -153,11 +158,15 @@ pub(crate) struct Encoded {
     pub(crate) shrink_axis_mask: i32,
 }
 
-pub(crate) fn run(global: &Global, to: &OutputOptions, args: &Slice) -> Result<Outcome, Failure> {
+pub(crate) fn run(
+    global: &Global,
+    output_options: &OutputOptions,
+    args: &Slice,
+) -> Result<Outcome, Failure> {
     let (spec, axes) = (slice_spec(args)?, args.transpose.as_ref());
     make_slice(
         global,
-        to,
+        output_options,
         &args.input,
         &spec,
         axes,
@@ -169,7 +178,7 @@ pub(crate) fn run(global: &Global, to: &OutputOptions, args: &Slice) -> Result<O
 /// Slices an array: as a whole in memory if its axes are permuted or its numbers converted, otherwise in pieces.
 pub(crate) fn make_slice(
     global: &Global,
-    to: &OutputOptions,
+    output_options: &OutputOptions,
     source: &Source,
     spec: &SliceSpec,
     axes: Option<&Integers>,
@@ -177,11 +186,18 @@ pub(crate) fn make_slice(
     memory: Option<usize>,
 ) -> Result<Outcome, Failure> {
     match axes.is_some() || wanted_conversion.is_some() {
-        true => ops::slice_job(source, spec, axes, wanted_conversion).run(global, to),
+        true => ops::slice_job(source, spec, axes, wanted_conversion).run(global, output_options),
         false => {
             let mut times = Times::default();
             let array = times.measure(Stage::Read, || literal::read_in_stored_order(source))?;
-            in_pieces(global, to, (source, &array), spec, memory, times)
+            in_pieces(
+                global,
+                output_options,
+                (source, &array),
+                spec,
+                memory,
+                times,
+            )
         }
     }
 }
@@ -189,7 +205,7 @@ pub(crate) fn make_slice(
 /// Slices an array piece by piece.
 pub(crate) fn in_pieces(
     global: &Global,
-    to: &OutputOptions,
+    output_options: &OutputOptions,
     (source, stored_array): (&Source, &Array),
     spec: &SliceSpec,
     memory: Option<usize>,
@@ -205,7 +221,7 @@ pub(crate) fn in_pieces(
     let plan = Plan::slice(&shape, spec, element.dtype).map_err(to_failure())?;
     let result_shape = plan.shape().to_vec();
     let is_fortran = array.stored().is_some_and(|stored| stored.column_major);
-    let keeps_order = is_fortran && Target::holds_fortran_order(to, array.origin());
+    let keeps_order = is_fortran && Target::holds_fortran_order(output_options, array.origin());
     let ElementParts {
         dtype,
         shape: parts_shape,
@@ -217,12 +233,12 @@ pub(crate) fn in_pieces(
     let plan = Plan::slice(&parts_shape, &parts_spec, dtype).map_err(to_failure())?;
 
     let backend = device::open_for(global, &plan)?;
-    if to.explain {
+    if output_options.explain {
         let bytes = array.len();
         let explanation = Explained::new(
             [input],
             bytes,
-            to,
+            output_options,
             &result_shape,
             &backend,
             &[&plan],
@@ -231,10 +247,19 @@ pub(crate) fn in_pieces(
         return Ok(Outcome::Explained(Box::new(explanation)));
     }
     if is_fortran && !keeps_order && backend.is_cpu() {
-        let outcome = fortran_to_row_major((source, array), to, global, spec, memory, times);
+        let outcome =
+            fortran_to_row_major((source, array), output_options, global, spec, memory, times);
         let (times, pieces, values) =
             outcome.map_err(|error| error.into_failure(&input, &words))?;
-        let run = Run::new([input], to, &result_shape, element, &backend, times).in_pieces(pieces);
+        let run = Run::new(
+            [input],
+            output_options,
+            &result_shape,
+            element,
+            &backend,
+            times,
+        )
+        .in_pieces(pieces);
         return Ok(Outcome::Done(Box::new(run), values));
     }
     if is_fortran && !keeps_order {
@@ -252,7 +277,14 @@ pub(crate) fn in_pieces(
         ElementOrder::RowMajor
     };
     let origin = array.origin();
-    let mut output = Target::in_order(order, to, global.json, origin, element, &result_shape)?;
+    let mut output = Target::create_in_order(
+        order,
+        output_options,
+        global.json,
+        origin,
+        element,
+        &result_shape,
+    )?;
     let (mut read_timer, mut write_timer) = (Timer::default(), Timer::default());
     let stream_report = progress::with_byte_bar(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -276,13 +308,20 @@ pub(crate) fn in_pieces(
     times.add(Stage::Readback, stream_report.readback);
     times.add(Stage::Write, write_timer);
 
-    let run = Run::new([input], to, &result_shape, element, &backend, times)
-        .in_pieces(stream_report.pieces)
-        .with_fallback(stream_report.fallback.map(|why| why.to_string()));
+    let run = Run::new(
+        [input],
+        output_options,
+        &result_shape,
+        element,
+        &backend,
+        times,
+    )
+    .in_pieces(stream_report.pieces)
+    .with_fallback(stream_report.fallback.map(|why| why.to_string()));
     Ok(Outcome::Done(Box::new(run), values))
 }
 
-/// Writes elements, converting them from the byte order of this array's file.
+/// Converts elements from the byte order of the array's file to native byte order and writes them.
 fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure> {
     /// The number of bytes that are converted at a time. They stay in a cache.
     const PIECE_BYTES: usize = 1 << 16;
@@ -298,7 +337,7 @@ fn write(output: &mut Target, array: &Array, bytes: &[u8]) -> Result<(), Failure
 /// number of pieces and, if the result has no file, the values.
 fn fortran_to_row_major(
     (source, array): (&Source, &Array),
-    to: &OutputOptions,
+    output_options: &OutputOptions,
     global: &Global,
     spec: &SliceSpec,
     memory: Option<usize>,
@@ -310,7 +349,13 @@ fn fortran_to_row_major(
     const DEFAULT_MEMORY: usize = 1 << 27;
     let sliced = SlicedArray::new(array, spec)?;
     let shape = sliced.shape();
-    let mut output = Target::create(to, global.json, array.origin(), array.element(), shape)?;
+    let mut output = Target::create(
+        output_options,
+        global.json,
+        array.origin(),
+        array.element(),
+        shape,
+    )?;
     let pieces = sliced.cut_into_pieces(memory.unwrap_or(DEFAULT_MEMORY) / MEMORY_SHARES);
     let bytes = shape.iter().product::<usize>() * array.element().size();
     let (mut read_timer, mut write_timer) = (Timer::default(), Timer::default());

@@ -14,8 +14,8 @@ use wgslice::{SliceSpec, View, spec::SliceItem};
 
 /// Split an array into parts along an axis: NumPy's split
 ///
-/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy and so on. Each is written
-/// in pieces, like a slice.
+/// The parts go to files that are numbered from 0: -o part.npy writes part-0.npy, part-1.npy, ... Each part is
+/// written in pieces, like a slice.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) struct Split {
     /// The array
     #[arg(value_name = "IN")]
     input: Source,
-    /// The number of parts of equal sizes, or the size of each part
+    /// The number of equal parts, or the size of each part
     #[arg(value_name = "N|N,M,...", allow_hyphen_values = true)]
     sizes: Sizes,
     /// The axis; negative ones count from the end
@@ -37,8 +37,12 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    pub(crate) fn run(&self, global: &Global, to: &OutputOptions) -> Result<Outcome, Failure> {
-        if to.is_stdout() {
+    pub(crate) fn run(
+        &self,
+        global: &Global,
+        output_options: &OutputOptions,
+    ) -> Result<Outcome, Failure> {
+        if output_options.is_stdout() {
             return Err(Failure::usage(
                 "split makes several arrays, and standard output takes one: name a file, as in -o part.npy",
             ));
@@ -63,8 +67,8 @@ impl Split {
             .map_err(words.with_context(&summary))?;
         let mut begin = 0;
         let mut part_outcomes = Vec::new();
-        for (at, &size) in sizes.iter().enumerate() {
-            let to_bound = |at: usize| i64::try_from(at).ok();
+        for (number, &size) in sizes.iter().enumerate() {
+            let to_bound = |position: usize| i64::try_from(position).ok();
             let range = SliceItem::Range {
                 begin: to_bound(begin),
                 end: to_bound(begin + size),
@@ -78,9 +82,9 @@ impl Split {
             let mut items = vec![whole_range; axis];
             items.push(range);
             let spec = SliceSpec::new(items);
-            let to_part_path = |path: &PathBuf| numbered_path(path, at, sizes.len());
-            let mut part_target = to.clone();
-            part_target.output = to.output.as_ref().map(to_part_path);
+            let to_part_path = |path: &PathBuf| numbered_path(path, number, sizes.len());
+            let mut part_target = output_options.clone();
+            part_target.output = output_options.output.as_ref().map(to_part_path);
             let input = (&self.input, &array);
             let outcome =
                 slice::in_pieces(global, &part_target, input, &spec, None, Times::default())?;
@@ -108,11 +112,12 @@ impl Split {
     }
 }
 
-/// Returns the path of a part: its number goes before the extension, or after the name of an array in the file. All
-/// numbers have the same number of digits, so that the names sort like the parts.
-fn numbered_path(path: &Path, at: usize, count: usize) -> PathBuf {
-    let digits = count.saturating_sub(1).to_string().len();
-    let suffix = format!("-{at:0digits$}");
+/// Returns the path of a part. The part's number goes before the extension or, if there is no extension or the path
+/// names an array in the file, to the end. All numbers have as many digits as the last one, so that the names sort like
+/// the parts.
+fn numbered_path(path: &Path, number: usize, part_count: usize) -> PathBuf {
+    let digit_count = part_count.saturating_sub(1).to_string().len();
+    let suffix = format!("-{number:0digit_count$}");
     let source = Source::from(path.as_os_str().to_owned());
     let (stem, extension) = (path.file_stem(), path.extension());
     match (stem, extension) {
@@ -137,7 +142,7 @@ mod tests {
 
     #[test]
     fn parts_are_numbered() {
-        for (path, at, count, expected) in [
+        for (path, number, part_count, expected) in [
             ("a/part.npy", 0, 3, "a/part-0.npy"),
             ("part.x.png", 7, 11, "part.x-07.png"),
             ("x.npz#part", 2, 3, "x.npz#part-2"),
@@ -145,7 +150,7 @@ mod tests {
             ("part", 1, 10, "part-1"),
         ] {
             assert_eq!(
-                numbered_path(Path::new(path), at, count),
+                numbered_path(Path::new(path), number, part_count),
                 Path::new(expected)
             );
         }

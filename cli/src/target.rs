@@ -68,43 +68,52 @@ pub(crate) enum ElementOrder {
 }
 
 impl Target {
-    /// Creates the output. Fails if it cannot be written. By default, standard output gets the input's format.
+    /// Creates the output. Fails if it cannot be written. By default, standard output gets the input's format, or PNG
+    /// for a JPEG input.
     pub(crate) fn create(
-        to: &OutputOptions,
+        output_options: &OutputOptions,
         json: bool,
         origin: &Origin,
         element: Element,
         shape: &[usize],
     ) -> Result<Self, Failure> {
-        Self::in_order(ElementOrder::RowMajor, to, json, origin, element, shape)
+        Self::create_in_order(
+            ElementOrder::RowMajor,
+            output_options,
+            json,
+            origin,
+            element,
+            shape,
+        )
     }
 
     /// Returns whether the output can hold elements in Fortran order.
-    pub(crate) fn holds_fortran_order(to: &OutputOptions, origin: &Origin) -> bool {
-        let format =
-            Self::output_format(to, origin).or_else(|| Format::from_path(to.output.as_deref()?));
-        to.output.is_some() && format.is_some_and(Format::holds_fortran_order)
+    pub(crate) fn holds_fortran_order(output_options: &OutputOptions, origin: &Origin) -> bool {
+        let format = Self::output_format(output_options, origin)
+            .or_else(|| Format::from_path(output_options.output.as_deref()?));
+        output_options.output.is_some() && format.is_some_and(Format::holds_fortran_order)
     }
 
     /// Returns the format of the output, or `None` to choose it by the output's name.
-    fn output_format(to: &OutputOptions, origin: &Origin) -> Option<Format> {
+    fn output_format(output_options: &OutputOptions, origin: &Origin) -> Option<Format> {
         let piped_format = || {
-            to.is_stdout()
+            output_options
+                .is_stdout()
                 .then(|| origin.format.map_or(Format::Npy, Format::for_results))
         };
-        to.chosen_format().or_else(piped_format)
+        output_options.chosen_format().or_else(piped_format)
     }
 
     /// Does the same as [`Target::create`], for elements that arrive in this order.
-    pub(crate) fn in_order(
+    pub(crate) fn create_in_order(
         order: ElementOrder,
-        to: &OutputOptions,
+        output_options: &OutputOptions,
         json: bool,
         origin: &Origin,
         element: Element,
         shape: &[usize],
     ) -> Result<Self, Failure> {
-        if let Some(folder) = &to.to {
+        if let Some(folder) = &output_options.to {
             if folder.is_file() {
                 return Err(Failure::usage(format_args!(
                     "{} is a file, but --to names a folder",
@@ -117,14 +126,14 @@ impl Target {
             })?;
         }
         let write_options = WriteOptions {
-            format: Self::output_format(to, origin),
-            keep: to.no_clobber,
+            format: Self::output_format(output_options, origin),
+            keeps_file: output_options.no_clobber,
             origin: Some(origin),
             column_major: order == ElementOrder::Fortran,
         };
-        let place = match to.path_for(element, shape) {
+        let place = match output_options.path_for(element, shape) {
             Some(path) => {
-                if to.output.as_deref() != Some(&path) {
+                if output_options.output.as_deref() != Some(&path) {
                     reserve_renamed(&path, element)?;
                 }
                 TargetPlace::File(Box::new(Writer::create(
@@ -134,7 +143,9 @@ impl Target {
                     shape,
                 )?))
             }
-            None => TargetPlace::Values(ShownArray::new(element, shape, to.all || json)),
+            None => {
+                TargetPlace::Values(ShownArray::new(element, shape, output_options.all || json))
+            }
         };
         Ok(Self { place, element })
     }

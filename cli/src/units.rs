@@ -82,10 +82,10 @@ pub(crate) fn format_dims(shape: &[usize]) -> String {
     }
 }
 
-/// Formats a number of things, as in `1 byte`.
-pub(crate) fn format_count(number: usize, thing: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{s}")
+/// Formats a number with a noun, as in `1 byte` and `2 bytes`.
+pub(crate) fn format_count(number: usize, noun: &str) -> String {
+    let plural_ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural_ending}")
 }
 
 #[cfg(test)]

@@ -66,9 +66,9 @@ impl ShownArray {
         }
         let end = self.bytes_arrived + bytes.len();
         // Each iteration takes the missing bytes of the next element to show.
-        while let Some(&element) = wanted_indices.get(self.bytes.len() / size) {
-            let from = element * size + self.bytes.len() % size;
-            let to = (element + 1) * size;
+        while let Some(&element_index) = wanted_indices.get(self.bytes.len() / size) {
+            let from = element_index * size + self.bytes.len() % size;
+            let to = (element_index + 1) * size;
             if from >= end {
                 break;
             }
@@ -153,8 +153,8 @@ fn arrange_words(
         false => [0..*len, 0..0],
     };
     let is_shortened = first.len() + last.len() < *len;
-    let count = first.len() + last.len() + usize::from(is_shortened);
-    let mut items = (0..count).map(|at| match is_shortened && at == EDGE_ELEMENTS {
+    let item_count = first.len() + last.len() + usize::from(is_shortened);
+    let mut items = (0..item_count).map(|at| match is_shortened && at == EDGE_ELEMENTS {
         true => "...".to_owned(),
         false => arrange_words(rest, is_summarised, words, &deeper_indent, width - 1),
     });
@@ -184,11 +184,11 @@ fn arrange_words(
     format!("[{}]", &text[indent.len()..])
 }
 
-/// Decodes a byte with a sign, an exponent with this bias and a mantissa of `digits` bits. The caller handles the
-/// bits that mean NaN.
-fn decode_f8(byte: u8, digits: u8, bias: i32) -> f64 {
-    let exponent = i32::from((byte & 0x7f) >> digits);
-    let mantissa = f64::from(byte & ((1 << digits) - 1)) / f64::from(1 << digits);
+/// Decodes a byte with a sign, an exponent with this bias and a mantissa of `mantissa_bits` bits. The caller
+/// handles the bits that mean NaN.
+fn decode_f8(byte: u8, mantissa_bits: u8, bias: i32) -> f64 {
+    let exponent = i32::from((byte & 0x7f) >> mantissa_bits);
+    let mantissa = f64::from(byte & ((1 << mantissa_bits) - 1)) / f64::from(1 << mantissa_bits);
     let magnitude = match exponent {
         0 => mantissa * 2f64.powi(1 - bias),
         _ => (1.0 + mantissa) * 2f64.powi(exponent - bias),
@@ -304,8 +304,8 @@ impl ShortFloat {
     /// Returns the digits before and after the decimal point, and the exponent.
     fn scientific_digits(self) -> (String, String, i32) {
         let mut text = format!("{:e}", self.short);
-        let digits = text.split(['.', 'e']).nth(1).map_or(0, str::len);
-        if text.contains('.') && digits > PRECISION {
+        let fraction_len = text.split(['.', 'e']).nth(1).map_or(0, str::len);
+        if text.contains('.') && fraction_len > PRECISION {
             text = format!("{:.PRECISION$e}", self.exact);
         }
         let (mantissa, exponent) = split_exponent(&text);
@@ -341,9 +341,9 @@ fn split_exponent(text: &str) -> (&str, i32) {
     (mantissa, exponent.parse().unwrap_or(0))
 }
 
-fn format_exponent(exponent: i32, digits: usize) -> String {
+fn format_exponent(exponent: i32, min_digits: usize) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{sign}{:0digits$}", exponent.unsigned_abs())
+    format!("{sign}{:0min_digits$}", exponent.unsigned_abs())
 }
 
 /// Pads texts on the left to the same length.
@@ -352,7 +352,8 @@ fn pad_left(texts: Vec<String>) -> Vec<String> {
     texts.iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// Formats all numbers in the same way and pads them to one length. With `plus`, positive numbers get a sign.
+/// Formats all numbers in the same way and pads them to one length. With `plus`, a number without a minus sign gets a
+/// plus sign.
 fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String> {
     let finite_numbers = || numbers.iter().filter(|number| number.exact.is_finite());
     let magnitudes = || {
@@ -410,7 +411,8 @@ fn format_floats(numbers: &[ShortFloat], dtype: DType, plus: bool) -> Vec<String
         if !is_scientific {
             return format!("{}.{fraction:<fraction_len$}", with_sign(&int));
         }
-        // A number with fewer digits than the longest number gets more exact digits, although fewer would identify it.
+        // A number with fewer digits than the longest number gets further digits of its exact value, although they are
+        // not needed to identify it.
         let text = match fraction.len() < fraction_len {
             true => format!("{:.fraction_len$e}", number.exact),
             false => format!("{int}.{fraction}e{exponent}"),

@@ -10,7 +10,9 @@ use wgslice::gpu::AdapterOptions;
 /// limits.
 pub(crate) fn open() -> Result<(wgpu::Device, wgpu::Queue), Box<dyn Error>> {
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
-    let mut fitting = candidates.iter().filter(|found| found.refused.is_none());
+    let mut fitting = candidates
+        .iter()
+        .filter(|candidate| candidate.refused.is_none());
     let candidate = fitting.next().ok_or("there is no adapter")?;
     println!("on {candidate}");
     let device = candidate.adapter.request_device(&Default::default());

@@ -22,26 +22,26 @@ import dask
 import dask.array
 import numpy
 import zarr
-from beside_tensorstore import CASES, CHUNK, SHARD, codec
+from beside_tensorstore import CASES, CHUNK_SHAPE, SHARD_SHAPE, codec
 
 
-def source(path, shape, compressor):
+def write_source(path, shape, compressor):
     """Writes the source, unless it exists: a smooth volume with noise, which compresses to about a third."""
     if path.exists():
         return
     array = zarr.create_array(
-        path, shape=shape, shards=SHARD, chunks=CHUNK, dtype="int32", compressors=compressor
+        path, shape=shape, shards=SHARD_SHAPE, chunks=CHUNK_SHAPE, dtype="int32", compressors=compressor
     )
     random = numpy.random.default_rng(1)
     y, x = numpy.mgrid[: shape[1], : shape[2]]
-    for z in range(0, shape[0], SHARD[0]):
-        slab = numpy.arange(z, min(z + SHARD[0], shape[0]))[:, None, None] + y + x
-        array[z : z + SHARD[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
+    for z in range(0, shape[0], SHARD_SHAPE[0]):
+        slab = numpy.arange(z, min(z + SHARD_SHAPE[0], shape[0]))[:, None, None] + y + x
+        array[z : z + SHARD_SHAPE[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
 
 
-def cpu(who):
-    """Returns the processor time of this process or of its ended children, in seconds."""
-    usage = resource.getrusage(who)
+def cpu_seconds(processes):
+    """Returns the processor time of this process or of its ended children."""
+    usage = resource.getrusage(processes)
     return usage.ru_utime + usage.ru_stime
 
 
@@ -49,32 +49,32 @@ def run_dask(path, out, spec, compressor, threads):
     slices = eval(f"numpy.s_[{spec}]")
     sliced = dask.array.from_zarr(str(path))[slices]
     result = zarr.create_array(
-        out, shape=sliced.shape, shards=SHARD, chunks=CHUNK, dtype=sliced.dtype, compressors=compressor
+        out, shape=sliced.shape, shards=SHARD_SHAPE, chunks=CHUNK_SHAPE, dtype=sliced.dtype, compressors=compressor
     )
-    began, used = time.perf_counter(), cpu(resource.RUSAGE_SELF)
+    start_time, start_cpu = time.perf_counter(), cpu_seconds(resource.RUSAGE_SELF)
     with dask.config.set(scheduler="threads", num_workers=threads):
-        dask.array.store(sliced.rechunk(SHARD), result, lock=False)
-    return time.perf_counter() - began, cpu(resource.RUSAGE_SELF) - used
+        dask.array.store(sliced.rechunk(SHARD_SHAPE), result, lock=False)
+    return time.perf_counter() - start_time, cpu_seconds(resource.RUSAGE_SELF) - start_cpu
 
 
-def run_wgslice(command, path, out, spec, name, threads):
-    sizes = [",".join(map(str, sizes)) for sizes in (SHARD, CHUNK)]
-    options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
-    began, used = time.perf_counter(), cpu(resource.RUSAGE_CHILDREN)
+def run_wgslice(command, path, out, spec, codec_name, threads):
+    shard, chunk = (",".join(map(str, sizes)) for sizes in (SHARD_SHAPE, CHUNK_SHAPE))
+    options = ["--shard", shard, "--chunk", chunk, "--codec", codec_name, "--threads", str(threads)]
+    start_time, start_cpu = time.perf_counter(), cpu_seconds(resource.RUSAGE_CHILDREN)
     run = subprocess.run(
         [command, "slice", path, spec, "-o", out, "--json", "--device", "cpu", *options],
         check=True,
         capture_output=True,
     )
-    times = time.perf_counter() - began, cpu(resource.RUSAGE_CHILDREN) - used
+    times = time.perf_counter() - start_time, cpu_seconds(resource.RUSAGE_CHILDREN) - start_cpu
     return times, json.loads(run.stdout)
 
 
 def checksum(path):
-    array, sum = zarr.open_array(path, mode="r"), 0
-    for begin in range(0, array.shape[0], SHARD[0]):
-        sum = zlib.crc32(array[begin : begin + SHARD[0]].tobytes(), sum)
-    return array.shape, sum
+    array, crc = zarr.open_array(path, mode="r"), 0
+    for begin in range(0, array.shape[0], SHARD_SHAPE[0]):
+        crc = zlib.crc32(array[begin : begin + SHARD_SHAPE[0]].tobytes(), crc)
+    return array.shape, crc
 
 
 def main():
@@ -91,11 +91,11 @@ def main():
     shape = tuple(map(int, args.shape.split(",")))
     compressor = codec(args.codec)
     path = args.folder / f"source-{args.codec}.zarr"
-    source(path, shape, compressor)
-    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    write_source(path, shape, compressor)
+    stored_bytes = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     print(
-        f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {args.codec}: "
-        f"{numpy.prod(shape) * 4 / 1e6:.0f} MB, {size / 1e6:.0f} MB stored; {args.threads} threads; "
+        f"int32 {list(shape)} in shards of {list(SHARD_SHAPE)} and chunks of {list(CHUNK_SHAPE)}, {args.codec}: "
+        f"{numpy.prod(shape) * 4 / 1e6:.0f} MB, {stored_bytes / 1e6:.0f} MB stored; {args.threads} threads; "
         f"dask {dask.__version__}, zarr {zarr.__version__}\n"
     )
     print("| slice | result, MB | wgslice-scale, s | dask, s | ratio | CPU, s | dask's CPU, s | ratio | MB read | reads of a chunk |")
@@ -113,7 +113,7 @@ def main():
         explained = json.loads(
             subprocess.run(
                 [args.command, "slice", path, spec, "-o", args.folder / "none.zarr", "--explain", "--json",
-                 "--shard", ",".join(map(str, SHARD)), "--chunk", ",".join(map(str, CHUNK))],
+                 "--shard", ",".join(map(str, SHARD_SHAPE)), "--chunk", ",".join(map(str, CHUNK_SHAPE))],
                 check=True, capture_output=True,
             ).stdout
         )

@@ -47,14 +47,14 @@ def tensors(values):
     return array
 
 
-def table(path, rows):
+def write_table(path, row_count):
     """Writes the table, unless it exists. Each row has a vector of 512 f32 and an image of [64, 64, 3] u8: 14 KB."""
     if path.exists():
         return
     random = numpy.random.default_rng(1)
-    group, writer = 2000, None
-    for begin in range(0, rows, group):
-        count = min(group, rows - begin)
+    group_rows, writer = 2000, None
+    for begin in range(0, row_count, group_rows):
+        count = min(group_rows, row_count - begin)
         columns = {
             "id": pyarrow.array(numpy.arange(begin, begin + count)),
             "v": tensors(random.random((count, 512), dtype="float32")),
@@ -76,10 +76,10 @@ def elements(path):
 
 
 def run_wgslice(command, query, out, threads):
-    began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    start_time, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([command, "sql", query, "-o", out, "--threads", str(threads)], check=True)
-    end = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.perf_counter() - began, end.ru_utime + end.ru_stime - cpu.ru_utime - cpu.ru_stime
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.perf_counter() - start_time, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def run_datafusion(query, out, threads):
@@ -87,9 +87,9 @@ def run_datafusion(query, out, threads):
     context = datafusion.SessionContext(config.with_information_schema(False))
     path = query.split("'")[-2]
     context.register_parquet("t", path)
-    began, cpu = time.perf_counter(), time.process_time()
+    start_time, start_cpu = time.perf_counter(), time.process_time()
     context.sql(query.replace(f"'{path}'", "t")).write_parquet(str(out), compression="zstd", compression_level=1)
-    return time.perf_counter() - began, time.process_time() - cpu
+    return time.perf_counter() - start_time, time.process_time() - start_cpu
 
 
 def main():
@@ -102,7 +102,7 @@ def main():
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     path = args.folder / "table.parquet"
-    table(path, args.rows)
+    write_table(path, args.rows)
     print(
         f"{args.rows} rows, {path.stat().st_size / 1e6:.0f} MB; {args.threads} threads; medians of {args.rounds} rounds; "
         f"load {os.getloadavg()[0]:.1f}; DataFusion {datafusion.__version__} of the Python package\n"
@@ -111,7 +111,7 @@ def main():
     print("|---|---|---|---|---|---|---|---|---|")
     outs = [args.folder / name for name in ("ours.parquet", "function.parquet", "theirs.parquet")]
     for name, ours, theirs in CASES:
-        queries = [f"SELECT id, {what} AS y FROM '{path}'" for what in (ours, theirs)]
+        queries = [f"SELECT id, {expression} AS y FROM '{path}'" for expression in (ours, theirs)]
         times = ([], [], [])
         for _ in range(args.rounds):
             times[0].append(run_wgslice(args.command, queries[0], outs[0], args.threads))
@@ -120,9 +120,9 @@ def main():
         expected = elements(outs[2])
         assert all(numpy.array_equal(elements(out), expected) for out in outs), name
         row = [f"{name}: `{ours}`"]
-        for kind in (0, 1):
-            medians = [statistics.median(time[kind] for time in program_times) for program_times in times]
-            row += [f"{time:.2f}" for time in medians] + [f"{medians[2] / medians[0]:.2f}"]
+        for time_index in (0, 1):
+            medians = [statistics.median(pair[time_index] for pair in program_times) for program_times in times]
+            row += [f"{median:.2f}" for median in medians] + [f"{medians[2] / medians[0]:.2f}"]
         print(f"| {' | '.join(row)} |", flush=True)
 
 

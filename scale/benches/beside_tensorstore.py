@@ -5,15 +5,15 @@ their processor times.
 
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench
 
-It installs its packages into FOLDER/venv, by the checksums in requirements.txt, and
-builds wgslice-scale unless --command names one. All programs read the same source and
-write the same shape, shards, chunks and codec, with the same number of threads. The
-elements of all results are compared. Each number is the minimum of the rounds. For
-wgslice-scale, times and memory are those of the whole process. The other programs stay
-in one process for all rounds, so they keep their threads and their memory; neither
-their start nor the opening of the source is counted. Their memory is the peak minus the
-memory after all imports. `MB read` counts the bytes of system calls, from a disk or its
-cache.
+It installs its packages into FOLDER/venv, checks them against the checksums in
+requirements.txt, and builds wgslice-scale unless --command names one. All programs read
+the same source and write the same shape, shards, chunks and codec, with the same number
+of threads. The elements of all results are compared. Each number is the minimum of the
+rounds. For wgslice-scale, times and memory are for the whole process. The other
+programs stay in one process for all rounds, so they keep their threads and their
+memory; neither their start nor the opening of the source is counted. Their memory is
+the peak minus the memory after all imports. `MB read` counts the bytes of system calls,
+from a disk or its cache.
 
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --latency 20
 
@@ -38,8 +38,8 @@ processes.
     python3 scale/benches/beside_tensorstore.py --folder /tmp/bench --turned
 
 This command copies arrays of 134 MB with transposed, uncompressed chunks, for example
-in Fortran order, to arrays in row-major order. The columns `a copy` are wgslice-scale's
-copy of an array in row-major order. README's table has the ratios, and then
+in Fortran order, to arrays in row-major order. The columns `a copy` have wgslice-scale's
+times for a copy of an array in row-major order. README's table has the ratios, and then
 wgslice-scale's time ÷ its time for this copy.
 """
 
@@ -73,7 +73,7 @@ CODECS = {
     "none": "Not compressed",
     "zstd": "zstd at level 3",
 }
-SHARD, CHUNK = (256, 256, 128), (64, 64, 64)
+SHARD_SHAPE, CHUNK_SHAPE = (256, 256, 128), (64, 64, 64)
 HERE = Path(__file__).resolve().parent
 
 
@@ -85,50 +85,51 @@ def codec(name):
     return {"zstd": zstd, "blosc": blosc, "none": None}[name]
 
 
-def create(path, shape, name, shard=SHARD, chunk=CHUNK, dtype="int32", order=None):
+def create(path, shape, codec_name, shard_shape=SHARD_SHAPE, chunk_shape=CHUNK_SHAPE, dtype="int32", order=None):
     import zarr
 
-    turned = [zarr.codecs.TransposeCodec(order=order)] if order else None
+    filters = [zarr.codecs.TransposeCodec(order=order)] if order else None
     return zarr.create_array(
-        path, shape=shape, shards=shard, chunks=chunk, dtype=dtype, filters=turned, compressors=codec(name)
+        path, shape=shape, shards=shard_shape, chunks=chunk_shape, dtype=dtype, filters=filters,
+        compressors=codec(codec_name),
     )
 
 
-def source(path, shape, name):
+def write_source(path, shape, codec_name):
     """Writes the source, unless it exists: a smooth volume with noise, which compresses to about a third."""
     import numpy
 
     if (path / "complete").exists():
         return
     shutil.rmtree(path, ignore_errors=True)
-    array = create(path, shape, name)
+    array = create(path, shape, codec_name)
     random = numpy.random.default_rng(1)
     y, x = numpy.mgrid[: shape[1], : shape[2]]
-    for z in range(0, shape[0], SHARD[0]):
-        slab = numpy.arange(z, min(z + SHARD[0], shape[0]))[:, None, None] + y + x
-        array[z : z + SHARD[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
+    for z in range(0, shape[0], SHARD_SHAPE[0]):
+        slab = numpy.arange(z, min(z + SHARD_SHAPE[0], shape[0]))[:, None, None] + y + x
+        array[z : z + SHARD_SHAPE[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
     (path / "complete").touch()
 
 
-def slices(spec, shape):
+def ranges(spec, shape):
     """Returns the positions that `spec` selects in each dimension, as ranges."""
     import numpy
 
-    return [range(size)[one] for one, size in zip(eval(f"numpy.s_[{spec}]", {"numpy": numpy}), shape)]
+    return [range(size)[entry] for entry, size in zip(eval(f"numpy.s_[{spec}]", {"numpy": numpy}), shape)]
 
 
-def boxes(shape, shards):
+def boxes(shape, shard_shape):
     """Yields the box of each shard of an array, as a tuple of slices."""
-    for begin in itertools.product(*[range(0, size, shard) for size, shard in zip(shape, shards)]):
-        yield tuple(slice(at, min(at + shard, size)) for at, shard, size in zip(begin, shards, shape))
+    for begin in itertools.product(*[range(0, size, shard) for size, shard in zip(shape, shard_shape)]):
+        yield tuple(slice(at, min(at + shard, size)) for at, shard, size in zip(begin, shard_shape, shape))
 
 
-def cpu():
+def cpu_seconds():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
-def field(path, name):
+def number_in(path, name):
     """Returns a number from a file of /proc, or 0 if the file or the name does not exist."""
     try:
         lines = Path(path).read_text().splitlines()
@@ -140,7 +141,7 @@ def field(path, name):
 class Measurement:
     """Measures time, processor time, bytes read and peak memory of this process, from the creation of the object on."""
 
-    idle = 0
+    idle_kibibytes = 0
 
     def __init__(self):
         try:
@@ -148,20 +149,20 @@ class Measurement:
             Path("/proc/self/clear_refs").write_text("5")
         except OSError:
             pass
-        self.read = field("/proc/self/io", "rchar")
-        self.began, self.used = time.perf_counter(), cpu()
+        self.start_read = number_in("/proc/self/io", "rchar")
+        self.start_time, self.start_cpu = time.perf_counter(), cpu_seconds()
 
     def end(self):
-        wall, used = time.perf_counter() - self.began, cpu() - self.used
+        wall, cpu = time.perf_counter() - self.start_time, cpu_seconds() - self.start_cpu
         return {
             "wall": wall,
-            "cpu": used,
-            "read": field("/proc/self/io", "rchar") - self.read,
-            "memory": (field("/proc/self/status", "VmHWM") - self.idle) * 1024,
+            "cpu": cpu,
+            "read": number_in("/proc/self/io", "rchar") - self.start_read,
+            "memory": (number_in("/proc/self/status", "VmHWM") - self.idle_kibibytes) * 1024,
         }
 
 
-def run_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
+def run_tensorstore(path, out, spec, threads, writes_all_at_once=False, shard_shape=SHARD_SHAPE):
     import tensorstore
 
     limits = {"data_copy_concurrency": threads, "file_io_concurrency": 4}
@@ -171,64 +172,64 @@ def run_tensorstore(path, out, spec, threads, at_once=False, shard=SHARD):
     store = lambda kvstore: {"driver": "zarr3", "kvstore": kvstore}
     local_store = lambda path: store({"driver": "file", "path": path})
     source = store({"driver": "http", "base_url": path + "/"}) if is_remote else local_store(path)
-    began = Measurement()
+    with_opening = Measurement()
     whole = tensorstore.open(source, context=context, open=True).result()
-    items = (slice(one.start, None if one.stop < 0 else one.stop, one.step) for one in slices(spec, whole.shape))
-    view = whole[tuple(items)].translate_to[0]
-    measured = began if is_remote else Measurement()
+    entries = (slice(it.start, None if it.stop < 0 else it.stop, it.step) for it in ranges(spec, whole.shape))
+    view = whole[tuple(entries)].translate_to[0]
+    measurement = with_opening if is_remote else Measurement()
     to = tensorstore.open(local_store(out), context=context, open=True).result()
-    # There is one write for each shard, so that each is written once.
+    # There is one write for each shard, so that each shard is written once.
     writes = []
-    for box in boxes(view.shape, shard):
+    for box in boxes(view.shape, shard_shape):
         writes.append(to[box].write(view[box]))
-        if len(writes) >= threads and not at_once:
+        if len(writes) >= threads and not writes_all_at_once:
             writes.pop(0).result()
     for write in writes:
         write.result()
-    return measured.end()
+    return measurement.end()
 
 
-def run_zarrs(path, out, spec, threads, sizes=SHARD):
+def run_zarrs(path, out, spec, threads, shard_shape=SHARD_SHAPE):
     import zarr
 
     zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "threading.max_workers": threads})
     whole, to = zarr.open_array(path, mode="r"), zarr.open_array(out, mode="r+")
-    walks = slices(spec, whole.shape)
+    source_ranges = ranges(spec, whole.shape)
 
-    def shard(box):
+    def copy_shard(box):
         # zarr has no negative steps, so the same positions are read in ascending order and flipped afterwards.
-        part = [walk[one] for walk, one in zip(walks, box)]
-        forward = [one if one.step > 0 else one[::-1] for one in part]
-        read = whole[tuple(slice(one.start, one.stop, one.step) for one in forward)]
-        to[box] = read[tuple(slice(None, None, -1 if one.step < 0 else 1) for one in part)]
+        box_ranges = [source_range[entry] for source_range, entry in zip(source_ranges, box)]
+        forward = [it if it.step > 0 else it[::-1] for it in box_ranges]
+        elements = whole[tuple(slice(it.start, it.stop, it.step) for it in forward)]
+        to[box] = elements[tuple(slice(None, None, -1 if it.step < 0 else 1) for it in box_ranges)]
 
-    measured = Measurement()
+    measurement = Measurement()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        list(pool.map(shard, boxes(to.shape, sizes)))
-    return measured.end()
+        list(pool.map(copy_shard, boxes(to.shape, shard_shape)))
+    return measurement.end()
 
 
-def run_wgslice(command, path, out, spec, name, threads, shard=SHARD, chunk=CHUNK):
-    sizes = [",".join(map(str, sizes)) for sizes in (shard, chunk)]
-    options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
-    began = time.perf_counter()
-    run = subprocess.Popen([command, "slice", path, spec, "-o", out, "--json", *options], stdout=subprocess.DEVNULL)
+def run_wgslice(command, path, out, spec, codec_name, threads, shard_shape=SHARD_SHAPE, chunk_shape=CHUNK_SHAPE):
+    shard, chunk = (",".join(map(str, sizes)) for sizes in (shard_shape, chunk_shape))
+    options = ["--shard", shard, "--chunk", chunk, "--codec", codec_name, "--threads", str(threads)]
+    start_time = time.perf_counter()
+    process = subprocess.Popen([command, "slice", path, spec, "-o", out, "--json", *options], stdout=subprocess.DEVNULL)
     # WNOWAIT keeps the entry of the ended process, so that its I/O counts can be read.
-    os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
-    wall, read = time.perf_counter() - began, field(f"/proc/{run.pid}/io", "rchar")
-    _, status, usage = os.wait4(run.pid, 0)
-    run.returncode = os.waitstatus_to_exitcode(status)
-    assert run.returncode == 0, f"wgslice-scale has ended with {run.returncode}"
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    wall, read = time.perf_counter() - start_time, number_in(f"/proc/{process.pid}/io", "rchar")
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, f"wgslice-scale has ended with {process.returncode}"
     return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "read": read, "memory": usage.ru_maxrss * 1024}
 
 
 def checksum(path):
     import zarr
 
-    array, found = zarr.open_array(path, mode="r"), 0
-    for begin in range(0, array.shape[0], SHARD[0]):
-        found = zlib.crc32(array[begin : begin + SHARD[0]].tobytes(), found)
-    return array.shape, found
+    array, crc = zarr.open_array(path, mode="r"), 0
+    for begin in range(0, array.shape[0], SHARD_SHAPE[0]):
+        crc = zlib.crc32(array[begin : begin + SHARD_SHAPE[0]].tobytes(), crc)
+    return array.shape, crc
 
 
 class Side:
@@ -239,110 +240,111 @@ class Side:
         self.process = subprocess.Popen([sys.executable, __file__, "--side", program], **pipes)
 
     def __call__(self, *arguments):
-        print(json.dumps([str(one) if isinstance(one, Path) else one for one in arguments]), file=self.process.stdin, flush=True)
+        arguments = [str(it) if isinstance(it, Path) else it for it in arguments]
+        print(json.dumps(arguments), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline())
 
 
 def serve(program):
-    # The delaying server runs on this machine, so a proxy must not get its requests.
+    # delayed_server.py runs on this machine, so a proxy must not get its requests.
     os.environ["NO_PROXY"] = "127.0.0.1"
-    work = {"wgslice": run_wgslice, "tensorstore": run_tensorstore, "zarrs": run_zarrs}[program]
+    run = {"wgslice": run_wgslice, "tensorstore": run_tensorstore, "zarrs": run_zarrs}[program]
     if program != "wgslice":
         # The process of wgslice-scale inherits its parent's memory peak, so the parent imports nothing.
         import numpy, tensorstore, zarr, zarrs
 
-        Measurement.idle = field("/proc/self/status", "VmRSS")
+        Measurement.idle_kibibytes = number_in("/proc/self/status", "VmRSS")
     for request in sys.stdin:
-        print(json.dumps(work(*json.loads(request))), flush=True)
+        print(json.dumps(run(*json.loads(request))), flush=True)
 
 
-def sent(port):
+def take_counts(port):
     """Returns the numbers of answers and of body bytes that the server has sent since the last call."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/-/sent") as answer:
         return json.load(answer)
 
 
-def far_table(args, name, shape, sides_by_name, port):
+def print_far_table(args, codec_name, shape, sides_by_name, port):
     """Prints the table for a source that is read from the server. Returns the cells of README's table, by slice."""
-    path = args.folder / f"source-{name}.zarr"
-    source(path, shape, name)
-    print(f"\n### {args.latency} ms away, {CODECS[name]}\n")
+    path = args.folder / f"source-{codec_name}.zarr"
+    write_source(path, shape, codec_name)
+    print(f"\n### {args.latency} ms away, {CODECS[codec_name]}\n")
     print(
         "| slice | wgslice-scale, s | tensorstore, s | ratio | CPU, s | tensorstore's, s | MB sent | tensorstore's | requests "
         "| tensorstore's | MB of memory | tensorstore's |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
     url = f"http://127.0.0.1:{port}/{path.name}"
-    shares = {}
+    readme_cells = {}
     for title, spec in CASES:
         if args.only and args.only != title:
             continue
         sides = {"wgslice": [], "some": [], "all": []}
         for _ in range(args.rounds):
             outs = {side: args.folder / f"{side}.zarr" for side in sides}
-            found = set()
+            checksums = set()
             for side, out in outs.items():
                 shutil.rmtree(out, ignore_errors=True)
-                sent(port)
+                take_counts(port)
                 if side == "wgslice":
-                    measured = sides_by_name[side](args.command, url, out, spec, name, args.threads)
+                    measured = sides_by_name[side](args.command, url, out, spec, codec_name, args.threads)
                 else:
-                    create(out, [len(one) for one in slices(spec, shape)], name)
+                    create(out, [len(it) for it in ranges(spec, shape)], codec_name)
                     measured = sides_by_name["tensorstore"](url, out, spec, args.threads, side == "all")
-                sides[side].append({**measured, **sent(port)})
-                found.add(checksum(out))
-            assert len(found) == 1, (spec, found)
-        median = lambda side, what: statistics.median(one[what] for one in sides[side])
+                sides[side].append({**measured, **take_counts(port)})
+                checksums.add(checksum(out))
+            assert len(checksums) == 1, (spec, checksums)
+        median = lambda side, key: statistics.median(measured[key] for measured in sides[side])
         faster = min("some", "all", key=lambda side: median(side, "wall"))
-        ours, theirs = (lambda what, side=side: median(side, what) for side in ("wgslice", faster))
+        ours, theirs = (lambda key, side=side: median(side, key) for side in ("wgslice", faster))
         cells = [f"{title}: `{spec}`", f"{ours('wall'):.2f}", f"{theirs('wall'):.2f}"]
         cells += [f"{theirs('wall') / ours('wall'):.2f}", f"{ours('cpu'):.2f}", f"{theirs('cpu'):.2f}"]
         cells += [f"{ours('bytes') / 1e6:.1f}", f"{theirs('bytes') / 1e6:.1f}"]
         cells += [f"{ours('requests'):.0f}", f"{theirs('requests'):.0f}"]
         cells += [f"{ours('memory') / 1e6:.0f}", f"{theirs('memory') / 1e6:.0f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
-        size = f"{ours('bytes') / 1e6:.1f} of {theirs('bytes') / 1e6:.1f} MB"
+        sent = f"{ours('bytes') / 1e6:.1f} of {theirs('bytes') / 1e6:.1f} MB"
         requests = f"{ours('requests'):.0f} of {theirs('requests'):.0f} requests"
-        shares[cells[0]] = f"{ratio(theirs('wall'), ours('wall'))}, {size}, {requests}"
-    return shares
+        readme_cells[cells[0]] = f"{ratio(theirs('wall'), ours('wall'))}, {sent}, {requests}"
+    return readme_cells
 
 
 # The shapes of shards and chunks, and the codec, of each copy that is compared with zarrs_reencode.
 COPIES = [((256, 256, 128), (64, 64, 64), "zstd"), ((128, 128, 512), (32, 64, 128), "zstd"), ((128, 128, 512), (32, 64, 128), "none")]
 
 
-def reencoded(args, name, shape):
+def print_reencoding_table(args, codec_name, shape):
     """Prints the times of copies of a source by wgslice-scale and by zarrs_reencode."""
-    path = args.folder / f"source-{name}.zarr"
-    source(path, shape, name)
-    print(f"\n### Copies of {CODECS[name]}\n")
+    path = args.folder / f"source-{codec_name}.zarr"
+    write_source(path, shape, codec_name)
+    print(f"\n### Copies of {CODECS[codec_name]}\n")
     print("| shards | chunks | codec | wgslice-scale, s | zarrs_reencode, s | ratio | CPU, s | zarrs_reencode's, s |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    for shard, chunk, codec in COPIES:
-        sizes = [",".join(map(str, one)) for one in (shard, chunk)]
-        codecs = {"none": "[]", "zstd": '[{"name": "zstd", "configuration": {"level": 3, "checksum": false}}]'}[codec]
-        ours = [args.command, "slice", path, ":", "--codec", codec, "--threads", str(args.threads), "-o"]
+    for shard_shape, chunk_shape, to_codec in COPIES:
+        shard, chunk = (",".join(map(str, sizes)) for sizes in (shard_shape, chunk_shape))
+        codecs = {"none": "[]", "zstd": '[{"name": "zstd", "configuration": {"level": 3, "checksum": false}}]'}[to_codec]
+        ours = [args.command, "slice", path, ":", "--codec", to_codec, "--threads", str(args.threads), "-o"]
         theirs = [args.reencode, f"--bytes-to-bytes-codecs={codecs}", path]
-        forms = ["--shard", sizes[0], "--chunk", sizes[1]], ["--shard-shape", sizes[0], "--chunk-shape", sizes[1]]
+        forms = ["--shard", shard, "--chunk", chunk], ["--shard-shape", shard, "--chunk-shape", chunk]
         times = {"ours": [], "theirs": []}
         for _ in range(args.rounds):
-            found = set()
+            checksums = set()
             for side, command, form in zip(times, (ours, theirs), forms):
                 out = args.folder / f"{side}.zarr"
                 shutil.rmtree(out, ignore_errors=True)
                 command = [*command[:2], *form, *command[2:], out]
-                began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+                start_time, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
                 environment = {**os.environ, "RAYON_NUM_THREADS": str(args.threads)}
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-                times[side].append((time.perf_counter() - began, cpu))
-                found.add(checksum(out))
-            assert len(found) == 1, (shard, chunk, codec, found)
+                cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+                times[side].append((time.perf_counter() - start_time, cpu))
+                checksums.add(checksum(out))
+            assert len(checksums) == 1, (shard, chunk, to_codec, checksums)
         (wall, cpu), (their_wall, their_cpu) = (
-            [statistics.median(one) for one in zip(*times[side])] for side in times
+            [statistics.median(values) for values in zip(*times[side])] for side in times
         )
-        cells = [str(list(shard)), str(list(chunk)), codec, f"{wall:.2f}", f"{their_wall:.2f}", f"{their_wall / wall:.2f}"]
+        cells = [str(list(shard_shape)), str(list(chunk_shape)), to_codec, f"{wall:.2f}", f"{their_wall:.2f}", f"{their_wall / wall:.2f}"]
         print("| " + " | ".join([*cells, f"{cpu:.2f}", f"{their_cpu:.2f}"]) + " |", flush=True)
 
 
@@ -353,7 +355,7 @@ TURNED = [
 ]
 
 
-def turned(args, sides_by_name):
+def print_turned_table(args, sides_by_name):
     """Prints the times of copies from arrays with transposed chunks to row-major arrays, and README's table."""
     import numpy
 
@@ -362,8 +364,8 @@ def turned(args, sides_by_name):
         "| CPU, s | a copy, s | CPU, s |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    shares = {}
-    for shape, shard, chunk, orders in TURNED:
+    readme_cells = {}
+    for shape, shard_shape, chunk_shape, orders in TURNED:
         for dtype in ("uint8", "uint16", "float32", "float64"):
             # The first dimension is shorter for larger elements, so that all arrays have the same number of bytes.
             sizes = (shape[0] // numpy.dtype(dtype).itemsize, *shape[1:])
@@ -373,7 +375,7 @@ def turned(args, sides_by_name):
             for order in (None, *orders):
                 path = args.folder / f"turned-{order}.zarr"
                 shutil.rmtree(path, ignore_errors=True)
-                create(path, sizes, "none", None, chunk, dtype, order)[...] = array
+                create(path, sizes, "none", None, chunk_shape, dtype, order)[...] = array
             for order in orders:
                 sides = {"wgslice": [], "tensorstore": [], "zarrs": [], "copy": []}
                 outs = {side: args.folder / f"{side}.zarr" for side in sides}
@@ -382,27 +384,27 @@ def turned(args, sides_by_name):
                         shutil.rmtree(out, ignore_errors=True)
                         path = args.folder / f"turned-{None if side == 'copy' else order}.zarr"
                         if side in ("wgslice", "copy"):
-                            work = sides_by_name["wgslice"]
-                            measured = work(args.command, path, out, spec, "none", args.threads, shard, chunk)
+                            run = sides_by_name["wgslice"]
+                            measured = run(args.command, path, out, spec, "none", args.threads, shard_shape, chunk_shape)
                         else:
-                            create(out, sizes, "none", shard, chunk, dtype)
-                            some = [False] if side == "tensorstore" else []
-                            measured = sides_by_name[side](path, out, spec, args.threads, *some, shard)
+                            create(out, sizes, "none", shard_shape, chunk_shape, dtype)
+                            writes_all_at_once = [False] if side == "tensorstore" else []
+                            measured = sides_by_name[side](path, out, spec, args.threads, *writes_all_at_once, shard_shape)
                         sides[side].append(measured)
-                    found = {checksum(out) for out in outs.values()}
-                    assert len(found) == 1, (order, dtype, found)
-                least = lambda side, what: min(one[what] for one in sides[side])
-                cells = [str(list(chunk)), str(list(order)), dtype]
-                for what in ("wall", "cpu"):
-                    ours, theirs = least("wgslice", what), least("tensorstore", what)
+                    checksums = {checksum(out) for out in outs.values()}
+                    assert len(checksums) == 1, (order, dtype, checksums)
+                minimum = lambda side, key: min(measured[key] for measured in sides[side])
+                cells = [str(list(chunk_shape)), str(list(order)), dtype]
+                for key in ("wall", "cpu"):
+                    ours, theirs = minimum("wgslice", key), minimum("tensorstore", key)
                     cells += [f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.2f}"]
-                cells += [f"{least(side, what):.2f}" for side in ("zarrs", "copy") for what in ("wall", "cpu")]
+                cells += [f"{minimum(side, key):.2f}" for side in ("zarrs", "copy") for key in ("wall", "cpu")]
                 print("| " + " | ".join(cells) + " |", flush=True)
-                ratios = [ratio(least("tensorstore", what), least("wgslice", what)) for what in ("wall", "cpu")]
-                copy = least("wgslice", "wall") / least("copy", "wall")
-                share = f"{ratios[0]} ({ratios[1]}), {copy:.1f}"
-                shares.setdefault(f"`{dtype}`", {})[f"{list(chunk)} | {list(order)}"] = share
-    summary("chunk | order", shares)
+                ratios = [ratio(minimum("tensorstore", key), minimum("wgslice", key)) for key in ("wall", "cpu")]
+                copy_ratio = minimum("wgslice", "wall") / minimum("copy", "wall")
+                cell = f"{ratios[0]} ({ratios[1]}), {copy_ratio:.1f}"
+                readme_cells.setdefault(f"`{dtype}`", {})[f"{list(chunk_shape)} | {list(order)}"] = cell
+    print_readme_table("chunk | order", readme_cells)
 
 
 def ratio(theirs, ours):
@@ -411,26 +413,27 @@ def ratio(theirs, ours):
     return text if float(text) >= 1 else f"**{text}**"
 
 
-def summary(header, shares):
-    """Prints README's table: a column for each key of `shares`, and a row for each key of its values."""
+def print_readme_table(header, columns):
+    """Prints README's table. `columns` has the cells of each column, by their rows."""
     print("\n### Ratios\n")
-    print(f"| {header} | " + " | ".join(shares) + " |")
-    print("|---" * (len(shares) + header.count("|") + 1) + "|")
-    for row in next(iter(shares.values())):
-        print(f"| {row} | " + " | ".join(column[row] for column in shares.values()) + " |")
+    print(f"| {header} | " + " | ".join(columns) + " |")
+    print("|---" * (len(columns) + header.count("|") + 1) + "|")
+    for row in next(iter(columns.values())):
+        print(f"| {row} | " + " | ".join(column[row] for column in columns.values()) + " |")
 
 
-def table(args, name, shape, sides_by_name):
-    path = args.folder / f"source-{name}.zarr"
-    source(path, shape, name)
-    stored = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    print(f"\n### {CODECS[name]}: {stored / 1e6:.0f} MB stored\n")
+def print_table(args, codec_name, shape, sides_by_name):
+    """Prints the table for a source that is read from files. Returns the cells of README's table, by slice."""
+    path = args.folder / f"source-{codec_name}.zarr"
+    write_source(path, shape, codec_name)
+    stored_bytes = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    print(f"\n### {CODECS[codec_name]}: {stored_bytes / 1e6:.0f} MB stored\n")
     print(
         "| slice | wgslice-scale, s | tensorstore, s | ratio | CPU, s | tensorstore's, s | ratio | MB read | tensorstore's "
         "| MB of memory | tensorstore's | zarrs-python, s | CPU, s |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    shares = {}
+    readme_cells = {}
     for title, spec in CASES:
         if args.only and args.only != title:
             continue
@@ -440,24 +443,25 @@ def table(args, name, shape, sides_by_name):
             for out in outs.values():
                 shutil.rmtree(out, ignore_errors=True)
             for side in ("tensorstore", "zarrs"):
-                create(outs[side], [len(one) for one in slices(spec, shape)], name)
-            sides["wgslice"].append(sides_by_name["wgslice"](args.command, path, outs["wgslice"], spec, name, args.threads))
+                create(outs[side], [len(it) for it in ranges(spec, shape)], codec_name)
+            run = sides_by_name["wgslice"]
+            sides["wgslice"].append(run(args.command, path, outs["wgslice"], spec, codec_name, args.threads))
             sides["tensorstore"].append(sides_by_name["tensorstore"](path, outs["tensorstore"], spec, args.threads))
             sides["zarrs"].append(sides_by_name["zarrs"](path, outs["zarrs"], spec, args.threads))
-            found = {side: checksum(out) for side, out in outs.items()}
-            assert len(set(found.values())) == 1, (spec, found)
-        least = lambda side, what: min(one[what] for one in sides[side])
-        ours, theirs, zarrs = (lambda what, side=side: least(side, what) for side in sides)
+            checksums = {side: checksum(out) for side, out in outs.items()}
+            assert len(set(checksums.values())) == 1, (spec, checksums)
+        minimum = lambda side, key: min(measured[key] for measured in sides[side])
+        ours, theirs, zarrs = (lambda key, side=side: minimum(side, key) for side in sides)
         cells = [f"{title}: `{spec}`"]
-        for what in ("wall", "cpu"):
-            cells += [f"{ours(what):.2f}", f"{theirs(what):.2f}", f"{theirs(what) / ours(what):.2f}"]
-        for what in ("read", "memory"):
-            cells += [f"{ours(what) / 1e6:.0f}", f"{theirs(what) / 1e6:.0f}"]
+        for key in ("wall", "cpu"):
+            cells += [f"{ours(key):.2f}", f"{theirs(key):.2f}", f"{theirs(key) / ours(key):.2f}"]
+        for key in ("read", "memory"):
+            cells += [f"{ours(key) / 1e6:.0f}", f"{theirs(key) / 1e6:.0f}"]
         cells += [f"{zarrs('wall'):.2f}", f"{zarrs('cpu'):.2f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
-        ratios = [ratio(theirs(what), ours(what)) for what in ("wall", "cpu")]
-        shares[cells[0]] = f"{ratios[0]} ({ratios[1]})"
-    return shares
+        ratios = [ratio(theirs(key), ours(key)) for key in ("wall", "cpu")]
+        readme_cells[cells[0]] = f"{ratios[0]} ({ratios[1]})"
+    return readme_cells
 
 
 def main():
@@ -471,9 +475,9 @@ def main():
     parser.add_argument("--only", choices=[title for title, _ in CASES], help="only this slice")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--reencode", help="the command zarrs_reencode, beside which arrays are copied")
+    parser.add_argument("--reencode", help="compare copies of arrays with this command zarrs_reencode")
     parser.add_argument("--turned", action="store_true", help="copy arrays whose chunks are transposed")
-    parser.add_argument("--latency", type=float, help="read by HTTP, from a server that answers after so many ms")
+    parser.add_argument("--latency", type=float, help="read by HTTP, from a server that answers after this many ms")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     python = args.folder / "venv/bin/python"
@@ -495,18 +499,18 @@ def main():
     from importlib.metadata import version
 
     shape = tuple(map(int, args.shape.split(",")))
-    size = 4
-    for one in shape:
-        size *= one
+    array_bytes = 4
+    for size in shape:
+        array_bytes *= size
     statistic = "the best" if args.latency is None and args.reencode is None else "the median"
     print(
-        f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {size / 1e6:.0f} MB; "
+        f"int32 {list(shape)} in shards of {list(SHARD_SHAPE)} and chunks of {list(CHUNK_SHAPE)}, {array_bytes / 1e6:.0f} MB; "
         f"{args.threads} threads, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {statistic} of {args.rounds} "
         f"rounds; tensorstore {version('tensorstore')}, zarr {version('zarr')}, zarrs {version('zarrs')}"
     )
     if args.reencode is not None:
-        for name in args.codec or CODECS:
-            reencoded(args, name, shape)
+        for codec_name in args.codec or CODECS:
+            print_reencoding_table(args, codec_name, shape)
         return
     if args.latency is not None:
         server = [sys.executable, HERE / "delayed_server.py", args.folder, str(args.latency)]
@@ -514,15 +518,17 @@ def main():
         try:
             port = int(server.stdout.readline())
             sides_by_name = {side: Side(side) for side in ("wgslice", "tensorstore")}
-            summary("slice", {name: far_table(args, name, shape, sides_by_name, port) for name in args.codec or CODECS})
+            columns = {name: print_far_table(args, name, shape, sides_by_name, port) for name in args.codec or CODECS}
+            print_readme_table("slice", columns)
         finally:
             server.terminate()
         return
     sides_by_name = {side: Side(side) for side in ("wgslice", "tensorstore", "zarrs")}
     if args.turned:
-        turned(args, sides_by_name)
+        print_turned_table(args, sides_by_name)
         return
-    summary("slice", {name: table(args, name, shape, sides_by_name) for name in args.codec or CODECS})
+    columns = {name: print_table(args, name, shape, sides_by_name) for name in args.codec or CODECS}
+    print_readme_table("slice", columns)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ RANGE = re.compile(rb"\r\nrange: *bytes=(\d*)-(\d*)", re.IGNORECASE)
 class Server:
     def __init__(self, folder, delay):
         self.folder, self.delay = folder, delay
-        self.contents, self.answers, self.sent = {}, 0, 0
+        self.contents, self.answer_count, self.sent_bytes = {}, 0, 0
 
-    def file(self, path):
+    def file_bytes(self, path):
         if path not in self.contents:
             file = self.folder / path.lstrip("/")
             # A missing file can be added later, so it is not remembered.
@@ -35,12 +35,12 @@ class Server:
     def answer(self, head):
         """Returns the status line and the headers of the answer to a request, and its body."""
         method, target = head.split(b" ", 2)[:2]
-        whole = self.file(unquote(target.decode()))
+        whole = self.file_bytes(unquote(target.decode()))
         if whole is None:
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b""
         status, content_range, body = b"200 OK", b"", whole
-        if found := RANGE.search(head):
-            first, last = found.groups()
+        if match := RANGE.search(head):
+            first, last = match.groups()
             begin = int(first) if first else max(len(whole) - int(last), 0)
             end = min(int(last) + 1, len(whole)) if first and last else len(whole)
             if begin >= end:
@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport):
         self.transport = transport
-        # Requests a send buffer for a whole chunk, of up to 1 MiB.
+        # Requests a send buffer that holds a whole chunk. Chunks have up to 1 MiB.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 << 20)
 
     def data_received(self, data):
@@ -65,8 +65,8 @@ class Connection(asyncio.Protocol):
         while b"\r\n\r\n" in self.request:
             head, self.request = self.request.split(b"\r\n\r\n", 1)
             if head.startswith(b"GET /-/sent "):
-                body = json.dumps({"requests": self.server.answers, "bytes": self.server.sent}).encode()
-                self.server.answers = self.server.sent = 0
+                body = json.dumps({"requests": self.server.answer_count, "bytes": self.server.sent_bytes}).encode()
+                self.server.answer_count = self.server.sent_bytes = 0
                 self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
                 continue
             asyncio.get_running_loop().call_later(self.server.delay, self.answer, head)
@@ -75,8 +75,8 @@ class Connection(asyncio.Protocol):
         if self.transport.is_closing():
             return
         lines, body = self.server.answer(head)
-        self.server.answers += 1
-        self.server.sent += len(body)
+        self.server.answer_count += 1
+        self.server.sent_bytes += len(body)
         self.transport.write(lines)
         if body:
             self.transport.write(body)

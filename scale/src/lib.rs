@@ -1,4 +1,4 @@
-//! Slices arrays and tables larger than one machine, with TensorFlow's semantics.
+//! Slices arrays and tables that are larger than the memory of one machine, with TensorFlow's semantics.
 //!
 //! Two kinds of data can exceed the memory of one machine. Each half of this crate handles one of them:
 //!
@@ -15,7 +15,7 @@
 //! | module | content | feature |
 //! |---|---|---|
 //! | [`zarr`] | opens and makes stores; reads chunks and writes shards; reads `.npy` files | |
-//! | [`job`] | makes a result from a source: one task, or a whole run; explains jobs; writes `.npy` files | |
+//! | [`job`] | computes a result from a source, one shard or all; counts reads in advance; writes `.npy` files | |
 //! | [`partial`] | names files that are not complete yet | |
 //! | `engine` | runs queries in this process or on a cluster; starts schedulers and executors | `sql` |
 //! | `functions` | the functions for SQL, one file each | `sql` |

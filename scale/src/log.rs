@@ -11,11 +11,11 @@ struct Stderr;
 
 /// The Ballista module that logs the errors of queries. The command prints these errors itself, so the module's
 /// messages are only logged with `--verbose`.
-const PRINTED_BY_COMMAND: &str = "ballista_core::execution_plans::distributed_query";
+const QUERY_ERROR_MODULE: &str = "ballista_core::execution_plans::distributed_query";
 
 impl Log for Stderr {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() != PRINTED_BY_COMMAND || log::max_level() > LevelFilter::Warn
+        metadata.target() != QUERY_ERROR_MODULE || log::max_level() > LevelFilter::Warn
     }
 
     /// Writes one line: milliseconds since 1970, level, module and message.
@@ -23,11 +23,11 @@ impl Log for Stderr {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let now = now.map_or(0, |elapsed| elapsed.as_millis());
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let milliseconds = since_1970.map_or(0, |elapsed| elapsed.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
         // If standard error cannot be written to, this cannot be reported anywhere.
-        let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
+        let _ = writeln!(stderr(), "{milliseconds} {level} {module}: {message}");
     }
 
     fn flush(&self) {}

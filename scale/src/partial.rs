@@ -9,15 +9,15 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Returns the name under which this process writes the file `path` until it is complete, in the same folder. Every
-/// call returns the same name, and no other process uses it. The process ID is not enough for this: processes in
-/// different containers often have the same ID, and one of them may have left its file or may be writing to the same
-/// folder.
+/// Returns the path, in the same folder, at which this process writes the file `path` until the file is complete. Every
+/// call for the same file returns the same path, and no other process uses it. The process ID is not enough for this:
+/// processes in different containers often have the same ID, and one of them may have left its file or may be writing
+/// to the same folder.
 pub fn beside(path: &Path) -> PathBuf {
     static UNIQUE_ID: LazyLock<String> = LazyLock::new(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.unwrap_or_default().as_nanos();
-        format!("{:x}-{now:x}", process::id())
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let nanoseconds = since_1970.unwrap_or_default().as_nanos();
+        format!("{:x}-{nanoseconds:x}", process::id())
     });
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -18,11 +18,11 @@ use wgslice_scale::{engine::Engine, functions};
 
 const ROWS: usize = 40;
 
-/// Numbers from which columns of any type are made, even columns with only some of the rows.
+/// The numbers from which a column is made, in any type and with all or some of the rows.
 struct Numbers {
     name: &'static str,
-    /// How a number becomes an element.
-    array: fn(&[i64]) -> ArrayRef,
+    /// Makes an array of the column's type from numbers.
+    to_array: fn(&[i64]) -> ArrayRef,
     shape: Vec<usize>,
     numbers: Vec<i64>,
     nulls: Vec<usize>,
@@ -31,36 +31,36 @@ struct Numbers {
 impl Numbers {
     /// Makes the numbers of a column: random numbers from 0 to `max_number`. The numbers of null rows are 99.
     fn new(
-        (name, array): (&'static str, fn(&[i64]) -> ArrayRef),
+        (name, to_array): (&'static str, fn(&[i64]) -> ArrayRef),
         shape: &[usize],
         max_number: i64,
         nulls: &[usize],
         random: &mut Random,
     ) -> Self {
         let elements_per_row: usize = shape.iter().product();
-        let number = |at: usize, random: &mut Random| match nulls.contains(&(at / elements_per_row))
-        {
-            true => 99,
-            false => random.within(0, max_number),
-        };
+        let number =
+            |index: usize, random: &mut Random| match nulls.contains(&(index / elements_per_row)) {
+                true => 99,
+                false => random.within(0, max_number),
+            };
         Self {
             name,
-            array,
+            to_array,
             shape: shape.to_vec(),
             numbers: (0..ROWS * elements_per_row)
-                .map(|at| number(at, random))
+                .map(|index| number(index, random))
                 .collect(),
             nulls: nulls.to_vec(),
         }
     }
 
     /// Makes a column of some of the rows, in buffers that hold only these rows.
-    fn column(&self, begin: usize, rows: usize) -> ArrayRef {
+    fn column(&self, begin: usize, row_count: usize) -> ArrayRef {
         let elements_per_row: usize = self.shape.iter().product();
         let nulls = self.nulls.iter().filter_map(|row| row.checked_sub(begin));
-        let nulls: Vec<_> = nulls.filter(|&row| row < rows).collect();
-        let numbers = &self.numbers[begin * elements_per_row..][..rows * elements_per_row];
-        tensors((self.array)(numbers), &self.shape, rows, &nulls)
+        let nulls: Vec<_> = nulls.filter(|&row| row < row_count).collect();
+        let numbers = &self.numbers[begin * elements_per_row..][..row_count * elements_per_row];
+        tensors((self.to_array)(numbers), &self.shape, row_count, &nulls)
     }
 
     /// Stores the same tensors as `arrow.fixed_shape_tensor` in this order of dimensions: dimension `i` of a tensor is
@@ -72,17 +72,17 @@ impl Numbers {
         }
         let elements_per_row: usize = self.shape.iter().product();
         let mut stored = vec![0; self.numbers.len()];
-        for (number, &value) in self.numbers.iter().enumerate() {
-            // The position of the number in its tensor gives its place in the stored tensor.
-            let mut rest = number % elements_per_row;
-            let mut at = vec![0; order.len()];
+        for (index, &number) in self.numbers.iter().enumerate() {
+            // The index of the number in its tensor gives its index in the stored tensor.
+            let mut remaining_index = index % elements_per_row;
+            let mut coordinates = vec![0; order.len()];
             for (&axis, &size) in order.iter().zip(&self.shape).rev() {
-                at[axis] = rest % size;
-                rest /= size;
+                coordinates[axis] = remaining_index % size;
+                remaining_index /= size;
             }
-            let places = at.iter().zip(&stored_shape);
-            let place = places.fold(0, |place, (at, size)| place * size + at);
-            stored[number / elements_per_row * elements_per_row + place] = value;
+            let sized_coordinates = coordinates.iter().zip(&stored_shape);
+            let stored_index = sized_coordinates.fold(0, |index, (at, size)| index * size + at);
+            stored[index / elements_per_row * elements_per_row + stored_index] = number;
         }
         let column = tensors(
             (self.array)(&stored),
@@ -126,7 +126,8 @@ fn of_booleans(numbers: &[i64]) -> ArrayRef {
     Arc::new(BooleanArray::from(truths.collect::<Vec<_>>()))
 }
 
-/// Tensors `x` and `y`, index tuples `pairs`, `updates` for them, and a `mask`. Their first rows are null.
+/// Makes tensors `x` and `y`, index tuples `pairs`, `updates` for them, and a `mask`. Each column has a null in one of
+/// its first three rows.
 fn columns() -> [Numbers; 5] {
     let mut random = Random::new(60);
     let random = &mut random;
@@ -139,7 +140,7 @@ fn columns() -> [Numbers; 5] {
     ]
 }
 
-/// Calls of every function, some of them with several types and options.
+/// Calls of every function except `zarr_shard`. Some functions are called with several types and options.
 const CALLS: &[&str] = &[
     "strided_slice(x, '::-1, 1:')",
     "strided_slice(mask, '1:, ::-2')",
@@ -174,17 +175,18 @@ async fn call_on_table(columns: Vec<(Field, ArrayRef)>, call: &str) -> Result<Ar
     Ok(Arc::clone(result.column(0)))
 }
 
+/// Returns a column and its field, which has no metadata.
 fn plain(name: &str, column: ArrayRef) -> (Field, ArrayRef) {
     (Field::new(name, column.data_type().clone(), true), column)
 }
 
-/// Returns `rows` rows of a column, from row `begin` on, as an array with an offset in its data. Other languages
-/// produce such arrays.
-fn with_offset(column: &ArrayRef, begin: usize, rows: usize) -> ArrayRef {
+/// Returns `row_count` rows of a column, from row `begin` on, as an array with an offset in its data. Arrow's libraries
+/// for other languages produce such arrays.
+fn with_offset(column: &ArrayRef, begin: usize, row_count: usize) -> ArrayRef {
     let data = column.to_data();
     let nulls = data.nulls().map(|nulls| nulls.buffer().clone());
     let part = ArrayData::builder(data.data_type().clone())
-        .len(rows)
+        .len(row_count)
         .offset(begin)
         .null_bit_buffer(nulls)
         .buffers(data.buffers().to_vec())
@@ -192,18 +194,18 @@ fn with_offset(column: &ArrayRef, begin: usize, rows: usize) -> ArrayRef {
     make_array(part.build().unwrap())
 }
 
-/// Returns the same column with a different offset at each depth of its lists.
-fn with_offsets_within(column: &ArrayRef) -> ArrayRef {
+/// Returns the same column. The array of its elements, which is within all lists, has an offset of 3.
+fn with_element_offset(column: &ArrayRef) -> ArrayRef {
     let Some(list) = column.as_fixed_size_list_opt() else {
-        let longer = concat(&[&*column.slice(0, 3), &**column]).unwrap();
-        return with_offset(&longer, 3, column.len());
+        let longer_array = concat(&[&*column.slice(0, 3), &**column]).unwrap();
+        return with_offset(&longer_array, 3, column.len());
     };
-    let DataType::FixedSizeList(item, length) = list.data_type() else {
+    let DataType::FixedSizeList(item_field, length) = list.data_type() else {
         unreachable!("it is a list");
     };
-    let values = with_offsets_within(list.values());
+    let values = with_element_offset(list.values());
     let nulls = list.nulls().cloned();
-    let list = FixedSizeListArray::new(Arc::clone(item), *length, values, nulls);
+    let list = FixedSizeListArray::new(Arc::clone(item_field), *length, values, nulls);
     Arc::new(list)
 }
 
@@ -225,46 +227,49 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
     let numbers = columns();
     type Part = fn(&ArrayRef, usize, usize) -> ArrayRef;
     let parts: [(&str, Part); 3] = [
-        ("slice", |column, begin, rows| column.slice(begin, rows)),
-        ("offset", with_offset),
-        ("offsets within", |column, begin, rows| {
-            with_offset(&with_offsets_within(column), begin, rows)
+        ("slice", |column, begin, row_count| {
+            column.slice(begin, row_count)
         }),
+        ("offset", with_offset),
+        (
+            "offsets of rows and elements",
+            |column, begin, row_count| with_offset(&with_element_offset(column), begin, row_count),
+        ),
     ];
     // These parts begin after nulls, at a null, and within a byte of a bitmap.
-    for (begin, rows) in [(3, 20), (9, 31), (13, 6)] {
+    for (begin, row_count) in [(3, 20), (9, 31), (13, 6)] {
         for call in CALLS {
             let table_from = |begin: usize| {
                 let columns = numbers.iter();
                 columns
-                    .map(|it| plain(it.name, it.column(begin, rows)))
+                    .map(|it| plain(it.name, it.column(begin, row_count)))
                     .collect()
             };
             let expected = call_on_table(table_from(begin), call).await.unwrap();
-            let all = numbers.iter().map(|it| plain(it.name, it.column(0, ROWS)));
-            let all = call_on_table(all.collect(), call).await.unwrap();
-            assert_eq!(&expected, &all.slice(begin, rows), "{call}");
+            let whole_columns = numbers.iter().map(|it| plain(it.name, it.column(0, ROWS)));
+            let whole_result = call_on_table(whole_columns.collect(), call).await.unwrap();
+            assert_eq!(&expected, &whole_result.slice(begin, row_count), "{call}");
             let shifted = call_on_table(table_from(begin - 1), call).await.unwrap();
             assert!(
                 *expected != *shifted || call.starts_with("tensor_shape"),
-                "{call} says nothing"
+                "{call} has the same result for other rows"
             );
-            for (how, part) in parts {
+            for (part_name, part) in parts {
                 let columns = numbers.iter();
                 let columns = columns
-                    .map(|it| plain(it.name, part(&it.column(0, ROWS), begin, rows)))
+                    .map(|it| plain(it.name, part(&it.column(0, ROWS), begin, row_count)))
                     .collect();
-                let found = call_on_table(columns, call).await.unwrap();
+                let result = call_on_table(columns, call).await.unwrap();
                 assert_eq!(
-                    &found, &expected,
-                    "{call} of {rows} rows from {begin}, {how}"
+                    &result, &expected,
+                    "{call} of {row_count} rows from {begin}, {part_name}"
                 );
             }
         }
     }
 }
 
-/// The row in an error counts from the part's own start, and the elements of null rows before it do not matter.
+/// An error counts its row from the start of the part. A null element in a null row is not an error.
 #[tokio::test]
 async fn errors_of_parts_name_their_rows() {
     let ids = Numbers {
@@ -272,7 +277,7 @@ async fn errors_of_parts_name_their_rows() {
         array: of_i64,
         shape: vec![2],
         numbers: (0..ROWS as i64 * 2)
-            .map(|at| if at == 17 * 2 + 1 { 7 } else { 0 })
+            .map(|index| if index == 17 * 2 + 1 { 7 } else { 0 })
             .collect(),
         nulls: vec![0, 1, 6, 12],
     };
@@ -298,7 +303,7 @@ async fn errors_of_parts_name_their_rows() {
 /// The example in Arrow's documentation: stored as [100, 200, 500] with permutation [2, 0, 1], a tensor has the shape
 /// [500, 100, 200]. The sizes here are divided by 100.
 #[tokio::test]
-async fn a_permutation_says_which_stored_dimension_each_dimension_is() {
+async fn a_permutation_maps_dimensions_to_stored_dimensions() {
     let column = tensors(of_i32(&(0..10).collect::<Vec<_>>()), &[10], 1, &[]);
     let parameters = r#"{"shape": [1, 2, 5], "permutation": [2, 0, 1]}"#;
     let columns = vec![(extension_field("x", &column, parameters), column)];
@@ -306,11 +311,11 @@ async fn a_permutation_says_which_stored_dimension_each_dimension_is() {
         .await
         .unwrap();
     assert_eq!(&shape, &tensors(of_i64(&[5, 1, 2]), &[3], 1, &[]));
-    let turned = call_on_table(columns, "strided_slice(x, ':')")
+    let result = call_on_table(columns, "strided_slice(x, ':')")
         .await
         .unwrap();
     let expected = [0, 5, 1, 6, 2, 7, 3, 8, 4, 9];
-    assert_eq!(&turned, &tensors(of_i32(&expected), &[5, 1, 2], 1, &[]));
+    assert_eq!(&result, &tensors(of_i32(&expected), &[5, 1, 2], 1, &[]));
 }
 
 #[tokio::test]
@@ -322,17 +327,17 @@ async fn columns_with_permuted_dimensions_are_read_in_their_order() {
         let expected = call_on_table(columns.collect(), call).await.unwrap();
         let permuted = numbers.iter().zip(orders);
         let permuted: Vec<_> = permuted.map(|(it, order)| it.permuted(order)).collect();
-        let found = call_on_table(permuted.clone(), call).await.unwrap();
-        assert_eq!(&found, &expected, "{call}");
+        let result = call_on_table(permuted.clone(), call).await.unwrap();
+        assert_eq!(&result, &expected, "{call}");
         // Selects a part of such a column.
         let columns = permuted.into_iter();
         let columns = columns.map(|(field, column)| (field, column.slice(9, 20)));
-        let found = call_on_table(columns.collect(), call).await.unwrap();
-        assert_eq!(&found, &expected.slice(9, 20), "{call} of a part");
+        let result = call_on_table(columns.collect(), call).await.unwrap();
+        assert_eq!(&result, &expected.slice(9, 20), "{call} of a part");
     }
 }
 
-/// As on a cluster, the columns lose their fields' metadata.
+/// A query states the permutations of its columns, because the metadata of fields does not reach a cluster's executors.
 #[tokio::test]
 async fn permutations_are_part_of_a_query() {
     let numbers = columns();
@@ -342,8 +347,8 @@ async fn permutations_are_part_of_a_query() {
     let call = r#"tensor_from_arrow(x, '{"shape": [2, 4, 3], "permutation": [1, 2, 0]}')"#;
     let without_metadata = plain("x", Arc::clone(&stored));
     for column in [(field.clone(), Arc::clone(&stored)), without_metadata] {
-        let found = call_on_table(vec![column], call).await.unwrap();
-        assert_eq!(&found, &expected);
+        let result = call_on_table(vec![column], call).await.unwrap();
+        assert_eq!(&result, &expected);
     }
     for call in [
         "tensor_shape(x)",
@@ -359,9 +364,9 @@ async fn permutations_are_part_of_a_query() {
             .await
             .unwrap();
         let plan = frame.into_optimized_plan().unwrap().to_string();
-        let reads =
+        let expected_call =
             r#"tensor_from_arrow(t.x, Utf8("{"shape":[2, 4, 3],"permutation":[1, 2, 0]}"))"#;
-        assert!(plan.contains(reads), "{plan}");
+        assert!(plan.contains(expected_call), "{plan}");
     }
     let plain = || vec![plain("x", Arc::clone(&stored))];
     for (parameters, expected) in [

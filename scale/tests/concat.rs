@@ -3,7 +3,7 @@
 use crate::{
     metadata::{result_metadata, sources},
     random::Random,
-    zarr::{HOW, Kind, Known, coordinates, form, open, read, run, shards, slice, write},
+    zarr::{HOW, Known, StoreKind, coordinates, form, open, read, run, shards, slice, write},
 };
 use serde_json::{Value, json};
 use std::{
@@ -33,33 +33,39 @@ fn concat(others: &[PathBuf], axis: isize, is_new: bool) -> Operation {
 #[test]
 fn random_pieces_are_put_where_they_belong() {
     let mut random = Random::new(31);
-    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    let (mut mixed_results, mut copied_chunks) = (0, 0);
+    let kinds = [
+        StoreKind::Chunks,
+        StoreKind::Shards,
+        StoreKind::V2,
+        StoreKind::Transposed,
+    ];
+    let (mut mixed_result_count, mut copied_chunk_count) = (0, 0);
     for case in 0..60 {
         let folder = tempfile::tempdir().unwrap();
         let whole = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 4]);
         let (rank, is_new) = (whole.shape.len(), case % 3 == 0);
         let axis = random.within(0, rank as i64 - 1) as usize;
         let size = whole.shape[axis] as i64;
-        // For each position of the result along the axis, the position in the whole array, the number of the piece, and
-        // the position in the piece.
+        // For each position of the result along the axis, `positions` has the position in the whole array, the number
+        // of the piece, and the position in the piece.
         let mut positions = Vec::new();
         let mut pieces = Vec::new();
-        for number in 0..random.within(1, 5) as usize {
+        for piece_number in 0..random.within(1, 5) as usize {
             let begin = random.within(0, size - 1);
             let end = if is_new {
                 begin + 1
             } else {
                 random.within(begin, size)
             };
-            positions.extend((begin..end).map(|at| (at as usize, number, (at - begin) as usize)));
+            positions
+                .extend((begin..end).map(|at| (at as usize, piece_number, (at - begin) as usize)));
             let entry = if is_new {
                 begin.to_string()
             } else {
                 format!("{begin}:{end}")
             };
             let spec = [":, ".repeat(axis), entry].concat();
-            let piece = folder.path().join(format!("{number}.zarr"));
+            let piece = folder.path().join(format!("{piece_number}.zarr"));
             let mut shape = whole.shape.clone();
             if is_new {
                 shape.remove(axis);
@@ -77,21 +83,21 @@ fn random_pieces_are_put_where_they_belong() {
         }
         let mut shape = whole.shape.clone();
         shape[axis] = positions.len();
-        let count = shape.iter().product();
-        // For each element of the result, its index in the whole array, the number of its piece, and its coordinates in
-        // the piece.
-        let elements = (0..count).map(|number| {
-            let mut at = coordinates(number, &shape);
-            let (position, piece, inside) = positions[at[axis]];
+        let element_count = shape.iter().product();
+        // For each element of the result, `elements` has its index in the whole array, the number of its piece, and its
+        // coordinates in the piece.
+        let elements = (0..element_count).map(|index| {
+            let mut at = coordinates(index, &shape);
+            let (position, piece_number, position_in_piece) = positions[at[axis]];
             at[axis] = position;
             let from = at.iter().zip(&whole.shape);
-            let from = from.fold(0, |number, (at, size)| number * size + at);
+            let from = from.fold(0, |index, (at, size)| index * size + at);
             if is_new {
                 at.remove(axis);
             } else {
-                at[axis] = inside;
+                at[axis] = position_in_piece;
             }
-            (from, piece, at)
+            (from, piece_number, at)
         });
         let elements: Vec<_> = elements.collect();
         let bytes = elements
@@ -106,36 +112,40 @@ fn random_pieces_are_put_where_they_belong() {
         } else {
             form(&mut random, &shape)
         };
-        let what = format!("case {case}: {:?} {operation:?} {form:?}", whole.shape);
+        let description = format!("case {case}: {:?} {operation:?} {form:?}", whole.shape);
         let result = folder.path().join("b.zarr");
-        let job = Job::new(operation, &pieces[0], &result, &form).expect(&what);
+        let job = Job::new(operation, &pieces[0], &result, &form).expect(&description);
         let explained = open(&job, HOW).1.explain().unwrap();
-        let summary = run(&job, HOW).expect(&what);
-        assert_eq!(read(&result), (shape.clone(), bytes.clone()), "{what}");
-        copied_chunks += summary.chunks_copied;
+        let summary = run(&job, HOW).expect(&description);
+        assert_eq!(
+            read(&result),
+            (shape.clone(), bytes.clone()),
+            "{description}"
+        );
+        copied_chunk_count += summary.chunks_copied;
 
-        let chunks = pieces
+        let chunk_shapes = pieces
             .iter()
             .map(|piece| Source::open(piece).unwrap().chunk().to_vec());
-        let chunks: Vec<_> = chunks.collect();
+        let chunk_shapes: Vec<_> = chunk_shapes.collect();
         let target = Target::new(&result, &job.metadata).unwrap();
-        let needed = shards(&shape, target.shard()).into_values().map(|shard| {
-            let places = shard.iter().map(|&number| {
-                let (_, piece, at) = &elements[number];
-                let at = at.iter().zip(&chunks[*piece]);
-                (*piece, at.map(|(at, chunk)| at / chunk).collect::<Vec<_>>())
+        let chunks_per_shard = shards(&shape, target.shard()).into_values().map(|shard| {
+            let chunks = shard.iter().map(|&index| {
+                let (_, piece, at) = &elements[index];
+                let at = at.iter().zip(&chunk_shapes[*piece]);
+                (*piece, at.map(|(at, size)| at / size).collect::<Vec<_>>())
             });
-            places.collect::<BTreeSet<_>>()
+            chunks.collect::<BTreeSet<_>>()
         });
-        let needed: Vec<_> = needed.collect();
-        mixed_results += usize::from(needed.iter().any(|chunks| {
+        let chunks_per_shard: Vec<_> = chunks_per_shard.collect();
+        mixed_result_count += usize::from(chunks_per_shard.iter().any(|chunks| {
             chunks.first().map(|(piece, _)| piece) != chunks.last().map(|(piece, _)| piece)
         }));
-        let reads: usize = needed.iter().map(BTreeSet::len).sum();
-        assert_eq!(summary.chunks_read, reads as u64, "{what}");
-        assert_eq!(explained.reads, summary.chunks_read, "{what}");
-        let distinct: BTreeSet<_> = needed.into_iter().flatten().collect();
-        assert_eq!(explained.chunks, distinct.len() as u64, "{what}");
+        let read_count: usize = chunks_per_shard.iter().map(BTreeSet::len).sum();
+        assert_eq!(summary.chunks_read, read_count as u64, "{description}");
+        assert_eq!(explained.reads, summary.chunks_read, "{description}");
+        let distinct: BTreeSet<_> = chunks_per_shard.into_iter().flatten().collect();
+        assert_eq!(explained.chunks, distinct.len() as u64, "{description}");
 
         // If the cache has room for all chunks, each is read once, and chunks of different pieces are distinguished.
         let second_result = folder.path().join("c.zarr");
@@ -149,29 +159,33 @@ fn random_pieces_are_put_where_they_belong() {
         };
         let (record, prepared) = open(&job, how);
         let missing = record.missing(&prepared).unwrap();
-        let summary = wgslice_scale::job::run(record, &prepared, &missing, 1, 1).expect(&what);
-        assert_eq!(read(&second_result), (shape, bytes), "{what}");
-        assert_eq!(summary.chunks_read, explained.chunks, "{what}");
+        let summary =
+            wgslice_scale::job::run(record, &prepared, &missing, 1, 1).expect(&description);
+        assert_eq!(read(&second_result), (shape, bytes), "{description}");
+        assert_eq!(summary.chunks_read, explained.chunks, "{description}");
     }
     assert!(
-        mixed_results > 15,
-        "{mixed_results} results had shards of several pieces"
+        mixed_result_count > 15,
+        "{mixed_result_count} results had shards of several pieces"
     );
     assert!(
-        copied_chunks > 15,
-        "{copied_chunks} chunks were copied as they are stored"
+        copied_chunk_count > 15,
+        "{copied_chunk_count} chunks were copied as they are stored"
     );
 }
 
-fn numbers(path: &Path, dtype: &str, shape: &[usize], fill: u32) {
+/// Writes an array of the numbers from 1, in chunks of [2, 2].
+fn write_numbers(path: &Path, dtype: &str, shape: &[usize], fill: u32) {
     let metadata = json!({
         "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 2]}},
         "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {}
     });
-    let count = shape.iter().product::<usize>() as u32;
-    let elements: Vec<_> = (1..=count).map(|n| n.to_ne_bytes().to_vec()).collect();
+    let element_count = shape.iter().product::<usize>() as u32;
+    let elements: Vec<_> = (1..=element_count)
+        .map(|n| n.to_ne_bytes().to_vec())
+        .collect();
     write(path, metadata, &elements);
 }
 
@@ -180,7 +194,7 @@ fn missing_chunks_have_the_fill_value_of_their_own_array() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b, result] = ["a.zarr", "b.zarr", "c.zarr"].map(|name| folder.path().join(name));
     for (path, fill) in [(&a, 70), (&b, 80)] {
-        numbers(path, "uint32", &[2, 4], fill);
+        write_numbers(path, "uint32", &[2, 4], fill);
         fs::remove_file(path.join("c/0/1")).unwrap();
     }
     let form = Form {
@@ -201,13 +215,13 @@ fn missing_chunks_have_the_fill_value_of_their_own_array() {
 }
 
 #[test]
-fn arrays_that_do_not_fit_are_refused_by_name() {
+fn arrays_that_do_not_fit_are_rejected_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let [a, wide, ints, result] =
         ["a.zarr", "wide.zarr", "ints.zarr", "c.zarr"].map(|name| folder.path().join(name));
-    numbers(&a, "uint32", &[2, 4], 0);
-    numbers(&wide, "uint32", &[2, 6], 0);
-    numbers(&ints, "int32", &[2, 4], 0);
+    write_numbers(&a, "uint32", &[2, 4], 0);
+    write_numbers(&wide, "uint32", &[2, 6], 0);
+    write_numbers(&ints, "int32", &[2, 4], 0);
     let concat_job = |other: &PathBuf, axis, is_new| {
         Job::new(
             concat(std::slice::from_ref(other), axis, is_new),
@@ -224,7 +238,7 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
     ] {
         concat_job(other, axis, is_new).unwrap();
     }
-    for (other, axis, is_new, part) in [
+    for (other, axis, is_new, expected) in [
         (&wide, 0, false, "wide.zarr has shape [2, 6]"),
         (&wide, 1, true, "the same shape"),
         (&ints, 0, false, "ints.zarr"),
@@ -234,18 +248,18 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
         (&a, isize::MIN, true, "from -3 on"),
     ] {
         match concat_job(other, axis, is_new) {
-            Err(Error::Usage(problem)) => assert!(problem.contains(part), "{problem}"),
-            other => panic!("{part}: {other:?}"),
+            Err(Error::Usage(problem)) => assert!(problem.contains(expected), "{problem}"),
+            other => panic!("{expected}: {other:?}"),
         }
     }
-    let inside = Job::new(
+    let overlapping_job = Job::new(
         concat(std::slice::from_ref(&a), 0, false),
         &wide,
         &a.join("c"),
         &Form::default(),
     );
     assert!(
-        inside
+        overlapping_job
             .unwrap_err()
             .to_string()
             .contains("overlaps its source")
@@ -255,11 +269,11 @@ fn arrays_that_do_not_fit_are_refused_by_name() {
     let job = concat_job(&wide, 1, false).unwrap();
     let (record, _) = open(&job, HOW);
     fs::remove_dir_all(&wide).unwrap();
-    numbers(&wide, "uint32", &[2, 8], 0);
-    let changed = Prepared::new(record.order(job, HOW)).unwrap_err();
+    write_numbers(&wide, "uint32", &[2, 8], 0);
+    let error = Prepared::new(record.order(job, HOW)).unwrap_err();
     assert!(
-        changed.to_string().contains("wide.zarr has changed"),
-        "{changed}"
+        error.to_string().contains("wide.zarr has changed"),
+        "{error}"
     );
 }
 
@@ -288,8 +302,8 @@ fn the_result_keeps_the_names_of_dimensions() {
 fn the_commands_concatenate_and_stack() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b, result] = ["a.zarr", "b.zarr", "c.zarr"].map(|name| folder.path().join(name));
-    numbers(&a, "uint32", &[1, 2], 0);
-    numbers(&b, "uint32", &[1, 2], 0);
+    write_numbers(&a, "uint32", &[1, 2], 0);
+    write_numbers(&b, "uint32", &[1, 2], 0);
     for (command, shape) in [("concat", vec![1, 4]), ("stack", vec![1, 2, 2])] {
         let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
             .arg(command)

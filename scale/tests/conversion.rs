@@ -23,7 +23,7 @@ const SHAPE: [usize; 2] = [13, 20];
 type Known = (PathBuf, Vec<i16>);
 
 /// Writes an array in chunks of [5, 4]. One chunk is missing and has the fill value 7.
-fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
+fn write_source(path: &Path, dtype: &str, to_bytes: impl Fn(i16) -> Vec<u8>) -> Known {
     let mut numbers: Vec<i16> = (0..13 * 20).map(|n: i16| n.wrapping_mul(577)).collect();
     if dtype == "uint8" {
         numbers.iter_mut().for_each(|number| *number &= 255);
@@ -35,7 +35,7 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
         "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
         "attributes": {}
     });
-    let elements: Vec<_> = numbers.iter().map(|&number| element(number)).collect();
+    let elements: Vec<_> = numbers.iter().map(|&number| to_bytes(number)).collect();
     write(path, metadata, &elements);
     fs::remove_file(path.join("c/1/0")).unwrap();
     for row in 5..10 {
@@ -47,7 +47,7 @@ fn source(path: &Path, dtype: &str, element: impl Fn(i16) -> Vec<u8>) -> Known {
 /// A naive conversion of one element.
 type NaiveConversion = fn(i16) -> Vec<u8>;
 
-/// Returns cases: an array, a conversion of its elements, and the naive conversion of one element.
+/// Returns cases. Each has an array, a conversion of its elements, and the naive conversion of one element.
 fn conversions<'a>(
     bytes: &'a Known,
     words: &'a Known,
@@ -74,16 +74,16 @@ fn conversions<'a>(
 }
 
 #[test]
-fn elements_are_converted_as_by_naive_loops() {
+fn converted_elements_match_naive_loops() {
     let folder = tempfile::tempdir().unwrap();
-    let bytes = source(&folder.path().join("u8.zarr"), "uint8", |n| vec![n as u8]);
-    let words = source(&folder.path().join("i16.zarr"), "int16", |n| {
+    let bytes = write_source(&folder.path().join("u8.zarr"), "uint8", |n| vec![n as u8]);
+    let words = write_source(&folder.path().join("i16.zarr"), "int16", |n| {
         n.to_le_bytes().to_vec()
     });
     let conversions = conversions(&bytes, &words);
-    let all = |size: usize| (0..size).collect::<Vec<_>>();
+    let all_positions = |size: usize| (0..size).collect::<Vec<_>>();
     let selections = [
-        (":, :", false, all(13), all(20)),
+        (":, :", false, all_positions(13), all_positions(20)),
         ("5:10, 4:", false, (5..10).collect(), (4..20).collect()),
         (
             "::-1, 3::2",
@@ -98,11 +98,13 @@ fn elements_are_converted_as_by_naive_loops() {
             vec![0, 17, 17],
         ),
     ];
-    for (number, ((source, numbers), conversion, naive)) in conversions.iter().enumerate() {
-        for (case, (text, is_index, rows, columns)) in selections.iter().enumerate() {
+    for (conversion_number, ((source, numbers), conversion, naive)) in
+        conversions.iter().enumerate()
+    {
+        for (selection_number, (text, is_index, rows, columns)) in selections.iter().enumerate() {
             for axes in [None, Some(vec![1, 0])] {
                 let (spec, conversion) = ((*text).to_owned(), Some(conversion.clone()));
-                let is_turned = axes.is_some();
+                let is_transposed = axes.is_some();
                 let operation = if *is_index {
                     Operation::Index {
                         spec,
@@ -117,7 +119,7 @@ fn elements_are_converted_as_by_naive_loops() {
                         conversion,
                     }
                 };
-                let (outer, inner) = if is_turned {
+                let (outer, inner) = if is_transposed {
                     (columns, rows)
                 } else {
                     (rows, columns)
@@ -125,7 +127,7 @@ fn elements_are_converted_as_by_naive_loops() {
                 let mut expected = Vec::new();
                 for &first in outer {
                     for &second in inner {
-                        let (row, column) = if is_turned {
+                        let (row, column) = if is_transposed {
                             (second, first)
                         } else {
                             (first, second)
@@ -135,26 +137,27 @@ fn elements_are_converted_as_by_naive_loops() {
                 }
                 let form = Form {
                     chunk: Some(vec![5, 4]),
-                    codec: Some([Codec::None, Codec::Zstd][case % 2]),
+                    codec: Some([Codec::None, Codec::Zstd][selection_number % 2]),
                     ..Form::default()
                 };
-                let name = |device: usize| {
-                    folder
-                        .path()
-                        .join(format!("{number}-{case}-{is_turned}-{device}.zarr"))
+                let result_path = |device_number: usize| {
+                    folder.path().join(format!(
+                        "{conversion_number}-{selection_number}-{is_transposed}-{device_number}.zarr"
+                    ))
                 };
-                for (place, device) in devices().into_iter().enumerate() {
-                    let job = Job::new(operation.clone(), source, &name(place), &form).unwrap();
+                for (device_number, device) in devices().into_iter().enumerate() {
+                    let result = result_path(device_number);
+                    let job = Job::new(operation.clone(), source, &result, &form).unwrap();
                     run(&job, How { device, ..HOW }).unwrap();
-                    let what = format!(
-                        "{conversion:?} of {text}, {is_turned} {device:?}",
+                    let description = format!(
+                        "{conversion:?} of {text}, is_transposed: {is_transposed}, {device:?}",
                         conversion = job.operation
                     );
-                    if place == 0 {
+                    if device_number == 0 {
                         let shape = vec![outer.len(), inner.len()];
-                        assert!(read(&name(0)) == (shape, expected.clone()), "{what}");
+                        assert!(read(&result) == (shape, expected.clone()), "{description}");
                     } else {
-                        assert!(files(&name(place)) == files(&name(0)), "{what}");
+                        assert!(files(&result) == files(&result_path(0)), "{description}");
                     }
                 }
             }
@@ -163,15 +166,15 @@ fn elements_are_converted_as_by_naive_loops() {
 }
 
 #[test]
-fn random_crops_are_converted_as_by_naive_loops() {
+fn converted_random_crops_match_naive_loops() {
     let folder = tempfile::tempdir().unwrap();
-    let bytes = source(&folder.path().join("u8.zarr"), "uint8", |n| vec![n as u8]);
-    let words = source(&folder.path().join("i16.zarr"), "int16", |n| {
+    let bytes = write_source(&folder.path().join("u8.zarr"), "uint8", |n| vec![n as u8]);
+    let words = write_source(&folder.path().join("i16.zarr"), "int16", |n| {
         n.to_le_bytes().to_vec()
     });
     let conversions = conversions(&bytes, &words);
     let mut random = Random::new(31);
-    let mut outside_boxes = 0;
+    let mut outside_box_count = 0;
     for case in 0..100 {
         let ((source, numbers), conversion, naive) = &conversions[case % conversions.len()];
         // Boxes limit both dimensions, or only the rows.
@@ -182,16 +185,21 @@ fn random_crops_are_converted_as_by_naive_loops() {
             .iter()
             .map(|&whole| random.within(1, whole as i64 + beyond) as usize)
             .collect();
-        let count = random.within(1, 6) as usize;
-        let begins: Vec<i64> = (0..count * cropped_dims)
-            .map(|number| random.within(-4, SHAPE[number % cropped_dims] as i64 + 2))
+        let box_count = random.within(1, 6) as usize;
+        let begins: Vec<i64> = (0..box_count * cropped_dims)
+            .map(|index| random.within(-4, SHAPE[index % cropped_dims] as i64 + 2))
             .collect();
-        let place = folder.path().join(case.to_string());
-        fs::create_dir(&place).unwrap();
-        let file = save(&place, &[count, cropped_dims], &begins, case % 2 == 0);
+        let case_folder = folder.path().join(case.to_string());
+        fs::create_dir(&case_folder).unwrap();
+        let begins_file = save(
+            &case_folder,
+            &[box_count, cropped_dims],
+            &begins,
+            case % 2 == 0,
+        );
         let height = sizes[0];
         let width = sizes.get(1).copied().unwrap_or(SHAPE[1]);
-        let unit = naive(0).len();
+        let element_width = naive(0).len();
         let mut expected = Vec::new();
         for begin in begins.chunks(cropped_dims) {
             let begin = [begin[0], begin.get(1).copied().unwrap_or(0)];
@@ -206,7 +214,7 @@ fn random_crops_are_converted_as_by_naive_loops() {
                     begin[dim]
                 }
             });
-            outside_boxes +=
+            outside_box_count +=
                 usize::from((0..2).any(|dim| begin[dim] < 0 || begin[dim] > last[dim]));
             for row in begin[0]..begin[0] + height as i64 {
                 for column in begin[1]..begin[1] + width as i64 {
@@ -215,13 +223,13 @@ fn random_crops_are_converted_as_by_naive_loops() {
                     expected.extend(if is_inside {
                         naive(numbers[row as usize * SHAPE[1] + column as usize])
                     } else {
-                        vec![0; unit]
+                        vec![0; element_width]
                     });
                 }
             }
         }
         let operation = Operation::Crop {
-            begins: file,
+            begins: begins_file,
             begins_fingerprint: Fingerprint::Metadata(0),
             sizes: sizes.clone(),
             out_of_range: if clamp {
@@ -231,30 +239,33 @@ fn random_crops_are_converted_as_by_naive_loops() {
             },
             conversion: Some(conversion.clone()),
         };
-        let shape = vec![count, height, width];
+        let shape = vec![box_count, height, width];
         let form = form(&mut random, &shape);
-        let what = format!("case {case}: {conversion:?} of {sizes:?} at {begins:?}, {form:?}");
-        for (number, device) in devices().into_iter().enumerate() {
-            let result = place.join(format!("{number}.zarr"));
-            let job = Job::new(operation.clone(), source, &result, &form).expect(&what);
-            run(&job, How { device, ..HOW }).expect(&what);
-            let found = read(&result);
+        let description =
+            format!("case {case}: {conversion:?} of {sizes:?} at {begins:?}, {form:?}");
+        for (device_number, device) in devices().into_iter().enumerate() {
+            let result = case_folder.join(format!("{device_number}.zarr"));
+            let job = Job::new(operation.clone(), source, &result, &form).expect(&description);
+            run(&job, How { device, ..HOW }).expect(&description);
             assert!(
-                found == (shape.clone(), expected.clone()),
-                "{what}: {device:?}"
+                read(&result) == (shape.clone(), expected.clone()),
+                "{description}: {device:?}"
             );
         }
     }
-    assert!(outside_boxes > 30, "{outside_boxes} boxes were outside");
+    assert!(
+        outside_box_count > 30,
+        "{outside_box_count} boxes were outside"
+    );
 }
 
 #[test]
-fn what_is_not_converted_is_an_error() {
+fn complex_numbers_and_wrong_options_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    let (words, _) = source(&folder.path().join("i16.zarr"), "int16", |n| {
+    let (words, _) = write_source(&folder.path().join("i16.zarr"), "int16", |n| {
         n.to_le_bytes().to_vec()
     });
-    for (conversion, part) in [
+    for (conversion, expected) in [
         (Conversion::new(DType::Complex64, None, None), "complex64"),
         (
             Conversion::new(DType::Complex128, Some(2.0), None),
@@ -273,11 +284,11 @@ fn what_is_not_converted_is_an_error() {
             &Form::default(),
         );
         assert!(
-            matches!(&job, Err(Error::Usage(text)) if text.contains("--as") && text.contains(part)),
+            matches!(&job, Err(Error::Usage(text)) if text.contains("--as") && text.contains(expected)),
             "{job:?}"
         );
     }
-    let command = |options: &[&str]| {
+    let run_slice = |options: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
         let result = folder.path().join("c.zarr");
         command
@@ -289,10 +300,10 @@ fn what_is_not_converted_is_an_error() {
         command.args(options).output().unwrap()
     };
     for options in [&["--scale", "2"][..], &["--as", "string"]] {
-        let output = command(options);
+        let output = run_slice(options);
         assert_eq!(output.status.code(), Some(2), "{options:?}: {output:?}");
     }
-    let output = command(&["--as", "f32"]);
+    let output = run_slice(&["--as", "f32"]);
     assert!(output.status.success(), "{output:?}");
     assert_eq!(read(&folder.path().join("c.zarr")).1.len(), 3 * 20 * 4);
 }

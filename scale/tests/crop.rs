@@ -4,7 +4,7 @@ use crate::{
     gather::save,
     metadata::{result_metadata, sources},
     random::Random,
-    zarr::{HOW, Kind, Known, chunks_of, form, open, read, run, shards},
+    zarr::{HOW, Known, StoreKind, chunks_of, form, open, read, run, shards},
 };
 use serde_json::json;
 use std::{path::Path, process::Command};
@@ -25,35 +25,40 @@ fn crop(begins: &Path, sizes: &[usize], out_of_range: OutOfRange) -> Operation {
 }
 
 #[test]
-fn random_crops_are_the_references() {
+fn random_crops_match_the_reference() {
     let mut random = Random::new(29);
-    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    let (mut outside_boxes, mut divided_results) = (0, 0);
+    let kinds = [
+        StoreKind::Chunks,
+        StoreKind::Shards,
+        StoreKind::V2,
+        StoreKind::Transposed,
+    ];
+    let (mut outside_box_count, mut divided_result_count) = (0, 0);
     for case in 0..120 {
         let folder = tempfile::tempdir().unwrap();
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 4]);
         let clamp = case % 3 == 0;
         let cropped_dims = random.within(1, source.shape.len() as i64) as usize;
-        let size = |random: &mut Random, &size: &usize| {
+        let box_size = |random: &mut Random, &size: &usize| {
             let beyond = if clamp { 0 } else { 2 };
             random.within(1, (size as i64 + beyond).min(12)) as usize
         };
         let sizes = source.shape[..cropped_dims].iter();
-        let sizes: Vec<usize> = sizes.map(|whole| size(&mut random, whole)).collect();
+        let sizes: Vec<usize> = sizes.map(|whole| box_size(&mut random, whole)).collect();
         let box_counts = (0..random.within(0, 2)).map(|_| random.within(1, 5) as usize);
         let box_counts: Vec<usize> = box_counts.collect();
         let count: usize = box_counts.iter().product();
         let begins: Vec<i64> = (0..count * cropped_dims)
-            .map(|number| {
-                let whole = source.shape[number % cropped_dims] as i64;
+            .map(|index| {
+                let whole = source.shape[index % cropped_dims] as i64;
                 match random.within(0, 9) {
                     0 => [i64::MIN, i64::MAX, -1][random.within(0, 2) as usize],
                     1 => random.within(-whole, 2 * whole),
-                    _ => random.within(0, (whole - sizes[number % cropped_dims] as i64).max(0)),
+                    _ => random.within(0, (whole - sizes[index % cropped_dims] as i64).max(0)),
                 }
             })
             .collect();
-        let batch = [&[1], &source.shape[..]].concat();
+        let batch_shape = [&[1], &source.shape[..]].concat();
         let boxes = Boxes {
             begins: &begins,
             box_indices: Some(&vec![0; count]),
@@ -63,59 +68,75 @@ fn random_crops_are_the_references() {
             clamp,
             ..Boxes::default()
         };
-        let numbers: Vec<Option<usize>> = (0..source.elements.len()).map(Some).collect();
-        let cropped = reference::crop(&numbers, &batch, boxes).unwrap();
-        let unit = source.elements[0].len();
-        let zero = vec![0; unit];
+        let indices: Vec<Option<usize>> = (0..source.elements.len()).map(Some).collect();
+        let cropped = reference::crop(&indices, &batch_shape, boxes).unwrap();
+        let zero = vec![0; source.elements[0].len()];
         let bytes = cropped.values.iter();
-        let bytes = bytes.map(|number| number.map_or(&zero, |number| &source.elements[number]));
+        let bytes = bytes.map(|index| index.map_or(&zero, |index| &source.elements[index]));
         let bytes: Vec<u8> = bytes.flatten().copied().collect();
         let shape = [&box_counts, &cropped.shape[1..]].concat();
 
-        let tuples = [&box_counts[..], &[cropped_dims]].concat();
-        let indices = save(folder.path(), &tuples, &begins, random.within(0, 1) == 0);
+        let begins_shape = [&box_counts[..], &[cropped_dims]].concat();
+        let begins_path = save(
+            folder.path(),
+            &begins_shape,
+            &begins,
+            random.within(0, 1) == 0,
+        );
         let policy = if clamp {
             OutOfRange::Clamp
         } else {
             OutOfRange::Zero
         };
         let form = form(&mut random, &shape);
-        let what = format!(
+        let description = format!(
             "case {case}: {sizes:?} at {begins:?} of {:?} {form:?}",
             source.shape
         );
         let result = folder.path().join("b.zarr");
-        let job =
-            Job::new(crop(&indices, &sizes, policy), &source.path, &result, &form).expect(&what);
+        let job = Job::new(
+            crop(&begins_path, &sizes, policy),
+            &source.path,
+            &result,
+            &form,
+        )
+        .expect(&description);
         let explained = open(&job, HOW).1.explain().unwrap();
-        let summary = run(&job, HOW).expect(&what);
-        assert_eq!(read(&result), (shape.clone(), bytes), "{what}");
+        let summary = run(&job, HOW).expect(&description);
+        assert_eq!(read(&result), (shape.clone(), bytes), "{description}");
         assert_eq!(
             summary.out_of_range,
             cropped.bad_rows.len() as u64,
-            "{what}"
+            "{description}"
         );
-        outside_boxes += cropped.bad_rows.len();
+        outside_box_count += cropped.bad_rows.len();
 
         let target = Target::new(&result, &job.metadata).unwrap();
         let shards = shards(&shape, target.shard());
-        let needed = shards.values().map(|shard| {
-            let sources = shard.iter().filter_map(|&number| cropped.values[number]);
-            chunks_of(sources, &source.shape, &source.chunk).len()
+        let chunk_counts = shards.values().map(|shard| {
+            let sources = shard.iter().filter_map(|&index| cropped.values[index]);
+            chunks_of(sources, &source.shape, &source.chunk_shape).len()
         });
-        assert_eq!(summary.chunks_read, needed.sum::<usize>() as u64, "{what}");
-        assert_eq!(explained.reads, summary.chunks_read, "{what}");
-        divided_results += usize::from(shards.len() > 1 && count > 1);
+        assert_eq!(
+            summary.chunks_read,
+            chunk_counts.sum::<usize>() as u64,
+            "{description}"
+        );
+        assert_eq!(explained.reads, summary.chunks_read, "{description}");
+        divided_result_count += usize::from(shards.len() > 1 && count > 1);
     }
-    assert!(outside_boxes > 100, "{outside_boxes} boxes were outside");
     assert!(
-        divided_results > 20,
-        "{divided_results} results had several shards"
+        outside_box_count > 100,
+        "{outside_box_count} boxes were outside"
+    );
+    assert!(
+        divided_result_count > 20,
+        "{divided_result_count} results had several shards"
     );
 }
 
 #[test]
-fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
+fn boxes_that_do_not_fit_are_rejected_or_named_in_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     Known::numbers(&path, &[20, 4], &[5, 4]);
@@ -133,7 +154,7 @@ fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
             &Form::default(),
         )
     };
-    for (sizes, policy, part) in [
+    for (sizes, policy, expected) in [
         (
             &[4, 4, 4][..],
             OutOfRange::Zero,
@@ -145,7 +166,7 @@ fn boxes_that_do_not_fit_are_refused_or_fail_by_their_place() {
         (&[usize::MAX, 0], OutOfRange::Zero, "larger than a machine"),
     ] {
         match crop_job(sizes, policy) {
-            Err(Error::Usage(problem)) => assert!(problem.contains(part), "{problem}"),
+            Err(Error::Usage(problem)) => assert!(problem.contains(expected), "{problem}"),
             other => panic!("{sizes:?}: {other:?}"),
         }
     }
@@ -185,7 +206,7 @@ fn the_command_crops_and_warns_of_boxes_outside() {
 }
 
 #[test]
-fn a_box_keeps_the_names_of_its_dimensions() {
+fn cropped_dimensions_keep_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let [source, _] = sources(folder.path());
     let begins = save(folder.path(), &[5, 2], &[0; 10], true);

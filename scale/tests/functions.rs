@@ -23,9 +23,9 @@ fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// A table with these columns: `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6], null in row 3; `ids`,
-/// three indices from 0 to 4; `some`, the same but null in the rows `NULLS`; `pairs`, two index tuples into the first
-/// two dimensions of `image`.
+/// A table with these columns: `id`, the row number; `image`, bytes of shape [5, 4, 3]; `wide`, floats of shape [6],
+/// null in row 3; `ids`, three indices from 0 to 4; `some`, the same indices, but null in the rows `NULLS`; `pairs`,
+/// two index tuples into the first two dimensions of `image`.
 struct Fixture {
     folder: TempDir,
     engine: Engine,
@@ -92,12 +92,15 @@ impl Fixture {
         }
     }
 
-    /// Returns the result of `SELECT what FROM` the table, in the order of the table's rows.
-    async fn select(&self, what: &str) -> Result<RecordBatch, String> {
+    /// Selects an expression from the table, in the order of the table's rows.
+    async fn select(&self, expression: &str) -> Result<RecordBatch, String> {
         let path = self.folder.path().join("t.parquet");
         run(
             &self.engine,
-            &format!("SELECT {what} AS y FROM '{}' ORDER BY id", path.display()),
+            &format!(
+                "SELECT {expression} AS y FROM '{}' ORDER BY id",
+                path.display()
+            ),
         )
         .await
     }
@@ -108,11 +111,11 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn slices_are_those_of_the_reference_for_random_specs() {
+async fn random_slices_match_the_reference() {
     let fixture = Fixture::new();
     let mut random = Random::new(2);
-    let (mut full_count, mut empty_count) = (0, 0);
-    while full_count < 60 {
+    let (mut nonempty_count, mut empty_count) = (0, 0);
+    while nonempty_count < 60 {
         let slice = Slice::of(&mut random, &IMAGE);
         let expected: Vec<_> = (0..ROWS)
             .map(|row| slice.naive(fixture.image(row), &IMAGE))
@@ -125,7 +128,7 @@ async fn slices_are_those_of_the_reference_for_random_specs() {
             empty_count += 1;
             continue;
         }
-        full_count += 1;
+        nonempty_count += 1;
         let result = result.unwrap();
         let column = result.column(0);
         assert_eq!(shape(column.data_type()), expected[0].0, "{slice:?}");
@@ -140,7 +143,7 @@ async fn slices_are_those_of_the_reference_for_random_specs() {
 }
 
 #[tokio::test]
-async fn gathers_are_those_of_the_reference() {
+async fn gathers_match_the_reference() {
     let fixture = Fixture::new();
     for (axis, batch_dims, literal) in [
         (0, 0, None),
@@ -153,8 +156,8 @@ async fn gathers_are_those_of_the_reference() {
         let mut expected = Vec::new();
         let mut expected_shape = Vec::new();
         for row in 0..ROWS {
-            let own = &fixture.ids[row * 3..][..3];
-            let indices = literal.as_ref().map_or(own, |literal| &literal[..]);
+            let row_ids = &fixture.ids[row * 3..][..3];
+            let indices = literal.as_ref().map_or(row_ids, |literal| &literal[..]);
             let gathered = reference::gather(
                 fixture.image(row),
                 &IMAGE,
@@ -207,16 +210,16 @@ async fn gathers_are_those_of_the_reference() {
     let expected: Vec<f32> = (0..ROWS)
         .map(|row| fixture.wide[row * 6 + row % 6])
         .collect();
-    let found = elements::<Float32Type>(column);
+    let results = elements::<Float32Type>(column);
     assert!((0..ROWS).all(|row| if row == 3 {
         column.is_null(3)
     } else {
-        found[row] == expected[row]
+        results[row] == expected[row]
     }));
 }
 
 #[tokio::test]
-async fn crops_are_those_of_the_reference() {
+async fn crops_match_the_reference() {
     let fixture = Fixture::new();
     for (begins, strides, count) in [
         ("'[1, 2]'", [1, 1], 1),
@@ -229,9 +232,9 @@ async fn crops_are_those_of_the_reference() {
         let result = fixture.select(&call).await.unwrap();
         let expected: Vec<u8> = (0..ROWS)
             .flat_map(|row| {
-                let own = &fixture.pairs[row * 4..][..4];
+                let row_pairs = &fixture.pairs[row * 4..][..4];
                 let begins = match begins {
-                    "pairs" => own.to_vec(),
+                    "pairs" => row_pairs.to_vec(),
                     "'[1, 2]'" => vec![1, 2],
                     _ => vec![4, 3, -1, 0],
                 };
@@ -265,7 +268,7 @@ async fn crops_are_those_of_the_reference() {
 }
 
 #[tokio::test]
-async fn scatters_are_those_of_the_reference() {
+async fn scatters_match_the_reference() {
     let fixture = Fixture::new();
     // The updates of each row are slices of its image.
     let call = "scatter_nd(pairs, strided_slice(image, ':2, 1'), '5, 4, 3', 'combine=add')";
@@ -299,8 +302,8 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
     let column = result.column(0);
     let nulls: Vec<_> = (0..ROWS).filter(|&row| column.is_null(row)).collect();
     assert_eq!(nulls, NULLS);
-    let found = elements::<UInt8Type>(column);
-    let elements_per_row = found.len() / ROWS;
+    let results = elements::<UInt8Type>(column);
+    let elements_per_row = results.len() / ROWS;
     for row in (0..ROWS).filter(|row| !NULLS.contains(row)) {
         let ids = &fixture.ids[row * 3..][..3];
         let gathered = reference::gather(
@@ -313,7 +316,7 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
             Indexing::default(),
         );
         assert_eq!(
-            found[row * elements_per_row..][..elements_per_row],
+            results[row * elements_per_row..][..elements_per_row],
             gathered.unwrap().values,
             "row {row}"
         );
@@ -334,7 +337,7 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
 
 /// The table is in memory, because Parquet does not store the elements of null rows.
 #[tokio::test]
-async fn elements_of_null_rows_are_not_looked_at() {
+async fn elements_of_null_rows_are_ignored() {
     let columns: [(&str, ArrayRef); 2] = [
         (
             "x",
@@ -359,8 +362,8 @@ async fn elements_of_null_rows_are_not_looked_at() {
     let column = result.column(0);
     let valid: Vec<_> = (0..4).map(|row| column.is_valid(row)).collect();
     assert_eq!(valid, [true, false, true, false]);
-    let found = elements::<datafusion::arrow::datatypes::Int16Type>(column);
-    assert_eq!((found[0], found[2]), (1, 12));
+    let results = elements::<datafusion::arrow::datatypes::Int16Type>(column);
+    assert_eq!((results[0], results[2]), (1, 12));
 }
 
 #[tokio::test]
@@ -446,7 +449,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
         error.contains("in every row, the indices at [1] are [9]"),
         "{error}"
     );
-    // The other policies give no error.
+    // With these policies, the query succeeds.
     for policy in ["zero", "clamp"] {
         let result = run(
             &engine,
@@ -454,13 +457,14 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
         )
         .await
         .unwrap();
-        let last = elements::<datafusion::arrow::datatypes::Int16Type>(result.column(0))[7 * 3 + 2];
-        assert_eq!(last, if policy == "zero" { 0 } else { 39 });
+        let element =
+            elements::<datafusion::arrow::datatypes::Int16Type>(result.column(0))[7 * 3 + 2];
+        assert_eq!(element, if policy == "zero" { 0 } else { 39 });
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_planned_says_why() {
+async fn planning_errors_name_their_cause() {
     let fixture = Fixture::new();
     for (call, expected) in [
         (
@@ -636,7 +640,7 @@ async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     assert_eq!(elements::<Int64Type>(result.column(0)), [4, 3].repeat(4));
 }
 
-/// Filters and limits make arrays that start in the middle of their buffers.
+/// The offset makes arrays that start in the middle of their buffers.
 #[tokio::test]
 async fn slices_of_arrays_have_their_own_rows() {
     let fixture = Fixture::new();
@@ -658,28 +662,30 @@ async fn slices_of_arrays_have_their_own_rows() {
         })
         .collect();
     assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
-    let mut rows = Vec::new();
+    let mut gathered = Vec::new();
     for row in 31..51 {
         for &id in &fixture.ids[row * 3..][..3] {
-            rows.extend_from_slice(&fixture.image(row)[id as usize * 12..][..12]);
+            gathered.extend_from_slice(&fixture.image(row)[id as usize * 12..][..12]);
         }
     }
-    assert_eq!(elements::<UInt8Type>(result.column(1)), rows);
+    assert_eq!(elements::<UInt8Type>(result.column(1)), gathered);
 }
 
 /// Writes a table with a column of `arrow.fixed_shape_tensor`, as pyarrow writes it. Returns the column's elements.
 pub(crate) fn write_extension(
     path: &Path,
-    rows: usize,
+    row_count: usize,
     shape: &[usize],
     metadata: &str,
 ) -> Vec<f32> {
-    let size: usize = shape.iter().product();
-    let values: Vec<f32> = (0..rows * size).map(|i| i as f32).collect();
+    let elements_per_row: usize = shape.iter().product();
+    let values: Vec<f32> = (0..row_count * elements_per_row)
+        .map(|i| i as f32)
+        .collect();
     let column = tensors(
         Arc::new(Float32Array::from(values.clone())),
-        &[size],
-        rows,
+        &[elements_per_row],
+        row_count,
         &[],
     );
     let table = batch(&[("x", column)]);
@@ -703,7 +709,7 @@ pub(crate) fn write_extension(
 }
 
 #[tokio::test]
-async fn arrows_own_tensors_are_taken_and_made() {
+async fn arrows_own_tensors_are_read_and_made() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("t.parquet");
     let values = write_extension(
@@ -770,13 +776,12 @@ async fn arrows_own_tensors_are_taken_and_made() {
     }
 }
 
-/// The elements of each type are compared bit by bit.
 #[tokio::test]
-async fn elements_of_every_type_are_kept_bit_for_bit() {
+async fn elements_of_every_numeric_type_are_kept_bit_for_bit() {
     use datafusion::arrow::array::{ArrayData, make_array};
     let folder = TempDir::new().unwrap();
     let engine = Engine::embedded(1).unwrap();
-    for (number, element) in [
+    for (number, element_type) in [
         DataType::Int8,
         DataType::UInt8,
         DataType::Int16,
@@ -792,10 +797,10 @@ async fn elements_of_every_type_are_kept_bit_for_bit() {
     .into_iter()
     .enumerate()
     {
-        let width = element.primitive_width().unwrap();
+        let width = element_type.primitive_width().unwrap();
         let data = bytes(20 * 4 * width);
         let buffer = Buffer::from(data.as_slice());
-        let values = ArrayData::builder(element.clone())
+        let values = ArrayData::builder(element_type.clone())
             .len(80)
             .add_buffer(buffer)
             .build()
@@ -814,12 +819,12 @@ async fn elements_of_every_type_are_kept_bit_for_bit() {
         while let Some(list) = datafusion::arrow::array::AsArray::as_fixed_size_list_opt(&values) {
             values = Arc::clone(list.values());
         }
-        assert_eq!(*values.data_type(), element);
-        let found = values.to_data();
+        assert_eq!(*values.data_type(), element_type);
+        let results = values.to_data();
         let expected: Vec<u8> = data
             .chunks(4 * width)
             .flat_map(|row| row.chunks(width).rev().collect::<Vec<_>>().concat())
             .collect();
-        assert_eq!(found.buffers()[0].as_slice(), expected, "{element}");
+        assert_eq!(results.buffers()[0].as_slice(), expected, "{element_type}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     random::Random,
-    zarr::{HOW, Kind, Known, devices, files, form, open, read, run},
+    zarr::{HOW, Known, StoreKind, devices, files, form, open, read, run},
 };
 use wgslice_scale::{
     job::{How, Job, Operation},
@@ -10,26 +10,26 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference;
 
-/// An entry of an expression, and the positions that it selects. `stays` is false for an index, which removes its
-/// dimension.
+/// An entry of an expression, and the positions that it selects. `keeps_dimension` is false for an index, which
+/// removes its dimension.
 struct Entry {
     text: String,
     positions: Vec<usize>,
-    stays: bool,
+    keeps_dimension: bool,
 }
 
 fn entry(random: &mut Random, size: usize) -> Entry {
     let max_position = size as i64 - 1;
-    let kind = random.within(0, 9);
-    if kind == 0 {
+    let entry_kind = random.within(0, 9);
+    if entry_kind == 0 {
         let at = random.within(0, max_position) as usize;
         return Entry {
             text: at.to_string(),
             positions: vec![at],
-            stays: false,
+            keeps_dimension: false,
         };
     }
-    let (text, positions) = match kind {
+    let (text, positions) = match entry_kind {
         1 | 2 => (":".to_owned(), (0..size).collect()),
         3 => ("::-2".to_owned(), (0..size).rev().step_by(2).collect()),
         4 => {
@@ -42,8 +42,8 @@ fn entry(random: &mut Random, size: usize) -> Entry {
             (format!("[{}]", text.join(", ")), positions)
         }
         _ => {
-            let count = random.within(0, 8) as usize;
-            let positions: Vec<_> = (0..count)
+            let position_count = random.within(0, 8) as usize;
+            let positions: Vec<_> = (0..position_count)
                 .map(|_| random.within(0, max_position) as usize)
                 .collect();
             let indices = positions.iter().map(|&at| {
@@ -62,28 +62,33 @@ fn entry(random: &mut Random, size: usize) -> Entry {
     Entry {
         text,
         positions,
-        stays: true,
+        keeps_dimension: true,
     }
 }
 
 /// Returns the indices of the selected elements.
 fn naive_indices(shape: &[usize], entries: &[Entry]) -> Vec<usize> {
-    let mut numbers = vec![0];
+    let mut indices = vec![0];
     for (&size, entry) in shape.iter().zip(entries) {
-        let next = numbers.iter().flat_map(|number| {
+        let next = indices.iter().flat_map(|index| {
             let positions = entry.positions.iter();
-            positions.map(move |position| number * size + position)
+            positions.map(move |position| index * size + position)
         });
-        numbers = next.collect();
+        indices = next.collect();
     }
-    numbers
+    indices
 }
 
 #[test]
 fn random_expressions_select_all_combinations() {
     let mut random = Random::new(23);
     let devices = devices();
-    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
+    let kinds = [
+        StoreKind::Chunks,
+        StoreKind::Shards,
+        StoreKind::V2,
+        StoreKind::Transposed,
+    ];
     for case in 0..80 {
         let folder = tempfile::tempdir().unwrap();
         let kind = kinds[case % 4];
@@ -96,16 +101,16 @@ fn random_expressions_select_all_combinations() {
             .iter()
             .map(|&size| entry(&mut random, size))
             .collect();
-        let mut numbers = naive_indices(&source.shape, &entries);
-        let stay = entries.iter().filter(|entry| entry.stays);
-        let mut shape: Vec<usize> = stay.map(|entry| entry.positions.len()).collect();
+        let mut indices = naive_indices(&source.shape, &entries);
+        let kept_entries = entries.iter().filter(|entry| entry.keeps_dimension);
+        let mut shape: Vec<usize> = kept_entries.map(|entry| entry.positions.len()).collect();
         let axes = (case % 3 == 0).then(|| random.order(shape.len()));
         if let Some(axes) = &axes {
-            (shape, numbers) = reference::transpose(&numbers, &shape, axes).unwrap();
+            (shape, indices) = reference::transpose(&indices, &shape, axes).unwrap();
         }
         let text: Vec<_> = entries.iter().map(|entry| &entry.text[..]).collect();
         let text = text.join(", ");
-        let what = format!("case {case}: {kind:?} {:?}[{text}], {axes:?}", source.shape);
+        let description = format!("case {case}: {kind:?} {:?}[{text}], {axes:?}", source.shape);
         let operation = || Operation::Index {
             spec: text.clone(),
             outer: true,
@@ -114,33 +119,38 @@ fn random_expressions_select_all_combinations() {
         };
         let form = form(&mut random, &shape);
         let result = folder.path().join("b.zarr");
-        let job = Job::new(operation(), &source.path, &result, &form).expect(&what);
+        let job = Job::new(operation(), &source.path, &result, &form).expect(&description);
         let explained = open(&job, HOW).1.explain().unwrap();
         let how = How {
             cache: if case % 2 == 0 { 0 } else { 1 << 20 },
             ..HOW
         };
-        let summary = run(&job, how).expect(&what);
-        let elements = numbers.iter().map(|&number| &source.elements[number][..]);
+        let summary = run(&job, how).expect(&description);
+        let elements = indices.iter().map(|&index| &source.elements[index][..]);
         let elements: Vec<_> = elements.collect();
-        assert_eq!(read(&result), (shape, elements.concat()), "{what}");
+        assert_eq!(read(&result), (shape, elements.concat()), "{description}");
         if how.cache == 0 {
-            assert_eq!(explained.reads, summary.chunks_read, "{what}");
+            assert_eq!(explained.reads, summary.chunks_read, "{description}");
         }
         for &device in &devices[1..] {
-            let other = folder.path().join("c.zarr");
-            let job = Job::new(operation(), &source.path, &other, &form).expect(&what);
-            run(&job, How { device, ..HOW }).expect(&what);
-            assert!(files(&other) == files(&result), "{device:?}: {what}");
+            let device_result = folder.path().join("c.zarr");
+            let job =
+                Job::new(operation(), &source.path, &device_result, &form).expect(&description);
+            run(&job, How { device, ..HOW }).expect(&description);
+            assert!(
+                files(&device_result) == files(&result),
+                "{device:?}: {description}"
+            );
         }
     }
 }
 
 #[test]
-fn what_numpy_reads_otherwise_or_refuses_is_an_error() {
+fn expressions_that_numpy_reads_differently_or_rejects_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let source = Known::numbers(&folder.path().join("a.zarr"), &[4, 6], &[2, 3]);
-    let open = |spec: &str, outer, axes: Option<Vec<usize>>| {
+    // Returns the error of a job, or an empty text if there is none.
+    let planning_error = |spec: &str, outer, axes: Option<Vec<usize>>| {
         let operation = Operation::Index {
             spec: spec.to_owned(),
             outer,
@@ -160,14 +170,14 @@ fn what_numpy_reads_otherwise_or_refuses_is_an_error() {
         "..., [1]",
         "None, [True, False, True, False]",
     ] {
-        assert_eq!(open(spec, false, None), "", "{spec}");
+        assert_eq!(planning_error(spec, false, None), "", "{spec}");
     }
     for spec in ["[0, 1], [2, 3]", "0, [2, 3]"] {
-        let problem = open(spec, false, None);
+        let problem = planning_error(spec, false, None);
         assert!(problem.contains("--outer"), "{spec}: {problem}");
-        assert_eq!(open(spec, true, None), "", "{spec}");
+        assert_eq!(planning_error(spec, true, None), "", "{spec}");
     }
-    for (spec, axes, part) in [
+    for (spec, axes, expected) in [
         (
             "[4], :",
             None,
@@ -184,7 +194,7 @@ fn what_numpy_reads_otherwise_or_refuses_is_an_error() {
         ("[0, :", None, "EXPR"),
         ("[0], :", Some(vec![0, 0]), "--transpose"),
     ] {
-        let problem = open(spec, true, axes);
-        assert!(problem.contains(part), "{spec}: {problem}");
+        let problem = planning_error(spec, true, axes);
+        assert!(problem.contains(expected), "{spec}: {problem}");
     }
 }

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 #[test]
-fn what_was_left_out_is_named() {
+fn an_error_names_the_left_out_feature() {
     let folder = tempfile::tempdir().unwrap();
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/astronaut.zarr");
     let slice = ["slice", source, "::2", "-o", "b.zarr"];

@@ -1,5 +1,5 @@
 //! An uncompressed chunk has exactly one correct length. Every command rejects a chunk of another length, even if all
-//! bytes that it needs exist.
+//! bytes that the command needs exist.
 
 use crate::{
     gather::save,
@@ -20,7 +20,7 @@ const CHUNK_SHAPE: [usize; 2] = [8, 4500];
 pub(crate) struct RawStore {
     pub(crate) name: &'static str,
     pub(crate) path: PathBuf,
-    /// The key of the value, and the path of its file.
+    /// The path of the value's file in the folder of the stores. Errors name it.
     pub(crate) key: String,
     file: PathBuf,
     value: Vec<u8>,
@@ -30,25 +30,25 @@ pub(crate) struct RawStore {
 impl RawStore {
     /// Returns values in which the first chunk has another length, each with a name.
     pub(crate) fn damages(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let length = CHUNK_SHAPE[0] * CHUNK_SHAPE[1] * 4;
-        let row = CHUNK_SHAPE[1] * 4;
+        let chunk_bytes = CHUNK_SHAPE[0] * CHUNK_SHAPE[1] * 4;
+        let row_bytes = CHUNK_SHAPE[1] * 4;
         if self.is_sharded {
             // In its shard, the chunk is followed by the other chunk, so no length exceeds the shard's end.
             let lengths = [
-                ("one byte too long", length + 1),
-                ("twice as long", 2 * length),
-                ("one byte too short", length - 1),
-                ("without its last row", length - row),
-                ("half as long", length / 2),
+                ("one byte too long", chunk_bytes + 1),
+                ("twice as long", 2 * chunk_bytes),
+                ("one byte too short", chunk_bytes - 1),
+                ("without its last row", chunk_bytes - row_bytes),
+                ("half as long", chunk_bytes / 2),
                 ("empty", 0),
             ];
             let damaged = lengths.map(|(name, length)| {
                 let mut value = self.value.clone();
                 let end = value.len() - 4;
                 // The index has 2 pairs of an offset and a length, with 16 bytes each.
-                let index = end - 2 * 16;
-                value[index + 8..][..8].copy_from_slice(&(length as u64).to_le_bytes());
-                let checksum = crc32c::crc32c(&value[index..end]);
+                let index_start = end - 2 * 16;
+                value[index_start + 8..][..8].copy_from_slice(&(length as u64).to_le_bytes());
+                let checksum = crc32c::crc32c(&value[index_start..end]);
                 value[end..].copy_from_slice(&checksum.to_le_bytes());
                 (name, value)
             });
@@ -57,11 +57,14 @@ impl RawStore {
         let value = &self.value;
         vec![
             ("one byte too long", [&value[..], &[0]].concat()),
-            ("a row too long", [&value[..], &value[..row]].concat()),
+            ("a row too long", [&value[..], &value[..row_bytes]].concat()),
             // Writers that do not divide an array into its chunks write the whole array to each chunk's file.
             ("as long as the array", value.repeat(2)),
             ("one byte too short", value[..value.len() - 1].to_vec()),
-            ("without its last row", value[..value.len() - row].to_vec()),
+            (
+                "without its last row",
+                value[..value.len() - row_bytes].to_vec(),
+            ),
             ("half as long", value[..value.len() / 2].to_vec()),
             ("empty", Vec::new()),
         ]
@@ -82,7 +85,7 @@ impl RawStore {
 }
 
 /// Writes stores of the same numbers with uncompressed chunks, in all forms in which the length of a chunk is known.
-pub(crate) fn raws(folder: &Path) -> Vec<RawStore> {
+pub(crate) fn write_raw_stores(folder: &Path) -> Vec<RawStore> {
     let elements: Vec<_> = (0..SHAPE[0] * SHAPE[1])
         .map(|n| (n as i32).to_ne_bytes().to_vec())
         .collect();
@@ -92,10 +95,10 @@ pub(crate) fn raws(folder: &Path) -> Vec<RawStore> {
             "fill_value": 0, "order": order, "filters": null
         })
     };
-    let v3 = |chunk: &[usize], codecs: Value| {
+    let v3 = |chunk_shape: &[usize], codecs: Value| {
         json!({
             "zarr_format": 3, "node_type": "array", "shape": SHAPE, "data_type": "int32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk_shape}},
             "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
             "codecs": codecs, "attributes": {}
         })
@@ -143,8 +146,8 @@ pub(crate) fn raws(folder: &Path) -> Vec<RawStore> {
     written.collect()
 }
 
-/// Returns the arguments before `-o`, and the kind of the result, for each command's use of an array. All uses need a
-/// part of the first chunk.
+/// Returns the arguments before `-o`, and the extension of the result's name, for each command's use of an array. All
+/// uses need a part of the first chunk.
 pub(crate) fn uses(folder: &Path, array: &str) -> Vec<(Vec<String>, &'static str)> {
     let indices = |name: &str, shape: &[usize], values: &[i64]| {
         let folder = folder.join(name);
@@ -177,23 +180,23 @@ pub(crate) fn uses(folder: &Path, array: &str) -> Vec<(Vec<String>, &'static str
         (&["gather", &table, array, "--out-of-range", "zero"], "zarr"),
         (&["convert", array], "npy"),
     ];
-    let uses = uses.map(|(arguments, kind)| {
+    let uses = uses.map(|(arguments, extension)| {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned());
-        (arguments.collect(), kind)
+        (arguments.collect(), extension)
     });
     uses.into()
 }
 
 /// Checks that each use of an array fails because of its first chunk, and leaves no result.
-pub(crate) fn refused(
+pub(crate) fn check_failures(
     command: impl Fn() -> Command,
     uses: &[(Vec<String>, &'static str)],
     folder: &Path,
     key: &str,
-    what: &str,
+    description: &str,
 ) {
-    for (number, (arguments, kind)) in uses.iter().enumerate() {
-        let result = folder.join(format!("refused-{number}.{kind}"));
+    for (number, (arguments, extension)) in uses.iter().enumerate() {
+        let result = folder.join(format!("refused-{number}.{extension}"));
         let output = command()
             .args(arguments)
             .arg("-o")
@@ -204,25 +207,27 @@ pub(crate) fn refused(
         let is_named = errors.contains(key) && errors.contains("corrupt");
         assert!(
             output.status.code() == Some(1) && is_named,
-            "{what}: {arguments:?}: {output:?}"
+            "{description}: {arguments:?}: {output:?}"
         );
-        let is_there = match *kind {
+        let has_result = match *extension {
             "npy" => result.exists(),
             _ => result.join("zarr.json").exists(),
         };
-        assert!(!is_there, "{what}: {arguments:?}");
+        assert!(!has_result, "{description}: {arguments:?}");
         let _ = fs::remove_dir_all(&result);
     }
 }
 
 #[test]
-fn a_chunk_of_another_length_is_refused_by_every_command() {
+fn a_chunk_of_another_length_is_rejected_by_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let command = || Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
-    for raw in raws(folder.path()) {
+    for raw in write_raw_stores(folder.path()) {
         let uses = uses(folder.path(), &raw.path.display().to_string());
-        for (number, (arguments, kind)) in uses.iter().enumerate() {
-            let result = folder.path().join(format!("{}-{number}.{kind}", raw.name));
+        for (number, (arguments, extension)) in uses.iter().enumerate() {
+            let result = folder
+                .path()
+                .join(format!("{}-{number}.{extension}", raw.name));
             let mut command = command();
             let output = command.args(arguments).arg("-o").arg(&result).output();
             let output = output.unwrap();
@@ -231,12 +236,12 @@ fn a_chunk_of_another_length_is_refused_by_every_command() {
                 assert_eq!(read(&result), read(&raw.path), "{}", raw.name);
             }
         }
-        // A chunk in another form is always read as a whole.
+        // If chunks are always read as a whole, a third of the damages is enough.
         let step = if raw.is_read_in_parts() { 1 } else { 3 };
         for (damage, value) in raw.damages().into_iter().step_by(step) {
             raw.store(&value);
-            let what = format!("{}, {damage}", raw.name);
-            refused(command, &uses, folder.path(), &raw.key, &what);
+            let description = format!("{}, {damage}", raw.name);
+            check_failures(command, &uses, folder.path(), &raw.key, &description);
         }
         raw.restore();
     }

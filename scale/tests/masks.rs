@@ -1,4 +1,5 @@
-//! Functions on masks match the naive reference row by row, and tensors of booleans work like other tensors.
+//! Functions on masks match the naive reference row by row, and tensors of booleans can be sliced, gathered and
+//! scattered.
 
 use crate::{
     random::Random,
@@ -16,8 +17,8 @@ use wgslice_vectors::reference;
 const ROWS: usize = 150;
 const SHAPE: [usize; 3] = [5, 4, 3];
 
-/// A table of numbers and three random masks: `x`, numbers of shape [5, 4, 3], null in row 3; `grid`, booleans of shape
-/// [5, 4], null in row 77; `lines`, bytes of shape [5]; `channels`, booleans of shape [3].
+/// A table with the row numbers `id`, the numbers `x` of shape [5, 4, 3], null in row 3, and three random masks:
+/// `grid`, booleans of shape [5, 4], null in row 77; `lines`, bytes of shape [5]; `channels`, booleans of shape [3].
 struct Fixture {
     folder: TempDir,
     engine: Engine,
@@ -36,7 +37,7 @@ impl Fixture {
         let (grid, lines, channels) = (mask(ROWS * 20), mask(ROWS * 5), mask(ROWS * 3));
         // Every byte except 0 is true.
         let bytes = lines.iter().enumerate();
-        let bytes = bytes.map(|(i, &is)| if is { [1, 2, 255][i % 3] } else { 0 });
+        let bytes = bytes.map(|(i, &is_true)| if is_true { [1, 2, 255][i % 3] } else { 0 });
         let columns: [(&str, ArrayRef); 4] = [
             (
                 "x",
@@ -82,10 +83,13 @@ impl Fixture {
         }
     }
 
-    /// Returns the column `SELECT what FROM` the table, in the order of the table's rows.
-    async fn select(&self, what: &str) -> Result<ArrayRef, String> {
+    /// Selects an expression from the table, in the order of the table's rows.
+    async fn select(&self, expression: &str) -> Result<ArrayRef, String> {
         let path = self.folder.path().join("t.parquet");
-        let query = format!("SELECT {what} AS y FROM '{}' ORDER BY id", path.display());
+        let query = format!(
+            "SELECT {expression} AS y FROM '{}' ORDER BY id",
+            path.display()
+        );
         Ok(Arc::clone(run(&self.engine, &query).await?.column(0)))
     }
 }
@@ -106,9 +110,9 @@ fn booleans(column: &ArrayRef) -> Vec<bool> {
 #[tokio::test]
 async fn masks_select_what_the_reference_selects() {
     let fixture = Fixture::new();
-    let literal = [true, false, true].repeat(ROWS);
-    let none = [false, false, false].repeat(ROWS);
-    for (call, mask, mask_shape, axis, capacity, nulls) in [
+    let literal_mask = [true, false, true].repeat(ROWS);
+    let empty_mask = [false, false, false].repeat(ROWS);
+    for (call, mask, mask_shape, axis, capacity, null_rows) in [
         (
             "grid, '20'",
             &fixture.grid,
@@ -153,7 +157,7 @@ async fn masks_select_what_the_reference_selects() {
         ),
         (
             "'[true, false, true]', '', 'axis=-1'",
-            &literal,
+            &literal_mask,
             &SHAPE[2..],
             2,
             2,
@@ -161,7 +165,7 @@ async fn masks_select_what_the_reference_selects() {
         ),
         (
             "'[true, false, true]', '4', 'axis=-1'",
-            &literal,
+            &literal_mask,
             &SHAPE[2..],
             2,
             4,
@@ -169,7 +173,7 @@ async fn masks_select_what_the_reference_selects() {
         ),
         (
             "'[false, false, false]', '1', 'axis=-1'",
-            &none,
+            &empty_mask,
             &SHAPE[2..],
             2,
             1,
@@ -178,9 +182,13 @@ async fn masks_select_what_the_reference_selects() {
     ] {
         let call = format!("boolean_mask(x, {call})");
         let column = fixture.select(&call).await.unwrap();
-        let found = elements::<UInt16Type>(&column);
+        let results = elements::<UInt16Type>(&column);
         for row in 0..ROWS {
-            assert_eq!(column.is_null(row), nulls.contains(&row), "{call}: {row}");
+            assert_eq!(
+                column.is_null(row),
+                null_rows.contains(&row),
+                "{call}: {row}"
+            );
             let expected = reference::boolean_mask(
                 row_elements(&fixture.x, row),
                 &SHAPE,
@@ -191,7 +199,7 @@ async fn masks_select_what_the_reference_selects() {
             let (expected_shape, expected) = expected.unwrap();
             assert_eq!(shape(column.data_type()), expected_shape, "{call}");
             if column.is_valid(row) {
-                assert_eq!(row_elements(&found, row), expected, "{call}: row {row}");
+                assert_eq!(row_elements(&results, row), expected, "{call}: row {row}");
             }
         }
     }
@@ -200,7 +208,7 @@ async fn masks_select_what_the_reference_selects() {
     let column = fixture
         .select("boolean_mask('[10, 20, 30]', channels, '3')")
         .await;
-    let found = elements::<Int64Type>(&column.unwrap());
+    let results = elements::<Int64Type>(&column.unwrap());
     let column = fixture
         .select("boolean_mask('[[10, 20, 30]]', '[true, false, true]', '', 'axis=1')")
         .await;
@@ -211,14 +219,18 @@ async fn masks_select_what_the_reference_selects() {
     for row in 0..ROWS {
         let mask = (row_elements(&fixture.channels, row), &[3][..]);
         let expected = reference::boolean_mask(&[10, 20, 30], &[3], mask, 0, Some(3));
-        assert_eq!(row_elements(&found, row), expected.unwrap().1, "row {row}");
+        assert_eq!(
+            row_elements(&results, row),
+            expected.unwrap().1,
+            "row {row}"
+        );
     }
 }
 
 #[tokio::test]
-async fn positions_and_counts_are_those_of_the_reference() {
+async fn positions_and_counts_match_the_reference() {
     let fixture = Fixture::new();
-    for (mask, all, mask_shape, nulls) in [
+    for (mask, mask_elements, mask_shape, null_rows) in [
         ("grid", &fixture.grid, &[5, 4][..], &[77][..]),
         ("lines", &fixture.lines, &[5], &[]),
     ] {
@@ -228,17 +240,25 @@ async fn positions_and_counts_are_those_of_the_reference() {
         for (capacity, options) in [(2, "surplus=drop"), (20, ""), (33, "")] {
             let call = format!("nonzero({mask}, '{capacity}', '{options}')");
             let column = fixture.select(&call).await.unwrap();
-            let found = elements::<Int64Type>(&column);
+            let results = elements::<Int64Type>(&column);
             for (row, &found_count) in found_counts.iter().enumerate() {
-                assert_eq!(column.is_null(row), nulls.contains(&row), "{call}: {row}");
-                assert_eq!(counts.is_null(row), nulls.contains(&row), "{call}: {row}");
-                let own = row_elements(all, row);
+                assert_eq!(
+                    column.is_null(row),
+                    null_rows.contains(&row),
+                    "{call}: {row}"
+                );
+                assert_eq!(
+                    counts.is_null(row),
+                    null_rows.contains(&row),
+                    "{call}: {row}"
+                );
+                let row_mask = row_elements(mask_elements, row);
                 let (expected_shape, expected) =
-                    reference::nonzero(own, mask_shape, Some(capacity)).unwrap();
+                    reference::nonzero(row_mask, mask_shape, Some(capacity)).unwrap();
                 assert_eq!(shape(column.data_type()), expected_shape, "{call}");
                 if column.is_valid(row) {
-                    assert_eq!(row_elements(&found, row), expected, "{call}: row {row}");
-                    let count = own.iter().filter(|&&is| is).count();
+                    assert_eq!(row_elements(&results, row), expected, "{call}: row {row}");
+                    let count = row_mask.iter().filter(|&&is_true| is_true).count();
                     assert_eq!(found_count, count as i64, "{call}: row {row}");
                 }
             }
@@ -247,27 +267,33 @@ async fn positions_and_counts_are_those_of_the_reference() {
     let column = fixture
         .select("nonzero('[[false, true], [true, true]]')")
         .await;
-    let found = elements::<Int64Type>(&column.unwrap());
-    assert_eq!(found, [0, 1, 1, 0, 1, 1].repeat(ROWS));
+    let results = elements::<Int64Type>(&column.unwrap());
+    assert_eq!(results, [0, 1, 1, 0, 1, 1].repeat(ROWS));
 }
 
 #[tokio::test]
 async fn a_mask_above_the_capacity_is_an_error_with_its_row() {
     let fixture = Fixture::new();
-    let count = |mask: &[bool], row| row_elements(mask, row).iter().filter(|&&is| is).count();
+    let true_count = |mask: &[bool], row| {
+        let mask = row_elements(mask, row).iter();
+        mask.filter(|&&is_true| is_true).count()
+    };
     // Finds the first row with more than 8 true elements. The grid of row 77 is null.
-    let first = (0..ROWS).find(|&row| row != 77 && count(&fixture.grid, row) > 8);
-    let first = first.unwrap();
-    let true_elements = count(&fixture.grid, first);
+    let first_row = (0..ROWS).find(|&row| row != 77 && true_count(&fixture.grid, row) > 8);
+    let first_row = first_row.unwrap();
+    let true_elements = true_count(&fixture.grid, first_row);
     for (call, place) in [
-        ("nonzero(grid, '8')", format!("row {first} of the batch")),
+        (
+            "nonzero(grid, '8')",
+            format!("row {first_row} of the batch"),
+        ),
         (
             "nonzero(grid, '8', '', id * 2)",
-            format!("row {}", first * 2),
+            format!("row {}", first_row * 2),
         ),
         (
             "nonzero(grid, '8', 'surplus=error', concat('n', id))",
-            format!("row n{first}"),
+            format!("row n{first_row}"),
         ),
     ] {
         let error = fixture.select(call).await.unwrap_err();
@@ -343,7 +369,7 @@ async fn a_mask_above_the_capacity_is_an_error_with_its_row() {
 }
 
 #[tokio::test]
-async fn elements_are_chosen_as_by_the_reference() {
+async fn tensor_select_matches_the_reference() {
     let fixture = Fixture::new();
     let lines = |row: usize| row_elements(&fixture.lines, row).to_vec();
     let grid = |row: usize| row_elements(&fixture.grid, row).to_vec();
@@ -361,22 +387,22 @@ async fn elements_are_chosen_as_by_the_reference() {
         let lines = row_elements(&fixture.x, row).chunks(3).rev();
         lines.flat_map(<[u16]>::to_vec).collect()
     };
-    let first = |row: usize| row_elements(&fixture.x, row)[..3].to_vec();
+    let first_pixel = |row: usize| row_elements(&fixture.x, row)[..3].to_vec();
     type Values<'a> = &'a dyn Fn(usize) -> Vec<u16>;
     let others: [(&str, Values<'_>, &[usize]); 3] = [
         ("strided_slice(x, '::-1, ::-1')", &flipped, &SHAPE),
-        ("strided_slice(x, '0, 0')", &first, &[3]),
+        ("strided_slice(x, '0, 0')", &first_pixel, &[3]),
         (zero, &|_| vec![0], &[]),
     ];
     for (mask, mask_of, mask_shape) in masks {
         for (other, other_of, other_shape) in others {
-            for swapped in [false, true] {
-                let call = match swapped {
+            for is_swapped in [false, true] {
+                let call = match is_swapped {
                     false => format!("tensor_select({mask}, x, {other})"),
                     true => format!("tensor_select({mask}, {other}, x)"),
                 };
                 let column = fixture.select(&call).await.unwrap();
-                let found = elements::<UInt16Type>(&column);
+                let results = elements::<UInt16Type>(&column);
                 assert_eq!(shape(column.data_type()), SHAPE, "{call}");
                 for row in 0..ROWS {
                     let is_null = row == 3 || row == 77 && mask.contains("grid");
@@ -387,13 +413,13 @@ async fn elements_are_chosen_as_by_the_reference() {
                         (row_elements(&fixture.x, row), &SHAPE[..]),
                         (&other, other_shape),
                     ];
-                    if swapped {
+                    if is_swapped {
                         operands.reverse();
                     }
                     let expected =
                         reference::select((&mask, mask_shape), operands[0], operands[1]).unwrap();
                     assert!(
-                        is_null || row_elements(&found, row) == expected.1,
+                        is_null || row_elements(&results, row) == expected.1,
                         "{call}: row {row}"
                     );
                 }
@@ -417,7 +443,7 @@ async fn elements_are_chosen_as_by_the_reference() {
     }
 }
 
-/// Arrow stores booleans as bits. All functions accept and return them.
+/// Arrow stores booleans as bits, not as bytes.
 #[tokio::test]
 async fn tensors_of_booleans_are_sliced_and_gathered() {
     let fixture = Fixture::new();
@@ -462,12 +488,12 @@ async fn tensors_of_booleans_are_sliced_and_gathered() {
     for (call, expected_shape, expected) in cases {
         let column = fixture.select(call).await.unwrap();
         assert_eq!(shape(column.data_type()), expected_shape, "{call}");
-        let found = booleans(&column);
+        let results = booleans(&column);
         for row in 0..ROWS {
             assert_eq!(column.is_null(row), row == 77, "{call}: row {row}");
             if row != 77 {
                 assert_eq!(
-                    row_elements(&found, row),
+                    row_elements(&results, row),
                     expected(row),
                     "{call}: row {row}"
                 );
@@ -487,7 +513,7 @@ async fn tensors_of_booleans_are_sliced_and_gathered() {
         .select("strided_slice('[[true, false]]', '0, ::-1')")
         .await;
     assert_eq!(booleans(&column.unwrap()), [false, true].repeat(ROWS));
-    // A filter makes an array that begins within a byte of bits.
+    // The offset makes an array that begins within a byte of Arrow's bits.
     let path = fixture.folder.path().join("t.parquet");
     let query = format!(
         "SELECT strided_slice(grid, '::-1') AS y FROM (SELECT * FROM '{}' ORDER BY id LIMIT 20 OFFSET 31)",

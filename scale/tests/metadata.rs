@@ -36,8 +36,8 @@ fn gather_nd(indices: &Path) -> Operation {
     }
 }
 
-/// Writes arrays of shape [2, 3, 4] whose chunks are all missing: one of V3, with names, and one of V2, as xarray
-/// writes it.
+/// Writes arrays of shape [2, 3, 4] whose chunks are all missing: one of V3, with names of two dimensions, and
+/// one of V2, as xarray writes it.
 pub(crate) fn sources(folder: &Path) -> [std::path::PathBuf; 2] {
     let [v3, v2] = ["v3.zarr", "v2.zarr"].map(|name| folder.join(name));
     fs::create_dir(&v3).unwrap();
@@ -159,9 +159,9 @@ fn groups_whose_readers_do_not_find_the_result_are_named() {
         consolidate(array);
         let warnings = warnings_of_command(&source, &result);
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        let place = format!("{} does not describe middle/a.zarr ", root.display());
+        let expected = format!("{} does not describe middle/a.zarr ", root.display());
         assert!(
-            warnings[0].starts_with("warning: ") && warnings[0].contains(&place),
+            warnings[0].starts_with("warning: ") && warnings[0].contains(&expected),
             "{warnings:?}"
         );
     }

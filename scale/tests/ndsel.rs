@@ -2,7 +2,7 @@
 
 use crate::{
     random::Random,
-    zarr::{HOW, Kind, Known, coordinates, form, read, run},
+    zarr::{HOW, Known, StoreKind, coordinates, form, read, run},
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ enum Rule {
     Along(usize, Vec<i64>),
 }
 
-/// Makes a message of the kind `transform` for an array of this shape. Dimensions of the box are in any order, and some
-/// can belong to no dimension of the array.
+/// Makes a message of the kind `transform` for an array of this shape. The box's dimensions are in any order, and one
+/// of them can belong to no dimension of the array.
 fn message(random: &mut Random, shape: &[usize]) -> Value {
     let extra_count = usize::from(random.within(0, 3) == 0);
     let mut dims = random.order(shape.len() + extra_count);
@@ -44,8 +44,8 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
                     (0..count).map(|_| random.within(0, max_position)).collect(),
                 )
             }
-            kind => {
-                let stride = random.within(1, 3) * if kind == 3 { -1 } else { 1 };
+            choice => {
+                let stride = random.within(1, 3) * if choice == 3 { -1 } else { 1 };
                 let positions = (0..8).map(|number| first + stride * number);
                 let valid_positions = positions.take_while(|&at| (0..=max_position).contains(&at));
                 Rule::Along(dim, valid_positions.collect())
@@ -54,15 +54,23 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
     });
     let rules: Vec<Rule> = rules.collect();
     // The remaining dimensions of the box get new numbers.
-    let mut remaining: Vec<usize> = extra_dims.clone();
-    remaining.extend(rules.iter().filter_map(|rule| match rule {
+    let mut remaining_dims: Vec<usize> = extra_dims.clone();
+    remaining_dims.extend(rules.iter().filter_map(|rule| match rule {
         Rule::At(_) => None,
         Rule::Along(dim, _) => Some(*dim),
     }));
-    remaining.sort_unstable();
-    let renumber = |dim: usize| remaining.iter().position(|&other| other == dim).unwrap();
-    let begins: Vec<i64> = remaining.iter().map(|_| random.within(-5, 5)).collect();
-    let mut counts = vec![1; remaining.len()];
+    remaining_dims.sort_unstable();
+    let renumber = |dim: usize| {
+        remaining_dims
+            .iter()
+            .position(|&other| other == dim)
+            .unwrap()
+    };
+    let begins: Vec<i64> = remaining_dims
+        .iter()
+        .map(|_| random.within(-5, 5))
+        .collect();
+    let mut counts = vec![1; remaining_dims.len()];
     let mut output = Vec::new();
     for rule in rules {
         output.push(match rule {
@@ -87,7 +95,7 @@ fn message(random: &mut Random, shape: &[usize]) -> Value {
                             .iter()
                             .map(|at| json!((at - offset) / stride))
                             .collect();
-                        for _ in dim + 1..remaining.len() {
+                        for _ in dim + 1..remaining_dims.len() {
                             let each = list.as_array().unwrap().iter();
                             list = each.map(|item| json!([item])).collect();
                         }
@@ -134,8 +142,8 @@ fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>)
         }
     };
     let sizes: Vec<usize> = (0..begin.len()).map(|dim| size(dim) as usize).collect();
-    let elements = (0..sizes.iter().product()).map(|number| {
-        let at = coordinates(number, &sizes);
+    let indices = (0..sizes.iter().product()).map(|box_index| {
+        let at = coordinates(box_index, &sizes);
         let rules = message["output"].as_array().unwrap();
         let positions = rules.iter().map(|rule| {
             let offset = rule["offset"].as_i64().unwrap();
@@ -156,41 +164,42 @@ fn naive_selection(message: &Value, shape: &[usize]) -> (Vec<usize>, Vec<usize>)
             };
             offset + rule["stride"].as_i64().unwrap_or(0) * factor
         });
-        let numbers = positions
+        let index = positions
             .zip(shape)
-            .fold(0, |number, (at, size)| number * *size as i64 + at);
-        numbers as usize
+            .fold(0, |index, (at, size)| index * *size as i64 + at);
+        index as usize
     });
-    let elements = elements.collect();
-    (sizes, elements)
+    let indices = indices.collect();
+    (sizes, indices)
 }
 
 #[test]
-fn random_messages_select_what_they_say() {
+fn random_messages_match_a_naive_loop() {
     let mut random = Random::new(31);
-    let kinds = [Kind::Chunks, Kind::Shards];
-    let (mut full_count, mut empty_count) = (0, 0);
+    let kinds = [StoreKind::Chunks, StoreKind::Shards];
+    let (mut nonempty_count, mut empty_count) = (0, 0);
     for case in 0..80 {
         let folder = tempfile::tempdir().unwrap();
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 2]);
         let message = message(&mut random, &source.shape);
-        let (shape, numbers) = naive_selection(&message, &source.shape);
-        let what = format!("case {case}: {message} of {:?}", source.shape);
+        let (shape, indices) = naive_selection(&message, &source.shape);
+        let description = format!("case {case}: {message} of {:?}", source.shape);
         let result = folder.path().join("b.zarr");
         let form = form(&mut random, &shape);
-        let job = Job::new(index(&message.to_string()), &source.path, &result, &form).expect(&what);
-        run(&job, HOW).expect(&what);
-        let elements: Vec<_> = numbers
+        let job = Job::new(index(&message.to_string()), &source.path, &result, &form)
+            .expect(&description);
+        run(&job, HOW).expect(&description);
+        let elements: Vec<_> = indices
             .iter()
-            .map(|&number| &source.elements[number][..])
+            .map(|&index| &source.elements[index][..])
             .collect();
-        assert_eq!(read(&result), (shape, elements.concat()), "{what}");
-        full_count += usize::from(!numbers.is_empty());
-        empty_count += usize::from(numbers.is_empty());
+        assert_eq!(read(&result), (shape, elements.concat()), "{description}");
+        nonempty_count += usize::from(!indices.is_empty());
+        empty_count += usize::from(indices.is_empty());
     }
     assert!(
-        full_count > 40 && empty_count > 5,
-        "{full_count} {empty_count}"
+        nonempty_count > 40 && empty_count > 5,
+        "{nonempty_count} {empty_count}"
     );
 }
 
@@ -208,7 +217,7 @@ fn result(folder: &Path, source: &Path, message: &str) -> Result<(Vec<usize>, Ve
 }
 
 #[test]
-fn bounds_that_the_array_may_narrow_end_where_it_does() {
+fn implicit_bounds_end_where_the_array_ends() {
     let folder = tempfile::tempdir().unwrap();
     let source = Known::numbers(&folder.path().join("a.zarr"), &[4, 6], &[2, 3]);
     for (message, shape) in [
@@ -232,16 +241,16 @@ fn bounds_that_the_array_may_narrow_end_where_it_does() {
             [2, 2],
         ),
     ] {
-        let (found, _) = result(folder.path(), &source.path, message).expect(message);
-        assert_eq!(found, shape, "{message}");
+        let (result_shape, _) = result(folder.path(), &source.path, message).expect(message);
+        assert_eq!(result_shape, shape, "{message}");
     }
 }
 
 #[test]
-fn what_is_not_selected_here_is_refused() {
+fn invalid_and_unsupported_messages_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let source = Known::numbers(&folder.path().join("a.zarr"), &[4, 6], &[2, 3]);
-    for (message, part) in [
+    for (message, expected) in [
         ("{", "invalid_json"),
         (
             r#"{"kind": "point", "coords": [1]}"#,
@@ -304,12 +313,13 @@ fn what_is_not_selected_here_is_refused() {
             "position 6 of dimension 1",
         ),
     ] {
-        let refused = result(folder.path(), &source.path, message).expect_err(message);
-        assert!(refused.contains(part), "{message}: {refused}");
+        let error = result(folder.path(), &source.path, message).expect_err(message);
+        assert!(error.contains(expected), "{message}: {error}");
     }
 }
 
-/// Messages that select the same elements have the same canonical form, so their jobs are equal.
+/// A message of the kind `slice` and a `transform` with the same meaning have the same canonical form, so their jobs
+/// are equal.
 #[test]
 fn shorter_forms_become_transforms() {
     let canonical = |message: Value| message.to_string().parse::<Ndsel>().unwrap().to_string();
@@ -329,13 +339,13 @@ fn shorter_forms_become_transforms() {
     assert_eq!(canonical(again), canonical(slice));
 }
 
-/// The conformance cases of the draft, which are not in the repository: `ndsel/*.json` in the directory that
-/// `WGSLICE_SUITES` names.
+/// Runs the conformance cases of the draft. They are not in the repository: `WGSLICE_SUITES` names the directory with
+/// their files, `ndsel/*.json`.
 #[test]
 #[ignore = "needs the cases of zarr-python's packages/zarr-indexing/tests/conformance"]
 fn the_conformance_cases_of_the_draft() {
     let folder = std::env::var_os("WGSLICE_SUITES").expect("WGSLICE_SUITES names a directory");
-    let mut count = 0;
+    let mut case_count = 0;
     for file in PathBuf::from(folder).join("ndsel").read_dir().unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
@@ -343,9 +353,9 @@ fn the_conformance_cases_of_the_draft() {
             let message = case["input"].to_string().parse::<Ndsel>();
             match (message, case["error"].as_str()) {
                 (Ok(message), None) => {
-                    let mut found: Value = serde_json::from_str(&message.to_string()).unwrap();
-                    found.as_object_mut().unwrap().remove("kind");
-                    assert_eq!(found, case["normalized"], "{case}");
+                    let mut normalized: Value = serde_json::from_str(&message.to_string()).unwrap();
+                    normalized.as_object_mut().unwrap().remove("kind");
+                    assert_eq!(normalized, case["normalized"], "{case}");
                 }
                 (Err(Error::Usage(problem)), Some(code)) => {
                     assert!(
@@ -353,11 +363,11 @@ fn the_conformance_cases_of_the_draft() {
                         "{case}: {problem}"
                     );
                 }
-                (found, _) => panic!("{case}: {found:?}"),
+                (outcome, _) => panic!("{case}: {outcome:?}"),
             }
-            count += 1;
+            case_count += 1;
         }
     }
-    assert!(count > 0, "there are cases");
-    println!("{count} cases");
+    assert!(case_count > 0, "there are cases");
+    println!("{case_count} cases");
 }

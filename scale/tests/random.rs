@@ -46,16 +46,16 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Makes a valid slice of an array of this shape. The slice may be empty.
+    /// Makes a valid slice of an array of this shape. The slice can be empty.
     pub(crate) fn of(random: &mut Random, shape: &[usize]) -> Self {
         let mut slice = Self::default();
-        let ellipsis = random.within(0, 2 * shape.len() as i64) as usize;
+        let ellipsis_axis = random.within(0, 2 * shape.len() as i64) as usize;
         for (axis, &size) in shape.iter().enumerate() {
-            if axis == ellipsis {
+            if axis == ellipsis_axis {
                 slice.add("...", (0, 0, 1), |slice, bit| slice.ellipsis_mask |= bit);
-                let rest = shape.len() - axis;
-                if random.within(0, 1) == 0 && rest > 1 {
-                    slice.range(random, shape[shape.len() - 1]);
+                let remaining_dims = shape.len() - axis;
+                if random.within(0, 1) == 0 && remaining_dims > 1 {
+                    slice.add_range(random, shape[shape.len() - 1]);
                 }
                 break;
             }
@@ -70,16 +70,16 @@ impl Slice {
                 }
                 _ => {}
             }
-            slice.range(random, size);
+            slice.add_range(random, size);
         }
         slice
     }
 
     /// Makes a slice that begins, in each dimension, where a chunk of this shape begins.
-    pub(crate) fn aligned(random: &mut Random, shape: &[usize], chunk: &[usize]) -> Self {
+    pub(crate) fn aligned(random: &mut Random, shape: &[usize], chunk_shape: &[usize]) -> Self {
         let mut slice = Self::default();
-        for (&size, &chunk) in shape.iter().zip(chunk) {
-            let begin = random.within(0, (size as i64 - 1) / chunk as i64) * chunk as i64;
+        for (&size, &chunk_size) in shape.iter().zip(chunk_shape) {
+            let begin = random.within(0, (size as i64 - 1) / chunk_size as i64) * chunk_size as i64;
             slice.add(&format!("{begin}:"), (begin, 0, 1), |slice, bit| {
                 slice.end_mask |= bit;
             });
@@ -87,7 +87,7 @@ impl Slice {
         slice
     }
 
-    fn range(&mut self, random: &mut Random, size: usize) {
+    fn add_range(&mut self, random: &mut Random, size: usize) {
         let size = size as i64;
         let stride = [1, 1, 2, 3, -1, -2][random.within(0, 5) as usize];
         let (begin, end) = (
@@ -113,7 +113,7 @@ impl Slice {
         &mut self,
         text: &str,
         (begin, end, stride): (i64, i64, i64),
-        mask: impl FnOnce(&mut Self, i32),
+        set_mask_bit: impl FnOnce(&mut Self, i32),
     ) {
         if !self.text.is_empty() {
             self.text += ", ";
@@ -123,10 +123,10 @@ impl Slice {
         self.begin.push(begin);
         self.end.push(end);
         self.strides.push(stride);
-        mask(self, bit);
+        set_mask_bit(self, bit);
     }
 
-    /// Returns the shape and the values of this slice, by the library's naive reference.
+    /// Applies the library's naive reference to this slice. Returns the result's shape and values.
     pub(crate) fn naive<T: Clone>(&self, values: &[T], shape: &[usize]) -> (Vec<usize>, Vec<T>) {
         let spec = wgslice_vectors::reference::Spec {
             begin: &self.begin,

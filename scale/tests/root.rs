@@ -1,4 +1,4 @@
-//! Contains all tests in one binary, so that the engines are linked only once.
+//! Contains all integration tests in one binary, so that the engines are linked only once.
 
 #[cfg(feature = "cluster")]
 mod cluster;

@@ -3,7 +3,8 @@
 use crate::{
     random::{Random, Slice},
     zarr::{
-        HOW, Kind, Known, chunks_of, devices, files, form, open, read, run, shards, slice, write,
+        HOW, Known, StoreKind, chunks_of, devices, files, form, open, read, run, shards, slice,
+        write,
     },
 };
 use serde_json::json;
@@ -21,28 +22,34 @@ use wgslice_scale::{
 };
 use wgslice_vectors::reference;
 
-/// Compares 100 slices with the reference: slices of stores of all kinds, with random forms of results, on all devices.
-/// A fifth of the slices begin where chunks begin, and a third permute the dimensions.
+/// Compares 100 slices of stores of all kinds with the reference, on all devices. A fifth of the slices begin where
+/// chunks begin, and their results have the source's chunks; the other results have random forms. A third of the slices
+/// permute the dimensions.
 #[test]
-fn random_slices_are_the_references() {
+fn random_slices_match_the_reference() {
     let mut random = Random::new(17);
     let devices = devices();
-    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    let mut copied_chunks = 0;
+    let kinds = [
+        StoreKind::Chunks,
+        StoreKind::Shards,
+        StoreKind::V2,
+        StoreKind::Transposed,
+    ];
+    let mut copied_chunk_count = 0;
     for case in 0..100 {
         let folder = tempfile::tempdir().unwrap();
         let kind = kinds[case % 4];
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kind);
         let is_aligned = case % 5 == 0;
         let spec = if is_aligned {
-            Slice::aligned(&mut random, &source.shape, &source.chunk)
+            Slice::aligned(&mut random, &source.shape, &source.chunk_shape)
         } else {
             Slice::of(&mut random, &source.shape)
         };
-        let numbers: Vec<usize> = (0..source.elements.len()).collect();
-        let (mut shape, mut sources) = spec.naive(&numbers, &source.shape);
+        let indices: Vec<usize> = (0..source.elements.len()).collect();
+        let (mut shape, mut sources) = spec.naive(&indices, &source.shape);
         let axes = (case % 3 == 0).then(|| random.order(shape.len()));
-        let what = format!(
+        let description = format!(
             "case {case}: {kind:?} {:?}[{}], axes {axes:?}",
             source.shape, spec.text
         );
@@ -51,7 +58,7 @@ fn random_slices_are_the_references() {
         }
         let elements: Vec<_> = sources
             .iter()
-            .map(|&number| &source.elements[number][..])
+            .map(|&index| &source.elements[index][..])
             .collect();
         let operation = || Operation::Slice {
             spec: spec.text.clone(),
@@ -61,53 +68,65 @@ fn random_slices_are_the_references() {
         let mut form = form(&mut random, &shape);
         if is_aligned {
             form = Form {
-                chunk: Some(source.chunk.clone()),
+                chunk: Some(source.chunk_shape.clone()),
                 ..Form::default()
             };
         }
         let result = folder.path().join("b.zarr");
-        let job = Job::new(operation(), &source.path, &result, &form).expect(&what);
+        let job = Job::new(operation(), &source.path, &result, &form).expect(&description);
         let threads = 1 + case % 2;
         let explained = open(&job, HOW).1.explain().unwrap();
-        let summary = run(&job, How { threads, ..HOW }).expect(&what);
-        assert_eq!(read(&result), (shape.clone(), elements.concat()), "{what}");
+        let summary = run(&job, How { threads, ..HOW }).expect(&description);
+        assert_eq!(
+            read(&result),
+            (shape.clone(), elements.concat()),
+            "{description}"
+        );
 
         for &device in &devices[1..] {
-            let other = folder.path().join("c.zarr");
-            let job = Job::new(operation(), &source.path, &other, &form).expect(&what);
-            run(&job, How { device, ..HOW }).expect(&what);
-            assert!(files(&other) == files(&result), "{device:?}: {what}");
+            let device_result = folder.path().join("c.zarr");
+            let job =
+                Job::new(operation(), &source.path, &device_result, &form).expect(&description);
+            run(&job, How { device, ..HOW }).expect(&description);
+            assert!(
+                files(&device_result) == files(&result),
+                "{device:?}: {description}"
+            );
         }
 
         // The tasks have read only the chunks that have elements of their shards.
         let target = Target::new(&result, &job.metadata).unwrap();
         let shards = shards(&shape, target.shard());
-        let needed = shards.values().map(|shard| {
-            let sources = shard.iter().map(|&number| sources[number]);
-            chunks_of(sources, &source.shape, &source.chunk).len()
+        let chunk_counts = shards.values().map(|shard| {
+            let sources = shard.iter().map(|&index| sources[index]);
+            chunks_of(sources, &source.shape, &source.chunk_shape).len()
         });
-        assert_eq!(summary.chunks_read, needed.sum::<usize>() as u64, "{what}");
-        assert_eq!(summary.computed, shards.len() as u64, "{what}");
-        let distinct = chunks_of(sources.iter().copied(), &source.shape, &source.chunk);
-        assert_eq!(explained.chunks, distinct.len() as u64, "{what}");
+        assert_eq!(
+            summary.chunks_read,
+            chunk_counts.sum::<usize>() as u64,
+            "{description}"
+        );
+        assert_eq!(summary.computed, shards.len() as u64, "{description}");
+        let distinct = chunks_of(sources.iter().copied(), &source.shape, &source.chunk_shape);
+        assert_eq!(explained.chunks, distinct.len() as u64, "{description}");
         assert_eq!(
             (explained.reads, explained.tasks),
             (summary.chunks_read, summary.shards),
-            "{what}"
+            "{description}"
         );
         assert!(!result.join(".wgslice").exists());
-        copied_chunks += summary.chunks_copied;
+        copied_chunk_count += summary.chunks_copied;
     }
     assert!(
-        copied_chunks > 15,
-        "{copied_chunks} chunks were copied as they are stored"
+        copied_chunk_count > 15,
+        "{copied_chunk_count} chunks were copied as they are stored"
     );
 }
 
 /// `zarrs` writes the chunks with its own transpose codec, and this crate decodes them. Chunks are larger than the
 /// library's tiles.
 #[test]
-fn chunks_in_every_order_of_dimensions_are_turned() {
+fn chunks_in_every_order_of_dimensions_are_transposed() {
     let folder = tempfile::tempdir().unwrap();
     let shape = [30, 40, 80];
     let mut random = Random::new(59);
@@ -126,31 +145,31 @@ fn chunks_in_every_order_of_dimensions_are_turned() {
         [2, 0, 1],
         [2, 1, 0],
     ];
-    for (number, order) in orders.into_iter().enumerate() {
+    for (order_number, order) in orders.into_iter().enumerate() {
         for (dtype, size) in types {
-            let is_sharded = (number + size) % 2 == 0;
-            let path = folder.path().join(format!("{number}-{dtype}.zarr"));
+            let is_sharded = (order_number + size) % 2 == 0;
+            let path = folder.path().join(format!("{order_number}-{dtype}.zarr"));
             let elements: Vec<_> = (0..shape.iter().product::<usize>())
                 .map(|_| random.next().to_ne_bytes().repeat(2)[..size].to_vec())
                 .collect();
-            let endian = ["little", "big"][number % 2];
+            let endian = ["little", "big"][order_number % 2];
             let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
             let transpose = json!({"name": "transpose", "configuration": {"order": order}});
-            let within = json!([transpose, bytes]);
+            let inner_codecs = json!([transpose, bytes]);
             let codecs = match is_sharded {
-                false => within,
+                false => inner_codecs,
                 true => json!([{"name": "sharding_indexed", "configuration": {
-                    "chunk_shape": [10, 33, 70], "codecs": within, "index_codecs": [bytes]
+                    "chunk_shape": [10, 33, 70], "codecs": inner_codecs, "index_codecs": [bytes]
                 }}]),
             };
-            let outer = if is_sharded {
+            let stored_shape = if is_sharded {
                 [20, 33, 70]
             } else {
                 [20, 33, 67]
             };
             let metadata = json!({
                 "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
-                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+                "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": stored_shape}},
                 "chunk_key_encoding": {"name": "default"}, "codecs": codecs, "attributes": {},
                 "fill_value": (if size == 16 { json!([0.0, 0.0]) } else { json!(0) })
             });
@@ -179,9 +198,9 @@ fn square_chunks_are_transposed_and_not_copied_as_they_are_stored() {
         codec: Some(Codec::Gzip),
         ..Form::default()
     };
-    let [compressed, same, turned] =
+    let [compressed, same, transposed] =
         ["b.zarr", "c.zarr", "d.zarr"].map(|name| folder.path().join(name));
-    let make = |source: &Path, result: &Path, axes: Option<Vec<usize>>| {
+    let run_and_count_copied_chunks = |source: &Path, result: &Path, axes: Option<Vec<usize>>| {
         let spec = ":".to_owned();
         let job = Job::new(
             Operation::Slice {
@@ -196,30 +215,36 @@ fn square_chunks_are_transposed_and_not_copied_as_they_are_stored() {
         .unwrap();
         run(&job, HOW).unwrap().chunks_copied
     };
-    make(&known.path, &compressed, None);
-    assert_eq!(make(&compressed, &same, Some(vec![0, 1])), 4);
-    assert_eq!(make(&compressed, &turned, Some(vec![1, 0])), 0);
+    run_and_count_copied_chunks(&known.path, &compressed, None);
+    assert_eq!(
+        run_and_count_copied_chunks(&compressed, &same, Some(vec![0, 1])),
+        4
+    );
+    assert_eq!(
+        run_and_count_copied_chunks(&compressed, &transposed, Some(vec![1, 0])),
+        0
+    );
     let (shape, elements) = reference::transpose(&known.elements, &[8, 8], &[1, 0]).unwrap();
-    assert_eq!(read(&turned), (shape, elements.concat()));
+    assert_eq!(read(&transposed), (shape, elements.concat()));
 }
 
 /// A shard has the same bytes whether its chunks are copied as the source stores them or compressed again.
 #[test]
 fn whole_chunks_are_copied_as_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
-    let (shape, chunk) = ([13, 20], [5, 4]);
+    let (shape, chunk_shape) = ([13, 20], [5, 4]);
     // The source stores chunks in which all elements have the fill value, but a sharded result omits them. One such
     // chunk is not stored.
     let elements: Vec<_> = (0..13 * 20_u32)
         .map(|n| if n % 20 < 4 { 0 } else { n })
         .map(|n| n.to_ne_bytes().to_vec())
         .collect();
-    let source = |name: &str, codec: serde_json::Value| {
+    let write_source = |name: &str, codec: serde_json::Value| {
         let path = folder.path().join(name);
         let bytes = serde_json::json!({"name": "bytes", "configuration": {"endian": "little"}});
         let metadata = serde_json::json!({
             "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk_shape}},
             "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
             "codecs": [bytes, codec], "attributes": {}
         });
@@ -230,11 +255,19 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     let zstd = |level: i32| serde_json::json!({"name": "zstd", "configuration": {"level": level, "checksum": false}});
     let gzip = |level: i32| serde_json::json!({"name": "gzip", "configuration": {"level": level}});
     let sources = [
-        (source("3", zstd(3)), source("1", zstd(1)), Codec::Zstd),
-        (source("5", gzip(5)), source("2", gzip(2)), Codec::Gzip),
+        (
+            write_source("3", zstd(3)),
+            write_source("1", zstd(1)),
+            Codec::Zstd,
+        ),
+        (
+            write_source("5", gzip(5)),
+            write_source("2", gzip(2)),
+            Codec::Gzip,
+        ),
     ];
-    for (same, other, codec) in sources {
-        for (spec, shard, copied) in [
+    for (same_level, other_level, codec) in sources {
+        for (spec, shard_shape, copied_count) in [
             // The result has 3 × 5 chunks: the last 5 extend beyond the end, and 2 of the others have only the fill
             // value.
             (":, :", [10, 8], 8),
@@ -246,17 +279,17 @@ fn whole_chunks_are_copied_as_they_are_stored() {
             ("::-1, :", [10, 8], 0),
             (":10:2, :", [5, 8], 0),
         ] {
-            let is_added = spec.starts_with("None");
+            let has_new_dim = spec.starts_with("None");
             let with_new_dim = |sizes: [usize; 2]| -> Vec<usize> {
-                let added = is_added.then_some(1);
-                added.into_iter().chain(sizes).collect()
+                let new_size = has_new_dim.then_some(1);
+                new_size.into_iter().chain(sizes).collect()
             };
             let form = Form {
-                shard: Some(with_new_dim(shard)),
-                chunk: Some(with_new_dim(chunk)),
+                shard: Some(with_new_dim(shard_shape)),
+                chunk: Some(with_new_dim(chunk_shape)),
                 codec: Some(codec),
             };
-            let results = [&same, &other].map(|source| {
+            let results = [&same_level, &other_level].map(|source| {
                 let result = tempfile::tempdir_in(folder.path()).unwrap();
                 let path = result.path().join("b.zarr");
                 let job = Job::new(slice(spec), source, &path, &form).unwrap();
@@ -266,12 +299,12 @@ fn whole_chunks_are_copied_as_they_are_stored() {
                 (files, summary.chunks_copied)
             });
             assert!(results[0].0 == results[1].0, "{spec} {codec:?}");
-            let counts = results.map(|(_, copied)| copied);
-            assert_eq!(counts, [copied, 0], "{spec} {codec:?}");
+            let counts = results.map(|(_, count)| count);
+            assert_eq!(counts, [copied_count, 0], "{spec} {codec:?}");
         }
         // Copied chunks are nevertheless decoded, so that a corrupt chunk is detected.
-        let torn = fs::read(same.join("c/1/2")).unwrap();
-        fs::write(same.join("c/1/2"), &torn[..torn.len() - 5]).unwrap();
+        let chunk = fs::read(same_level.join("c/1/2")).unwrap();
+        fs::write(same_level.join("c/1/2"), &chunk[..chunk.len() - 5]).unwrap();
         let result = tempfile::tempdir_in(folder.path()).unwrap();
         let path = result.path().join("b.zarr");
         let form = Form {
@@ -279,7 +312,7 @@ fn whole_chunks_are_copied_as_they_are_stored() {
             chunk: Some(vec![5, 4]),
             codec: Some(codec),
         };
-        let job = Job::new(slice(":"), &same, &path, &form).unwrap();
+        let job = Job::new(slice(":"), &same_level, &path, &form).unwrap();
         let error = run(&job, HOW).unwrap_err();
         assert!(
             matches!(&error, Error::Data(text) if text.contains("c/1/2") && text.contains("corrupt")),
@@ -289,7 +322,8 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     }
 }
 
-/// The store delivers few bytes in addition to the planes of chunks that have elements of the result.
+/// From each uncompressed chunk, a job reads the planes from the first to the last one with elements of the result. It
+/// reads few bytes in addition.
 #[test]
 fn no_more_is_read_than_the_chunks_demand() {
     let folder = tempfile::tempdir().unwrap();
@@ -298,7 +332,7 @@ fn no_more_is_read_than_the_chunks_demand() {
         let path = folder.path().join(format!("{number}.zarr"));
         let source = Known::numbers_in(&path, &shape, &[10, 25, 40], shard);
         // The cases have steps larger than a chunk, flips, and a box within a chunk.
-        for (case, (spec, planes)) in [
+        for (case, (spec, plane_count)) in [
             ("::13, ::-1, 30:2:-9", 10),
             ("1:4, 2:3, 5:6", 3),
             ("::2, 7:33, ...", 12 * 9),
@@ -314,11 +348,11 @@ fn no_more_is_read_than_the_chunks_demand() {
             };
             let job = Job::new(slice(spec), &path, &result, &form).unwrap();
             let summary = run(&job, HOW).unwrap();
-            // In uncompressed chunks, everything from the first to the last plane with elements of the result is read.
-            let needed = planes * 4 * source.chunk[1..].iter().product::<usize>() as u64;
-            let max_bytes = needed + 1000;
+            let plane_bytes =
+                plane_count * 4 * source.chunk_shape[1..].iter().product::<usize>() as u64;
+            let max_bytes = plane_bytes + 1000;
             assert!(
-                (needed..max_bytes).contains(&summary.bytes_read),
+                (plane_bytes..max_bytes).contains(&summary.bytes_read),
                 "{spec}: {summary:?}"
             );
         }
@@ -327,13 +361,13 @@ fn no_more_is_read_than_the_chunks_demand() {
 
 /// In files of uncompressed chunks, only the planes with elements of the result are read, if they are far apart.
 #[test]
-fn planes_are_read_without_what_lies_between_them() {
+fn planes_between_the_read_planes_are_skipped() {
     let folder = tempfile::tempdir().unwrap();
     // A plane of a chunk has 16 KiB.
-    let (shape, chunk) = ([40, 64, 70], [32, 64, 64]);
+    let (shape, chunk_shape) = ([40, 64, 70], [32, 64, 64]);
     for (number, shard) in [None, Some(&[64, 64, 128][..])].into_iter().enumerate() {
         let path = folder.path().join(format!("{number}.zarr"));
-        let source = Known::numbers_in(&path, &shape, &chunk, shard);
+        let source = Known::numbers_in(&path, &shape, &chunk_shape, shard);
         let steps = |first: usize, end: usize, step| (first..end).step_by(step).collect();
         let down = |first: usize, step| (0..=first).rev().step_by(step).collect();
         // Each case has the positions of the result, the shape of its shards, and the number of planes that all shards
@@ -373,33 +407,33 @@ fn planes_are_read_without_what_lies_between_them() {
                 19,
             ),
         ];
-        for (case, (text, positions, shard, planes)) in cases.into_iter().enumerate() {
+        for (case, (text, positions, shard_shape, plane_count)) in cases.into_iter().enumerate() {
             let [z, y, x] = &positions;
             let mut elements = Vec::new();
             for z in z {
                 for y in y {
-                    let numbers = x.iter().map(|x| (z * shape[1] + y) * shape[2] + x);
-                    numbers.for_each(|number| elements.extend(&source.elements[number]));
+                    let indices = x.iter().map(|x| (z * shape[1] + y) * shape[2] + x);
+                    indices.for_each(|index| elements.extend(&source.elements[index]));
                 }
             }
-            let kept = |sizes: &[usize]| {
+            let kept_sizes = |sizes: &[usize]| {
                 let sizes = sizes.iter().zip(&positions);
-                let kept = sizes.filter(|(_, positions)| positions.len() > 1);
-                kept.map(|(size, _)| *size).collect::<Vec<_>>()
+                let sizes = sizes.filter(|(_, positions)| positions.len() > 1);
+                sizes.map(|(size, _)| *size).collect::<Vec<_>>()
             };
             let result = folder.path().join(format!("{number}-{case}.zarr"));
             let form = Form {
-                shard: Some(kept(&shard)),
-                chunk: Some(kept(&shard)),
+                shard: Some(kept_sizes(&shard_shape)),
+                chunk: Some(kept_sizes(&shard_shape)),
                 codec: None,
             };
             let job = Job::new(slice(text), &path, &result, &form).unwrap();
             let summary = run(&job, HOW).unwrap();
             let sizes: Vec<usize> = positions.iter().map(Vec::len).collect();
-            assert_eq!(read(&result), (kept(&sizes), elements), "{text}");
-            let bytes = planes * (16 << 10);
+            assert_eq!(read(&result), (kept_sizes(&sizes), elements), "{text}");
+            let plane_bytes = plane_count * (16 << 10);
             assert!(
-                (bytes..bytes + 1000).contains(&summary.bytes_read),
+                (plane_bytes..plane_bytes + 1000).contains(&summary.bytes_read),
                 "{text}: {summary:?}"
             );
         }
@@ -418,20 +452,20 @@ fn planes_are_read_without_what_lies_between_them() {
     );
 }
 
-/// Only the blocks of Blosc chunks that contain elements of the result are decoded.
+/// A job decodes only the blocks of a Blosc chunk that contain elements of the result.
 #[test]
 fn parts_of_blosc_chunks_are_decoded() {
     let folder = tempfile::tempdir().unwrap();
     // A chunk has 1 MiB, more than one block.
-    let (shape, chunk) = ([70, 64, 100], [64, 64, 64]);
+    let (shape, chunk_shape) = ([70, 64, 100], [64, 64, 64]);
     let known = Known::numbers(&folder.path().join("a.zarr"), &shape, &[35, 64, 100]);
-    let form = |chunk: &[usize]| Form {
-        chunk: Some(chunk.to_vec()),
+    let form = |chunk_shape: &[usize]| Form {
+        chunk: Some(chunk_shape.to_vec()),
         codec: Some(Codec::Blosc),
         ..Form::default()
     };
     let source = folder.path().join("blosc.zarr");
-    let job = Job::new(slice("..."), &known.path, &source, &form(&chunk)).unwrap();
+    let job = Job::new(slice("..."), &known.path, &source, &form(&chunk_shape)).unwrap();
     run(&job, HOW).unwrap();
     let steps = |first: usize, end: usize, step| (first..end).step_by(step).collect();
     let down = |first: usize, step| (0..=first).rev().step_by(step).collect();
@@ -453,8 +487,8 @@ fn parts_of_blosc_chunks_are_decoded() {
         let mut elements = Vec::new();
         for z in z {
             for y in y {
-                let numbers = x.iter().map(|x| (z * shape[1] + y) * shape[2] + x);
-                numbers.for_each(|number| elements.extend(&known.elements[number]));
+                let indices = x.iter().map(|x| (z * shape[1] + y) * shape[2] + x);
+                indices.for_each(|index| elements.extend(&known.elements[index]));
             }
         }
         let result = folder.path().join(format!("{case}.zarr"));
@@ -478,11 +512,15 @@ fn parts_of_blosc_chunks_are_decoded() {
 
 /// With a cache, a chunk is read once for all shards that need it.
 #[test]
-fn shards_share_the_chunks_that_they_meet_in() {
+fn shards_share_cached_chunks() {
     let mut random = Random::new(99);
     for case in 0..40 {
         let folder = tempfile::tempdir().unwrap();
-        let source = Known::random(&mut random, &folder.path().join("a.zarr"), Kind::Chunks);
+        let source = Known::random(
+            &mut random,
+            &folder.path().join("a.zarr"),
+            StoreKind::Chunks,
+        );
         let spec = Slice::of(&mut random, &source.shape);
         let (shape, elements) = spec.naive(&source.elements, &source.shape);
         let form = form(&mut random, &shape);
@@ -491,22 +529,26 @@ fn shards_share_the_chunks_that_they_meet_in() {
         let cache = 1 << 20;
         let (_, prepared) = open(&job, How { cache, ..HOW });
         let explained = prepared.explain().unwrap();
-        let mut read_chunks = 0;
+        let mut read_chunk_count = 0;
         let mut shards: Vec<u64> = (0..prepared.shards()).collect();
         if case % 2 == 1 {
             shards.reverse();
         }
         for shard in shards {
-            read_chunks += compute(&prepared, shard).unwrap().chunks_read;
+            read_chunk_count += compute(&prepared, shard).unwrap().chunks_read;
         }
-        assert_eq!(read_chunks, explained.chunks, "case {case}: {}", spec.text);
+        assert_eq!(
+            read_chunk_count, explained.chunks,
+            "case {case}: {}",
+            spec.text
+        );
         run(&job, HOW).unwrap();
         assert_eq!(read(&result), (shape, elements.concat()), "case {case}");
     }
 }
 
 #[test]
-fn a_job_that_is_run_again_computes_what_is_missing() {
+fn a_job_that_is_run_again_computes_the_missing_shards() {
     let folder = tempfile::tempdir().unwrap();
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     let source = Known::numbers(&path, &[20, 20], &[5, 5]);
@@ -540,24 +582,24 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         State::Complete
     ));
     // Another job does not replace the result without --overwrite.
-    let other = Job::new(slice("::-2"), &path, &result, &form).unwrap();
-    let refused = Record::begin(&other, false).unwrap_err().to_string();
+    let other_job = Job::new(slice("::-2"), &path, &result, &form).unwrap();
+    let error = Record::begin(&other_job, false).unwrap_err().to_string();
     assert!(
-        refused.contains("::-1") && refused.contains("--overwrite"),
-        "{refused}"
+        error.contains("::-1") && error.contains("--overwrite"),
+        "{error}"
     );
     assert_eq!(files(&result), before);
     assert!(matches!(
-        Record::begin(&other, true).unwrap(),
+        Record::begin(&other_job, true).unwrap(),
         State::Open(_)
     ));
     // An unfinished job is not replaced either.
-    let refused = Record::begin(&job, false).unwrap_err().to_string();
+    let error = Record::begin(&job, false).unwrap_err().to_string();
     assert!(
-        refused.contains("unfinished") && refused.contains("::-2"),
-        "{refused}"
+        error.contains("unfinished") && error.contains("::-2"),
+        "{error}"
     );
-    run(&other, HOW).unwrap();
+    run(&other_job, HOW).unwrap();
     let expected: Vec<_> = source
         .elements
         .chunks(20)
@@ -580,13 +622,14 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         fs::write(foreign.join(name), text).unwrap();
         let before = files(&foreign);
         let job = Job::new(slice("::-1"), &path, &foreign, &form).unwrap();
-        let refused = Record::begin(&job, true).unwrap_err().to_string();
-        assert!(refused.contains("no Zarr array"), "{name}: {refused}");
+        let error = Record::begin(&job, true).unwrap_err().to_string();
+        assert!(error.contains("no Zarr array"), "{name}: {error}");
         assert_eq!(files(&foreign), before, "{name}");
     }
 }
 
-/// Sizes beyond any machine's memory are errors, although an allocation would end the process.
+/// A job fails with an error, and does not try to allocate sizes beyond any machine's memory. A failed allocation would
+/// end the process.
 #[test]
 fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
     let folder = tempfile::tempdir().unwrap();
@@ -594,24 +637,27 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
     Known::numbers(&path, &[8], &[4]);
     let result = folder.path().join("b.zarr");
     for shard in ["100000000000000", "2000000000000000000"] {
-        for chunk in [&[][..], &["--chunk", "1"], &["--chunk", shard]] {
+        for chunk_options in [&[][..], &["--chunk", "1"], &["--chunk", shard]] {
             let mut command = command();
             command
                 .arg("slice")
                 .arg(&path)
                 .args(["::-1", "--overwrite", "-o"]);
-            command.arg(&result).args(["--shard", shard]).args(chunk);
+            command
+                .arg(&result)
+                .args(["--shard", shard])
+                .args(chunk_options);
             let (code, _, problem) = run_to_end(&mut command);
-            assert_eq!(code, 1, "{shard} {chunk:?}: {problem}");
+            assert_eq!(code, 1, "{shard} {chunk_options:?}: {problem}");
             assert!(problem.contains("does not fit"), "{problem}");
         }
     }
-    // A missing chunk needs memory too, because it is filled with the fill value, so it must also be an error.
+    // A missing chunk also needs memory, for its fill values. If it does not fit, the job must fail too.
     for fill in [0, 1] {
-        let chunk = 1_usize << 50;
+        let chunk_size = 1_usize << 50;
         let metadata = serde_json::json!({
             "zarr_format": 3, "node_type": "array", "shape": [8], "data_type": "uint32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [chunk]}},
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [chunk_size]}},
             "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
             "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {}
         });
@@ -632,7 +678,7 @@ fn shards_and_chunks_that_do_not_fit_into_the_memory_are_errors() {
 }
 
 #[test]
-fn a_result_may_have_any_name() {
+fn a_result_can_have_any_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
     let source = Known::numbers(&path, &[8, 2], &[4, 2]);
@@ -660,14 +706,14 @@ fn a_path_that_is_not_utf8_is_wrong_usage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
     Known::numbers(&path, &[4], &[2]);
-    let other = folder.path().join(OsStr::from_bytes(b"\xff.zarr"));
-    for (from, to) in [(&path, &other), (&other, &path)] {
+    let invalid_path = folder.path().join(OsStr::from_bytes(b"\xff.zarr"));
+    for (from, to) in [(&path, &invalid_path), (&invalid_path, &path)] {
         let mut command = command();
         command.arg("slice").arg(from).args([":", "-o"]).arg(to);
         let (code, _, problem) = run_to_end(&mut command);
         assert!(code == 2 && problem.contains("UTF-8"), "{problem}");
     }
-    assert!(!other.exists());
+    assert!(!invalid_path.exists());
 }
 
 #[test]
@@ -676,28 +722,28 @@ fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     Known::numbers(&path, &[8], &[4]);
     let job = |spec| Job::new(slice(spec), &path, &result, &Form::default()).unwrap();
-    let (_, old) = open(&job("1:5"), HOW);
+    let (_, old_prepared) = open(&job("1:5"), HOW);
     Record::begin(&job("2:6"), true).unwrap();
-    assert!(matches!(compute(&old, 0), Err(Error::Io(_))));
-    let left: Vec<_> = files(&result).into_keys().collect();
-    assert_eq!(left, [Path::new(".wgslice/job.json")]);
+    assert!(matches!(compute(&old_prepared, 0), Err(Error::Io(_))));
+    let names: Vec<_> = files(&result).into_keys().collect();
+    assert_eq!(names, [Path::new(".wgslice/job.json")]);
 }
 
 #[test]
-fn a_source_that_has_changed_is_refused() {
+fn a_source_that_has_changed_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     Known::numbers(&path, &[8], &[4]);
     let job = Job::new(slice(":"), &path, &result, &Form::default()).unwrap();
     let (record, _) = open(&job, HOW);
     Known::numbers(&path, &[8], &[2]);
-    let changed = wgslice_scale::job::Prepared::new(record.order(job, HOW)).unwrap_err();
-    assert!(changed.to_string().contains("has changed"), "{changed}");
+    let error = wgslice_scale::job::Prepared::new(record.order(job, HOW)).unwrap_err();
+    assert!(error.to_string().contains("has changed"), "{error}");
 }
 
-/// The files of a result are always the same, whatever the number of threads.
+/// The files of a result do not depend on the number of threads.
 #[test]
-fn a_shard_has_the_same_bytes_whenever_it_is_computed() {
+fn a_shard_has_the_same_bytes_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let source = Known::numbers(&folder.path().join("a.zarr"), &[40, 50], &[7, 9]);
     let form = Form {
@@ -759,8 +805,8 @@ fn a_corrupt_index_of_a_shard_is_named() {
     let mut shard = fs::read(path.join("c/0")).unwrap();
     let job = Job::new(slice(":"), &path, &result, &Form::default()).unwrap();
     // The index has 4 pairs of an offset and a length, with 16 bytes each, and a checksum of 4 bytes.
-    let index = shard.len() - 4 * 16 - 4;
-    shard[index + 7] ^= 0x80;
+    let index_start = shard.len() - 4 * 16 - 4;
+    shard[index_start + 7] ^= 0x80;
     for length in [shard.len(), 3] {
         fs::write(path.join("c/0"), &shard[..length]).unwrap();
         let error = run(&job, HOW).unwrap_err();
@@ -770,7 +816,7 @@ fn a_corrupt_index_of_a_shard_is_named() {
         );
     }
     // This index has the correct checksum, but an offset beyond the end of the shard.
-    let checksum = crc32c::crc32c(&shard[index..shard.len() - 4]).to_le_bytes();
+    let checksum = crc32c::crc32c(&shard[index_start..shard.len() - 4]).to_le_bytes();
     let end = shard.len();
     shard[end - 4..].copy_from_slice(&checksum);
     fs::write(path.join("c/0"), &shard).unwrap();
@@ -799,11 +845,11 @@ fn run_to_end(command: &mut Command) -> (i32, String, String) {
 }
 
 #[test]
-fn the_command_slices_resumes_and_says_what_it_did() {
+fn the_command_slices_resumes_and_prints_a_summary() {
     let folder = tempfile::tempdir().unwrap();
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     let source = Known::numbers(&path, &[30, 20], &[5, 5]);
-    let slice = |faults: Option<&Path>, options: &[&str]| {
+    let slice = |faults_folder: Option<&Path>, options: &[&str]| {
         let mut command = command();
         command.arg("slice").args([&path]).args([
             "::-1",
@@ -814,8 +860,8 @@ fn the_command_slices_resumes_and_says_what_it_did() {
             "-o",
         ]);
         command.args([&result]).args(options);
-        if let Some(faults) = faults {
-            command.env(faults::VARIABLE, faults);
+        if let Some(folder) = faults_folder {
+            command.env(faults::VARIABLE, folder);
         }
         command
     };
@@ -842,10 +888,10 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     assert!(!result.exists());
 
     // The command is killed while tasks sleep, after some tasks are done.
-    let faults = folder.path().join("faults");
-    fs::create_dir(&faults).unwrap();
-    fs::write(faults.join("sleep"), "300").unwrap();
-    let mut running = slice(Some(&faults), &[])
+    let faults_folder = folder.path().join("faults");
+    fs::create_dir(&faults_folder).unwrap();
+    fs::write(faults_folder.join("sleep"), "300").unwrap();
+    let mut running = slice(Some(&faults_folder), &[])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -863,44 +909,49 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     }
     running.kill().unwrap();
     running.wait().unwrap();
-    let stood = shard_count();
+    let kept_count = shard_count();
     assert!(!result.join("zarr.json").exists());
 
-    // One task fails with an I/O error, and is tried again.
-    fs::write(faults.join("sleep"), "0").unwrap();
-    fs::write(faults.join("io-error-1"), "").unwrap();
-    fs::write(faults.join("started"), "").unwrap();
-    let (code, text, problem) =
-        run_to_end(&mut slice(Some(&faults), &["--json", "--memory", "1M"]));
+    // One task fails with an I/O error and is retried.
+    fs::write(faults_folder.join("sleep"), "0").unwrap();
+    fs::write(faults_folder.join("io-error-1"), "").unwrap();
+    fs::write(faults_folder.join("started"), "").unwrap();
+    let (code, text, problem) = run_to_end(&mut slice(
+        Some(&faults_folder),
+        &["--json", "--memory", "1M"],
+    ));
     assert_eq!(code, 0, "{problem}");
     assert!(
-        problem.contains("on purpose") && !faults.join("io-error-1").exists(),
+        problem.contains("on purpose") && !faults_folder.join("io-error-1").exists(),
         "{problem}"
     );
-    assert!(text.contains(&format!("\"stood\":{stood},")), "{text}");
-    let started = fs::read_to_string(faults.join("started")).unwrap();
-    assert_eq!(started.lines().count(), 12 - stood + 1, "{started}");
+    assert!(text.contains(&format!("\"stood\":{kept_count},")), "{text}");
+    let started = fs::read_to_string(faults_folder.join("started")).unwrap();
+    assert_eq!(started.lines().count(), 12 - kept_count + 1, "{started}");
     assert_eq!(read(&result), (vec![30, 20], source.rows_reversed(20)));
     assert!(!result.join(".wgslice").exists());
-    let keys = |text: &str| {
+    let counts_and_keys = |text: &str| {
         let summary: serde_json::Value = serde_json::from_str(text).unwrap();
         let counts =
             ["shards", "computed", "stood", "chunks_read"].map(|key| summary[key].as_u64());
         let keys: Vec<String> = summary.as_object().unwrap().keys().cloned().collect();
         (counts.map(Option::unwrap), keys)
     };
-    let (_, expected) = keys(&text);
+    let (_, expected_keys) = counts_and_keys(&text);
     let (code, text, _) = run_to_end(&mut slice(None, &[]));
     assert!(code == 0 && text.contains("complete"), "{text}");
     let (code, text, _) = run_to_end(&mut slice(None, &["--json"]));
-    assert_eq!((code, keys(&text)), (0, ([12, 0, 12, 0], expected.clone())));
+    assert_eq!(
+        (code, counts_and_keys(&text)),
+        (0, ([12, 0, 12, 0], expected_keys.clone()))
+    );
     // The elements of the source have changed, but not its metadata.
     let mut chunk = fs::read(path.join("c/0/0")).unwrap();
     chunk[0] = 99;
     fs::write(path.join("c/0/0"), chunk).unwrap();
     let (code, text, problem) = run_to_end(&mut slice(None, &["--json", "--overwrite"]));
     assert_eq!(code, 0, "{problem}");
-    assert_eq!(keys(&text), ([12, 12, 0, 24], expected));
+    assert_eq!(counts_and_keys(&text), ([12, 12, 0, 24], expected_keys));
     assert_eq!(read(&result).1[29 * 20 * 4], 99);
     let (code, _, problem) = run_to_end(&mut slice(None, &["--codec", "gzip"]));
     assert!(code == 2 && problem.contains("--overwrite"), "{problem}");
@@ -909,7 +960,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
 
     // There are more I/O errors than attempts for a task.
     for number in 0..5 {
-        fs::write(faults.join(format!("io-error-{number}")), "").unwrap();
+        fs::write(faults_folder.join(format!("io-error-{number}")), "").unwrap();
     }
     let one_shard_options = ["--shard", "30,20", "--overwrite"];
     let mut one_shard_command = command();
@@ -919,12 +970,12 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         .args(["::-1", "-o"])
         .args([&result])
         .args(one_shard_options);
-    let (code, _, problem) = run_to_end(one_shard_command.env(faults::VARIABLE, &faults));
+    let (code, _, problem) = run_to_end(one_shard_command.env(faults::VARIABLE, &faults_folder));
     assert!(code == 1 && problem.contains("on purpose"), "{problem}");
-    let left = files(&faults)
+    let unused_errors = files(&faults_folder)
         .into_keys()
         .filter(|name| name.to_string_lossy().contains("error"));
-    assert_eq!(left.count(), 1);
+    assert_eq!(unused_errors.count(), 1);
     assert!(!result.join("zarr.json").exists());
 }
 
@@ -932,9 +983,14 @@ fn the_command_slices_resumes_and_says_what_it_did() {
 fn arrays_become_npy_files_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(8);
-    let mut converted = 0;
+    let mut converted_count = 0;
     for case in 0..16 {
-        let kind = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed][case % 4];
+        let kind = [
+            StoreKind::Chunks,
+            StoreKind::Shards,
+            StoreKind::V2,
+            StoreKind::Transposed,
+        ][case % 4];
         let source = Known::random(
             &mut random,
             &folder.path().join(format!("{case}.zarr")),
@@ -942,15 +998,15 @@ fn arrays_become_npy_files_and_back() {
         );
         let file = folder.path().join(format!("{case}.npy"));
         let memory = [None, Some(1 << 15)][case % 2];
-        let written = to_npy(&source.path, &file, 2, memory, false);
+        let conversion = to_npy(&source.path, &file, 2, memory, false);
         // `.npy` files have no name for bfloat16.
         if Source::open(&source.path).unwrap().dtype() == DType::BF16 {
-            let refused = written.unwrap_err().to_string();
-            assert!(refused.contains("bfloat16"), "{refused}");
+            let error = conversion.unwrap_err().to_string();
+            assert!(error.contains("bfloat16"), "{error}");
             continue;
         }
-        let summary = written.unwrap();
-        converted += 1;
+        let summary = conversion.unwrap();
+        converted_count += 1;
         assert!(summary.chunks_read > 0);
         let bytes = fs::read(&file).unwrap();
         assert!(bytes.ends_with(&source.elements.concat()), "case {case}");
@@ -973,8 +1029,11 @@ fn arrays_become_npy_files_and_back() {
             "case {case}"
         );
     }
-    assert!(converted > 8, "{converted} arrays were converted");
-    assert_eq!(partial_files(folder.path()), 0);
+    assert!(
+        converted_count > 8,
+        "{converted_count} arrays were converted"
+    );
+    assert_eq!(partial_file_count(folder.path()), 0);
 }
 
 /// The index of a shard is not read again for each chunk of the shard, even if the array has one dimension.
@@ -990,9 +1049,9 @@ fn a_conversion_reads_few_indexes() {
             .unwrap()
             .ends_with(&source.elements.concat())
     );
-    let (elements, index) = (4096 * 4, 4096 / 8 * 16 + 4);
+    let (element_bytes, index_bytes) = (4096 * 4, 4096 / 8 * 16 + 4);
     // There are four tiles for each of two threads.
-    assert_eq!(summary.bytes_read, elements + 8 * index);
+    assert_eq!(summary.bytes_read, element_bytes + 8 * index_bytes);
 }
 
 #[test]
@@ -1007,16 +1066,16 @@ fn an_npy_file_is_not_written_in_place_of_an_array() {
         ("a.zarr/c/0", "lies in the array"),
     ] {
         let output = folder.path().join(output);
-        let refused = to_npy(&path, &output, 1, None, true).unwrap_err();
+        let error = to_npy(&path, &output, 1, None, true).unwrap_err();
         assert!(
-            matches!(&refused, Error::Usage(text) if text.contains(expected)),
-            "{refused:?}"
+            matches!(&error, Error::Usage(text) if text.contains(expected)),
+            "{error:?}"
         );
     }
     assert_eq!(files(folder.path()), before);
 }
 
-fn partial_files(folder: &Path) -> usize {
+fn partial_file_count(folder: &Path) -> usize {
     let names = fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.ends_with(".partial")).count()
@@ -1041,7 +1100,7 @@ fn a_conversion_that_a_signal_ends_leaves_no_file() {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let running = command.spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    while partial_files(folder.path()) == 0 {
+    while partial_file_count(folder.path()) == 0 {
         assert!(Instant::now() < deadline);
         thread::sleep(Duration::from_millis(1));
     }
@@ -1051,5 +1110,5 @@ fn a_conversion_that_a_signal_ends_leaves_no_file() {
     let problem = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{problem}");
     assert!(problem.contains("ended by SIGTERM"), "{problem}");
-    assert!(!file.exists() && partial_files(folder.path()) == 0);
+    assert!(!file.exists() && partial_file_count(folder.path()) == 0);
 }

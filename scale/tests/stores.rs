@@ -37,27 +37,28 @@ enum Content {
 struct Known {
     data_type: String,
     shape: Vec<usize>,
+    /// The bytes of all elements, in hexadecimal.
     elements: String,
 }
 
 impl Known {
     /// Returns the bytes of each element.
     fn elements(&self) -> Vec<Vec<u8>> {
-        let bytes = bytes(&self.elements);
-        let count: usize = self.shape.iter().product();
-        let elements = bytes.chunks(bytes.len() / count);
+        let bytes = decode_hex(&self.elements);
+        let element_count: usize = self.shape.iter().product();
+        let elements = bytes.chunks(bytes.len() / element_count);
         elements.map(<[u8]>::to_vec).collect()
     }
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
+fn decode_hex(hex: &str) -> Vec<u8> {
     let digits = (0..hex.len()).step_by(2);
     let bytes = digits.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
     bytes.collect()
 }
 
-/// Writes the stores to a folder.
-fn stores(folder: &Path) -> Stores {
+/// Writes the stores to a folder and returns them.
+fn write_stores(folder: &Path) -> Stores {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stores.json");
     let stores: Stores = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     for (name, content) in &stores.files {
@@ -65,7 +66,7 @@ fn stores(folder: &Path) -> Stores {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let content = match content {
             Content::Text(text) => text.clone().into_bytes(),
-            Content::Hex(hex) => bytes(hex),
+            Content::Hex(hex) => decode_hex(hex),
         };
         fs::write(path, content).unwrap();
     }
@@ -75,7 +76,7 @@ fn stores(folder: &Path) -> Stores {
 #[test]
 fn stores_of_all_writers_are_opened_sliced_and_converted() {
     let folder = tempfile::tempdir().unwrap();
-    let stores = stores(folder.path());
+    let stores = write_stores(folder.path());
     let mut random = Random::new(53);
     let mut types = BTreeSet::new();
     for (name, known) in &stores.arrays {
@@ -90,18 +91,18 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
         for spec in std::iter::once(whole_slice).chain(random_slices.collect::<Vec<_>>()) {
             let (shape, expected) = spec.naive(&elements, &known.shape);
             let result = folder.path().join("result.zarr");
-            let whole: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
+            let whole_shape: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
             let form = Form {
-                shard: Some(whole.clone()),
-                chunk: Some(whole),
+                shard: Some(whole_shape.clone()),
+                chunk: Some(whole_shape),
                 codec: None,
             };
             let job = Job::new(slice(&spec.text), &path, &result, &form).unwrap();
             run(&job, HOW).unwrap_or_else(|error| panic!("{name}[{}]: {error:?}", spec.text));
             assert_eq!(job.metadata["data_type"], *known.data_type, "{name}");
-            // This crate and other readers both read the result as an array with the same bytes.
-            let found = Source::open(&result).unwrap();
-            assert_eq!(found.data_type(), known.data_type, "{name}");
+            // This crate opens the result. `zarrs` reads its elements, except 8-bit floats, which this crate reads.
+            let result_source = Source::open(&result).unwrap();
+            assert_eq!(result_source.data_type(), known.data_type, "{name}");
             if !known.data_type.starts_with("float8") {
                 assert_eq!(
                     read(&result),
@@ -110,7 +111,7 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
                     spec.text
                 );
             } else if shape.iter().product::<usize>() > 0 {
-                let mut reader = found.reader();
+                let mut reader = result_source.reader();
                 let chunk = reader.chunk(&vec![0; shape.len()]).unwrap();
                 assert_eq!(chunk.as_ref(), expected.concat(), "{name}[{}]", spec.text);
             }
@@ -139,8 +140,8 @@ fn stores_of_all_writers_are_opened_sliced_and_converted() {
     for dtype in DType::ALL {
         assert!(types.contains(dtype.name()), "{dtype} is in no store");
     }
-    let moved = types.iter().filter(|name| name.starts_with("float8_"));
-    assert_eq!(moved.count(), 5);
+    let float8_types = types.iter().filter(|name| name.starts_with("float8_"));
+    assert_eq!(float8_types.count(), 5);
 }
 
 /// The error for an unsupported codec lists the supported codecs. Each of these has a store in the tests' data and is
@@ -158,7 +159,7 @@ fn every_codec_that_is_read_has_a_store_and_is_documented() {
     let error = slice_error(folder.path(), &path);
     let (_, list) = error.split_once("lzma is not supported, but ").unwrap();
     let (list, _) = list.split_once(" are: ").unwrap();
-    let stores = stores(folder.path());
+    let stores = write_stores(folder.path());
     let texts = stores.files.values().filter_map(|content| match content {
         Content::Text(text) => Some(&text[..]),
         Content::Hex(_) => None,
@@ -179,7 +180,7 @@ fn every_codec_that_is_read_has_a_store_and_is_documented() {
 #[test]
 fn names_and_attributes_of_other_writers_are_kept() {
     let folder = tempfile::tempdir().unwrap();
-    stores(folder.path());
+    write_stores(folder.path());
     let result = folder.path().join("result.zarr");
     for (name, dims, expected) in [
         (
@@ -203,14 +204,14 @@ fn names_and_attributes_of_other_writers_are_kept() {
     ] {
         let metadata = result_metadata(slice("1:, ::-1"), &folder.path().join(name), &result);
         assert_eq!(metadata["dimension_names"], dims, "{name}");
-        let found = metadata["attributes"].as_object().unwrap();
+        let attributes = metadata["attributes"].as_object().unwrap();
         for (field, value) in expected.as_object().unwrap() {
-            assert_eq!(found[field], *value, "{name}: {field}");
+            assert_eq!(attributes[field], *value, "{name}: {field}");
         }
         // These attributes describe how NetCDF has stored the source.
         assert!(
-            !found.keys().any(|key| key.starts_with("_nczarr")),
-            "{found:?}"
+            !attributes.keys().any(|key| key.starts_with("_nczarr")),
+            "{attributes:?}"
         );
         fs::remove_dir_all(&result).unwrap();
     }
@@ -234,7 +235,7 @@ fn slice_error(folder: &Path, source: &Path) -> String {
 #[test]
 fn groups_of_all_writers_are_called_groups() {
     let folder = tempfile::tempdir().unwrap();
-    stores(folder.path());
+    write_stores(folder.path());
     for name in [
         "xarray-v2",
         "xarray-v3",
@@ -253,12 +254,12 @@ fn groups_of_all_writers_are_called_groups() {
 }
 
 #[test]
-fn what_is_not_read_is_refused_with_what_is() {
+fn errors_for_unsupported_stores_name_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
     fs::create_dir(&path).unwrap();
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
-    let refuse = |change: &dyn Fn(&mut Value)| {
+    let error_after_change = |change: &dyn Fn(&mut Value)| {
         let mut metadata = json!({
             "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32",
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
@@ -291,14 +292,14 @@ fn what_is_not_read_is_refused_with_what_is() {
         ),
     ] {
         assert_unsupported(
-            &refuse(&|metadata| metadata["codecs"] = json!([bytes, codec])),
+            &error_after_change(&|metadata| metadata["codecs"] = json!([bytes, codec])),
             name,
         );
         let sharding = json!([{"name": "sharding_indexed", "configuration": {
             "chunk_shape": [2], "codecs": [bytes, codec], "index_codecs": [bytes]
         }}]);
         assert_unsupported(
-            &refuse(&|metadata| metadata["codecs"] = sharding.clone()),
+            &error_after_change(&|metadata| metadata["codecs"] = sharding.clone()),
             name,
         );
     }
@@ -338,7 +339,7 @@ fn what_is_not_read_is_refused_with_what_is() {
         ),
     ];
     for (field, value, expected_text) in cases {
-        let error = refuse(&|metadata| metadata[field] = value.clone());
+        let error = error_after_change(&|metadata| metadata[field] = value.clone());
         assert!(
             error.contains(expected_text) && !error.contains("panic"),
             "{field}: {error}"
@@ -353,9 +354,9 @@ fn what_is_not_read_is_refused_with_what_is() {
             "blosc",
         ] {
             let codec = json!({"name": name, "configuration": value});
-            refuse(&|metadata| metadata["codecs"] = json!([bytes, codec]));
+            error_after_change(&|metadata| metadata["codecs"] = json!([bytes, codec]));
         }
-        refuse(&|metadata| metadata["codecs"] = json!([bytes, value]));
+        error_after_change(&|metadata| metadata["codecs"] = json!([bytes, value]));
         for field in [
             "zarr_format",
             "node_type",
@@ -363,7 +364,7 @@ fn what_is_not_read_is_refused_with_what_is() {
             "chunk_grid",
             "chunk_key_encoding",
         ] {
-            refuse(&|metadata| metadata[field] = value.clone());
+            error_after_change(&|metadata| metadata[field] = value.clone());
         }
         for text in [value.to_string(), "{}".to_owned(), "{".to_owned()] {
             fs::write(path.join("zarr.json"), text).unwrap();
@@ -402,9 +403,9 @@ fn what_is_not_read_is_refused_with_what_is() {
 #[test]
 fn damage_is_found_by_the_codecs_that_can_find_it() {
     let folder = tempfile::tempdir().unwrap();
-    stores(folder.path());
+    write_stores(folder.path());
     let result = folder.path().join("result.zarr");
-    let fails = |path: &Path, name: &str| {
+    let check_failure = |path: &Path, name: &str| {
         let job = Job::new(slice(":"), path, &result, &Form::default()).unwrap();
         let error = run(&job, HOW).unwrap_err();
         assert!(
@@ -413,7 +414,7 @@ fn damage_is_found_by_the_codecs_that_can_find_it() {
         );
         fs::remove_dir_all(&result).unwrap();
     };
-    let checked = [
+    let checksum_stores = [
         "crc32",
         "crc32-end",
         "crc32-filter",
@@ -422,33 +423,35 @@ fn damage_is_found_by_the_codecs_that_can_find_it() {
         "adler32",
         "fletcher32",
     ];
-    let packed = ["lz4", "lz4-wide", "zlib", "bz2", "gzip", "blosc"];
-    let shorter = packed.iter().chain(&["delta-C", "shuffle-zlib-C"]);
-    for name in checked.iter().chain(shorter) {
+    let compressed_stores = ["lz4", "lz4-wide", "zlib", "bz2", "gzip", "blosc"];
+    let length_checking_stores = compressed_stores
+        .iter()
+        .chain(&["delta-C", "shuffle-zlib-C"]);
+    for name in checksum_stores.iter().chain(length_checking_stores) {
         let name = format!("v2/{name}");
         let path = folder.path().join(&name);
         let chunk = path.join("0.0");
         let value = fs::read(&chunk).unwrap();
         for end in [0, 3, value.len() / 2, value.len() - 1] {
             fs::write(&chunk, &value[..end]).unwrap();
-            fails(&path, &name);
+            check_failure(&path, &name);
         }
-        if checked.iter().any(|checked| name.ends_with(checked)) {
+        if checksum_stores.iter().any(|codec| name.ends_with(codec)) {
             for byte in [0, 5, value.len() - 1] {
                 let mut value = value.clone();
                 value[byte] ^= 1;
                 fs::write(&chunk, &value).unwrap();
-                fails(&path, &name);
+                check_failure(&path, &name);
             }
         }
     }
 }
 
-/// The bytes of 8-bit floats are moved. Nothing is computed from them.
+/// Jobs copy the bytes of 8-bit floats and compute nothing from them.
 #[test]
 fn floats_of_8_bits_are_not_taken_for_numbers() {
     let folder = tempfile::tempdir().unwrap();
-    stores(folder.path());
+    write_stores(folder.path());
     let array = |name: &str| {
         folder
             .path()

@@ -15,29 +15,40 @@ use datafusion::{
 use std::{fs::File, path::Path, sync::Arc};
 use wgslice_scale::engine::Engine;
 
-/// Makes a column of tensors of this shape from the elements of all tensors. The rows in `nulls` are null.
-pub(crate) fn tensors(values: ArrayRef, shape: &[usize], rows: usize, nulls: &[usize]) -> ArrayRef {
+/// Makes a column of tensors of this shape from the elements of all tensors. The rows in `null_rows` are null.
+pub(crate) fn tensors(
+    values: ArrayRef,
+    shape: &[usize],
+    row_count: usize,
+    null_rows: &[usize],
+) -> ArrayRef {
     let mut array = values;
     for (axis, &size) in shape.iter().enumerate().rev() {
-        let count = rows * shape[..axis].iter().product::<usize>();
-        let item = Arc::new(Field::new_list_field(array.data_type().clone(), true));
-        let valid = (axis == 0 && !nulls.is_empty()).then(|| {
+        let list_count = row_count * shape[..axis].iter().product::<usize>();
+        let item_field = Arc::new(Field::new_list_field(array.data_type().clone(), true));
+        let validity = (axis == 0 && !null_rows.is_empty()).then(|| {
             NullBuffer::from(
-                (0..rows)
-                    .map(|row| !nulls.contains(&row))
+                (0..row_count)
+                    .map(|row| !null_rows.contains(&row))
                     .collect::<Vec<_>>(),
             )
         });
-        let list = FixedSizeListArray::try_new_with_length(item, size as i32, array, valid, count);
+        let list = FixedSizeListArray::try_new_with_length(
+            item_field,
+            size as i32,
+            array,
+            validity,
+            list_count,
+        );
         array = Arc::new(list.unwrap());
     }
     array
 }
 
-/// Makes a batch of a column `id` of row numbers, followed by these columns.
+/// Makes a batch of the column `id`, which has the row numbers, and these columns.
 pub(crate) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
-    let rows = columns[0].1.len();
-    let id: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
+    let row_count = columns[0].1.len();
+    let id: ArrayRef = Arc::new(Int64Array::from_iter_values(0..row_count as i64));
     let mut fields = vec![Field::new("id", DataType::Int64, false)];
     let mut arrays = vec![id];
     for (name, array) in columns {

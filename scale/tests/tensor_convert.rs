@@ -18,6 +18,8 @@ const ROWS: usize = 120;
 const SHAPE: [usize; 3] = [2, 4, 3];
 const ELEMENTS_PER_ROW: usize = 24;
 
+/// The types that `tensor_convert` reads and writes. Each has its name, its type in Arrow, its numbers in the
+/// reference, and its size in bytes.
 const TYPES: [(&str, DataType, Numbers, usize); 6] = [
     ("uint8", DataType::UInt8, Numbers::Unsigned(8), 1),
     ("int8", DataType::Int8, Numbers::Signed(8), 1),
@@ -48,12 +50,12 @@ fn bytes(column: &ArrayRef, size: usize) -> Vec<u8> {
 }
 
 /// Writes a table with a column `x` of random bits, null in row 7. Returns the bits.
-fn write_table(path: &Path, element: &DataType, size: usize) -> Vec<i64> {
+fn write_table(path: &Path, element_type: &DataType, size: usize) -> Vec<i64> {
     let mut random = Random::new(size as u64);
     let data: Vec<u8> = (0..ROWS * ELEMENTS_PER_ROW * size)
         .map(|_| (random.next() >> 20) as u8)
         .collect();
-    let values = ArrayData::builder(element.clone())
+    let values = ArrayData::builder(element_type.clone())
         .len(ROWS * ELEMENTS_PER_ROW)
         .add_buffer(Buffer::from(data.as_slice()));
     let values = make_array(values.build().unwrap());
@@ -62,7 +64,7 @@ fn write_table(path: &Path, element: &DataType, size: usize) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn elements_are_converted_as_the_reference_converts_them() {
+async fn converted_elements_match_the_reference() {
     let folder = TempDir::new().unwrap();
     let engine = Engine::embedded(2).unwrap();
     type Scaled = (&'static str, i64, &'static [f32], &'static [f32]);
@@ -77,10 +79,10 @@ async fn elements_are_converted_as_the_reference_converts_them() {
             &[0.0, 1.0, 2.25, f32::NAN],
         ),
     ];
-    for (name, element, from, size) in TYPES {
+    for (name, element_type, from, size) in TYPES {
         let path = folder.path().join(format!("{name}.parquet"));
-        let source_bits = write_table(&path, &element, size);
-        for (to_name, to_element, to, to_size) in TYPES {
+        let source_bits = write_table(&path, &element_type, size);
+        for (to_name, to_element_type, to, to_size) in TYPES {
             let unscaled = ("", None);
             let as_bits = |list: &[f32]| -> Vec<i64> {
                 let bits = list.iter().map(|x| x.to_bits().cast_signed());
@@ -96,12 +98,12 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                 let result = run(&engine, &query).await.unwrap();
                 let column = result.column(0);
                 assert_eq!(shape(column.data_type()), SHAPE, "{name}: {call}");
-                let mut leaf = column.data_type().clone();
-                while let DataType::FixedSizeList(item, _) = leaf {
-                    leaf = item.data_type().clone();
+                let mut innermost_type = column.data_type().clone();
+                while let DataType::FixedSizeList(item, _) = innermost_type {
+                    innermost_type = item.data_type().clone();
                 }
-                assert_eq!(leaf, to_element, "{name}: {call}");
-                let found = bits(&bytes(column, to_size), to_size);
+                assert_eq!(innermost_type, to_element_type, "{name}: {call}");
+                let results = bits(&bytes(column, to_size), to_size);
                 for row in 0..ROWS {
                     assert_eq!(column.is_null(row), row == 7);
                     let conversion = Conversion {
@@ -115,7 +117,8 @@ async fn elements_are_converted_as_the_reference_converts_them() {
                     let row_bits = &source_bits[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW];
                     let expected = convert(row_bits, &SHAPE, conversion).unwrap();
                     assert!(
-                        row == 7 || found[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW] == expected,
+                        row == 7
+                            || results[row * ELEMENTS_PER_ROW..][..ELEMENTS_PER_ROW] == expected,
                         "{name}: {call}: row {row}"
                     );
                 }
@@ -124,9 +127,9 @@ async fn elements_are_converted_as_the_reference_converts_them() {
     }
 }
 
-/// The arithmetic matches Rust's `f32`: in calls within calls of other functions, on scalars, and on literals.
+/// Conversions match Rust's arithmetic with `f32` in nested calls, on scalars, and on literals.
 #[tokio::test]
-async fn conversions_are_naive_loops_in_expressions() {
+async fn conversions_in_expressions_match_naive_loops() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("t.parquet");
     let values: Vec<u8> = (0..ROWS * ELEMENTS_PER_ROW)
@@ -148,7 +151,7 @@ async fn conversions_are_naive_loops_in_expressions() {
     };
     let (mean, deviation) = ([0.485f32, 0.456, 0.406], [0.25f32, 0.5, 2.0]);
     let call = "tensor_convert(strided_slice(x, ':, ::-1'), 'f32', 'scale=[4, 2, 0.5], bias=[-0.485, -0.456, -0.406]')";
-    let found = elements::<Float32Type>(&select(call).await.unwrap());
+    let results = elements::<Float32Type>(&select(call).await.unwrap());
     let mut expected = Vec::new();
     for image in values.chunks(12) {
         for pixel in image.chunks(3).rev() {
@@ -157,23 +160,23 @@ async fn conversions_are_naive_loops_in_expressions() {
             }
         }
     }
-    assert_eq!(found, expected);
+    assert_eq!(results, expected);
     // Covers a slice of a converted tensor, and scalars.
     let call = "strided_slice(tensor_convert(x, 'float32', 'scale=0.5'), '1, 2, 0')";
-    let found = elements::<Float32Type>(&select(call).await.unwrap());
+    let results = elements::<Float32Type>(&select(call).await.unwrap());
     let expected: Vec<f32> = values
         .chunks(24)
         .map(|row| f32::from(row[18]) * 0.5)
         .collect();
-    assert_eq!(found, expected);
+    assert_eq!(results, expected);
     let call = "tensor_convert(strided_slice(x, '1, 2, 0'), 'float32', 'scale=0.5')";
     assert_eq!(
         elements::<Float32Type>(&select(call).await.unwrap()),
         expected
     );
     let call = "tensor_convert(arrow_cast(200, 'UInt8'), 'float32', 'scale=0.5')";
-    let found = elements::<Float32Type>(&select(call).await.unwrap());
-    assert_eq!(found, vec![100.0; ROWS]);
+    let results = elements::<Float32Type>(&select(call).await.unwrap());
+    assert_eq!(results, vec![100.0; ROWS]);
 
     for (call, expected) in [
         (

@@ -21,11 +21,11 @@ use zarrs::{
 pub(crate) struct Known {
     pub(crate) path: PathBuf,
     pub(crate) shape: Vec<usize>,
-    pub(crate) chunk: Vec<usize>,
+    pub(crate) chunk_shape: Vec<usize>,
     pub(crate) elements: Vec<Vec<u8>>,
 }
 
-/// Returns the element types of the tests, each with a fill value and its bytes.
+/// Returns the element types of random arrays in Zarr V3, each with a fill value and its bytes.
 fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
     [
         ("uint8", json!(7), vec![7]),
@@ -41,9 +41,9 @@ fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
     ]
 }
 
-/// How a store is written.
+/// The format of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum StoreKind {
     Chunks,
     Shards,
     /// Shards after a `transpose` codec, so that a shard can only be read as a whole.
@@ -53,22 +53,23 @@ pub(crate) enum Kind {
 
 impl Known {
     /// Writes a random array. Some of its chunks or shards can be missing.
-    pub(crate) fn random(random: &mut Random, path: &Path, kind: Kind) -> Self {
+    pub(crate) fn random(random: &mut Random, path: &Path, kind: StoreKind) -> Self {
         let rank = random.within(1, 4) as usize;
         let max_size = [0, 300, 40, 14, 8][rank];
         let shape: Vec<usize> = (0..rank)
             .map(|_| random.within(1, max_size) as usize)
             .collect();
-        let chunk: Vec<usize> = shape
+        let chunk_shape: Vec<usize> = shape
             .iter()
             .map(|&size| random.within(1, size.min(9) as i64 + 1) as usize)
             .collect();
-        let (dtype, fill, filler) = fills()[random.within(0, 5) as usize].clone();
-        let grid: Vec<usize> = chunk
+        let (dtype, fill, v3_fill_bytes) = fills()[random.within(0, 5) as usize].clone();
+        let shard_shape: Vec<usize> = chunk_shape
             .iter()
-            .map(|chunk| chunk * random.within(1, 3) as usize)
+            .map(|size| size * random.within(1, 3) as usize)
             .collect();
-        // Results are written with level 3 of Zstandard, or level 5 of gzip. Level 0 of Zstandard means 3.
+        // Jobs write level 3 of Zstandard, or level 5 of gzip, and copy encoded chunks only if their level is the same.
+        // Level 0 of Zstandard means 3.
         let levels = [(1, 1), (0, 5), (3, 5)][random.within(0, 2) as usize];
         let compressor = [
             json!({"name": "zstd", "configuration": {"level": levels.0, "checksum": false}}),
@@ -79,89 +80,96 @@ impl Known {
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
         let big = json!({"name": "bytes", "configuration": {"endian": "big"}});
         let codecs = match kind {
-            Kind::Chunks => {
+            StoreKind::Chunks => {
                 let bytes = [&bytes, &big][random.within(0, 1) as usize];
                 json!([bytes, compressor])
             }
-            Kind::Shards | Kind::Transposed => {
+            StoreKind::Shards | StoreKind::Transposed => {
                 let mut order: Vec<_> = (0..rank).collect();
-                if kind == Kind::Transposed {
+                if kind == StoreKind::Transposed {
                     order.rotate_left(random.within(0, rank as i64 - 1) as usize);
                 }
-                let within: Vec<_> = order.iter().map(|&dim| chunk[dim]).collect();
+                let inner_shape: Vec<_> = order.iter().map(|&dim| chunk_shape[dim]).collect();
                 let sharding = json!({"name": "sharding_indexed", "configuration": {
-                    "chunk_shape": within, "codecs": [bytes, compressor],
+                    "chunk_shape": inner_shape, "codecs": [bytes, compressor],
                     "index_codecs": [bytes, {"name": "crc32c"}],
                     "index_location": (["start", "end"][random.within(0, 1) as usize])
                 }});
                 match kind {
-                    Kind::Transposed => json!([
+                    StoreKind::Transposed => json!([
                         {"name": "transpose", "configuration": {"order": order}}, sharding
                     ]),
                     _ => json!([sharding]),
                 }
             }
-            Kind::V2 => Value::Null,
+            StoreKind::V2 => Value::Null,
         };
         let (fill_bytes, metadata) = match kind {
-            Kind::V2 => {
+            StoreKind::V2 => {
                 let order = ["C", "F"][random.within(0, 1) as usize];
                 let (dtype, size) =
                     [("<i4", 4), (">i2", 2), ("|u1", 1), (">f8", 8)][random.within(0, 3) as usize];
                 let metadata = json!({
-                    "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype,
+                    "zarr_format": 2, "shape": shape, "chunks": chunk_shape, "dtype": dtype,
                     "compressor": {"id": "zstd", "level": 1}, "fill_value": 0, "order": order,
                     "filters": null
                 });
                 (vec![0; size], metadata)
             }
             _ => {
-                let outer = if kind == Kind::Chunks { &chunk } else { &grid };
+                let stored_shape = if kind == StoreKind::Chunks {
+                    &chunk_shape
+                } else {
+                    &shard_shape
+                };
                 let metadata = json!({
                     "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
-                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": stored_shape}},
                     "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
                     "codecs": codecs, "attributes": {}
                 });
-                (filler, metadata)
+                (v3_fill_bytes, metadata)
             }
         };
-        let count: usize = shape.iter().product();
-        let mut elements: Vec<Vec<u8>> = (0..count)
+        let element_count: usize = shape.iter().product();
+        let mut elements: Vec<Vec<u8>> = (0..element_count)
             .map(|_| random.next().to_ne_bytes().repeat(2)[..fill_bytes.len()].to_vec())
             .collect();
-        let outer = if matches!(kind, Kind::Shards | Kind::Transposed) {
-            &grid
+        let stored_shape = if matches!(kind, StoreKind::Shards | StoreKind::Transposed) {
+            &shard_shape
         } else {
-            &chunk
+            &chunk_shape
         };
         // Some chunks have only the fill value, and can be omitted, even from shards.
-        let blank = random.within(0, 3) as u64;
-        for (number, element) in elements.iter_mut().enumerate() {
-            let at = coordinates(number, &shape);
-            let chunk = at.iter().zip(&chunk).map(|(at, chunk)| (at / chunk) as u64);
-            if blank > 0 && chunk.sum::<u64>() % 4 == blank {
+        let blank_remainder = random.within(0, 3) as u64;
+        for (index, element) in elements.iter_mut().enumerate() {
+            let at = coordinates(index, &shape);
+            let chunk = at
+                .iter()
+                .zip(&chunk_shape)
+                .map(|(at, size)| (at / size) as u64);
+            if blank_remainder > 0 && chunk.sum::<u64>() % 4 == blank_remainder {
                 element.clone_from(&fill_bytes);
             }
         }
         let array = write_as(path, metadata, &elements, random.within(0, 1) == 0);
-        let chunks: Vec<usize> = shape
+        let chunk_counts: Vec<usize> = shape
             .iter()
-            .zip(outer)
+            .zip(stored_shape)
             .map(|(n, c)| n.div_ceil(*c))
             .collect();
-        for number in 0..chunks.iter().product() {
+        for chunk_index in 0..chunk_counts.iter().product() {
             if random.within(0, 4) > 0 {
                 continue;
             }
-            let at = coordinates(number, &chunks);
+            let at = coordinates(chunk_index, &chunk_counts);
             let key: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             array.erase_chunk(&key).unwrap();
-            for (number, element) in elements.iter_mut().enumerate() {
-                let inside = coordinates(number, &shape);
-                if inside
+            for (index, element) in elements.iter_mut().enumerate() {
+                let element_at = coordinates(index, &shape);
+                if element_at
                     .iter()
-                    .zip(outer)
+                    .zip(stored_shape)
                     .map(|(i, c)| i / c)
                     .eq(at.iter().copied())
                 {
@@ -169,51 +177,51 @@ impl Known {
                 }
             }
         }
-        let chunk = if kind == Kind::Transposed {
-            grid
+        let chunk_shape = if kind == StoreKind::Transposed {
+            shard_shape
         } else {
-            chunk
+            chunk_shape
         };
         Self {
             path: path.to_owned(),
             shape,
-            chunk,
+            chunk_shape,
             elements,
         }
     }
 
-    /// Returns the bytes of the elements with the order of rows reversed. A row has `length` elements.
-    pub(crate) fn rows_reversed(&self, length: usize) -> Vec<u8> {
-        let rows = self.elements.chunks(length).rev();
+    /// Returns the bytes of the elements with the order of rows reversed. A row has `row_length` elements.
+    pub(crate) fn rows_reversed(&self, row_length: usize) -> Vec<u8> {
+        let rows = self.elements.chunks(row_length).rev();
         rows.flat_map(<[_]>::concat).collect()
     }
 
     /// Writes an array of numbers in chunks that are not compressed.
-    pub(crate) fn numbers(path: &Path, shape: &[usize], chunk: &[usize]) -> Self {
-        Self::numbers_in(path, shape, chunk, None)
+    pub(crate) fn numbers(path: &Path, shape: &[usize], chunk_shape: &[usize]) -> Self {
+        Self::numbers_in(path, shape, chunk_shape, None)
     }
 
-    /// Writes an array of numbers, in shards of the shape `shard` if it is given.
+    /// Writes an array of numbers, in shards of `shard_shape` if it is given.
     pub(crate) fn numbers_in(
         path: &Path,
         shape: &[usize],
-        chunk: &[usize],
-        shard: Option<&[usize]>,
+        chunk_shape: &[usize],
+        shard_shape: Option<&[usize]>,
     ) -> Self {
         let elements: Vec<_> = (0..shape.iter().product::<usize>())
             .map(|n| (n as u32).to_ne_bytes().to_vec())
             .collect();
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
-        let codecs = match shard {
+        let codecs = match shard_shape {
             None => json!([bytes]),
             Some(_) => json!([{"name": "sharding_indexed", "configuration": {
-                "chunk_shape": chunk, "codecs": [bytes],
+                "chunk_shape": chunk_shape, "codecs": [bytes],
                 "index_codecs": [bytes, {"name": "crc32c"}], "index_location": "end"
             }}]),
         };
         let metadata = json!({
             "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint32",
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shard.unwrap_or(chunk)}},
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shard_shape.unwrap_or(chunk_shape)}},
             "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
             "codecs": codecs, "attributes": {}
         });
@@ -221,7 +229,7 @@ impl Known {
         Self {
             path: path.to_owned(),
             shape: shape.to_vec(),
-            chunk: chunk.to_vec(),
+            chunk_shape: chunk_shape.to_vec(),
             elements,
         }
     }
@@ -232,18 +240,18 @@ pub(crate) fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array
     write_as(path, metadata, elements, true)
 }
 
-/// Does the same as [`write`]. `stores_empty` is true if chunks with only the fill value are stored.
+/// Writes an array. Chunks with only the fill value are stored if `stores_fill_chunks` is true.
 fn write_as(
     path: &Path,
     metadata: Value,
     elements: &[Vec<u8>],
-    stores_empty: bool,
+    stores_fill_chunks: bool,
 ) -> Array<FilesystemStore> {
     let store = Arc::new(FilesystemStore::new(path).unwrap());
     let metadata: ArrayMetadata = serde_json::from_value(metadata).unwrap();
     let array = Array::new_with_metadata(store, "/", metadata).unwrap();
     array.store_metadata().unwrap();
-    let options = CodecOptions::default().with_store_empty_chunks(stores_empty);
+    let options = CodecOptions::default().with_store_empty_chunks(stores_fill_chunks);
     let elements = ArrayBytes::from(elements.concat());
     array
         .store_array_subset_opt(&array.subset_all(), elements, &options)
@@ -260,33 +268,33 @@ pub(crate) fn read(path: &Path) -> (Vec<usize>, Vec<u8>) {
     (shape, bytes.into_fixed().unwrap().into_owned())
 }
 
-pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
+pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
     let mut at = vec![0; shape.len()];
     for (at, &size) in at.iter_mut().zip(shape).rev() {
-        *at = number % size;
-        number /= size;
+        *at = index % size;
+        index /= size;
     }
     at
 }
 
 /// Returns the contents of all files in a folder and its subfolders, by their paths in the folder.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    fn visit(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    fn visit(root: &Path, folder: &Path, contents: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                visit(root, &path, found);
+                visit(root, &path, contents);
             } else {
-                found.insert(
+                contents.insert(
                     path.strip_prefix(root).unwrap().to_owned(),
                     fs::read(&path).unwrap(),
                 );
             }
         }
     }
-    let mut found = BTreeMap::new();
-    visit(folder, folder, &mut found);
-    found
+    let mut contents = BTreeMap::new();
+    visit(folder, folder, &mut contents);
+    contents
 }
 
 pub(crate) const HOW: How = How {
@@ -308,7 +316,7 @@ pub(crate) fn devices() -> Vec<DeviceChoice> {
             panic!("WGSLICE_REQUIRE_GPU=1: {error}")
         }
         Err(error) => {
-            println!("not on a GPU: {error}");
+            println!("no test on a GPU: {error}");
             vec![DeviceChoice::Cpu]
         }
     }
@@ -324,8 +332,8 @@ pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {
     let State::Open(record) = Record::begin(job, false).unwrap() else {
         panic!("the job is done");
     };
-    let text = serde_json::to_string(&record.order(job.clone(), how)).unwrap();
-    (record, Prepared::of(&text).unwrap())
+    let order_text = serde_json::to_string(&record.order(job.clone(), how)).unwrap();
+    (record, Prepared::of(&order_text).unwrap())
 }
 
 /// Runs a job that is not complete, on two threads.
@@ -358,46 +366,51 @@ pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
         1 => (Some(chunk), None),
         2 => (None, Some(chunk)),
         _ => {
-            let shard = chunk
-                .iter()
-                .map(|chunk| chunk * random.within(1, 3) as usize);
+            let shard = chunk.iter().map(|size| size * random.within(1, 3) as usize);
             (Some(shard.collect()), Some(chunk))
         }
     };
-    let codec = random.within(0, 4) as usize;
+    let codec_index = random.within(0, 4) as usize;
     Form {
         shard,
         chunk,
-        codec: codecs.get(codec).copied(),
+        codec: codecs.get(codec_index).copied(),
     }
 }
 
 /// Returns the coordinates of the chunks that contain the elements with these indices.
 pub(crate) fn chunks_of(
-    numbers: impl Iterator<Item = usize>,
+    indices: impl Iterator<Item = usize>,
     shape: &[usize],
-    chunk: &[usize],
+    chunk_shape: &[usize],
 ) -> std::collections::BTreeSet<Vec<usize>> {
-    numbers
-        .map(|number| {
-            let at = coordinates(number, shape);
-            at.iter().zip(chunk).map(|(at, chunk)| at / chunk).collect()
+    indices
+        .map(|index| {
+            let at = coordinates(index, shape);
+            at.iter()
+                .zip(chunk_shape)
+                .map(|(at, size)| at / size)
+                .collect()
         })
         .collect()
 }
 
 /// Returns the indices of the elements in each shard of an array, by the shard's coordinates.
-pub(crate) fn shards(shape: &[usize], shard: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
+pub(crate) fn shards(shape: &[usize], shard_shape: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
     let mut shards: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for number in 0..shape.iter().product() {
-        let at = coordinates(number, shape);
-        let at = at.iter().zip(shard).map(|(at, shard)| at / shard).collect();
-        shards.entry(at).or_default().push(number);
+    for index in 0..shape.iter().product() {
+        let at = coordinates(index, shape);
+        let shard_at = at
+            .iter()
+            .zip(shard_shape)
+            .map(|(at, size)| at / size)
+            .collect();
+        shards.entry(shard_at).or_default().push(index);
     }
     shards
 }
 
-fn error(path: &Path) -> String {
+fn opening_error(path: &Path) -> String {
     match Source::open(path) {
         Err(error @ Error::Usage(_)) => error.to_string(),
         other => panic!("{other:?}"),
@@ -405,21 +418,21 @@ fn error(path: &Path) -> String {
 }
 
 #[test]
-fn what_cannot_be_sliced_is_refused_by_name() {
+fn arrays_that_cannot_be_sliced_are_rejected_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    assert!(error(&path.join("nowhere")).contains("no such folder"));
-    assert!(error(path).contains("neither zarr.json nor .zarray"));
-    let put = |text: &str| fs::write(path.join("zarr.json"), text).unwrap();
-    put(r#"{"zarr_format": 3, "node_type": "group"}"#);
-    let group = error(path);
+    assert!(opening_error(&path.join("nowhere")).contains("no such folder"));
+    assert!(opening_error(path).contains("neither zarr.json nor .zarray"));
+    let write_metadata = |text: &str| fs::write(path.join("zarr.json"), text).unwrap();
+    write_metadata(r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let error = opening_error(path);
     assert!(
-        group.contains("name an array in it") || group.contains("group"),
-        "{group}"
+        error.contains("name an array in it") || error.contains("group"),
+        "{error}"
     );
-    put("{");
-    assert!(error(path).contains("cannot open"));
-    let array = |dtype: &str, fill: &str, grid: &str| {
+    write_metadata("{");
+    assert!(opening_error(path).contains("cannot open"));
+    let array_metadata = |dtype: &str, fill: &str, grid: &str| {
         format!(
             r#"{{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "{dtype}",
             "chunk_grid": {grid}, "chunk_key_encoding": {{"name": "default"}},
@@ -427,23 +440,26 @@ fn what_cannot_be_sliced_is_refused_by_name() {
         )
     };
     let regular = r#"{"name": "regular", "configuration": {"chunk_shape": [2]}}"#;
-    put(&array("int4", "0", regular).replace(r#"{"name": "bytes"}"#, r#"{"name": "packbits"}"#));
-    let refused = error(path);
-    assert!(
-        refused.contains("int4") && refused.contains("bfloat16"),
-        "{refused}"
+    write_metadata(
+        &array_metadata("int4", "0", regular)
+            .replace(r#"{"name": "bytes"}"#, r#"{"name": "packbits"}"#),
     );
-    let other = r#"{"name": "rectangular", "configuration": {"chunk_shape": [[1, 3]]}}"#;
-    put(&array("uint8", "0", other));
-    let refused = error(path);
+    let error = opening_error(path);
     assert!(
-        refused.contains("rectangular") && refused.contains("regular"),
-        "{refused}"
+        error.contains("int4") && error.contains("bfloat16"),
+        "{error}"
+    );
+    let rectangular = r#"{"name": "rectangular", "configuration": {"chunk_shape": [[1, 3]]}}"#;
+    write_metadata(&array_metadata("uint8", "0", rectangular));
+    let error = opening_error(path);
+    assert!(
+        error.contains("rectangular") && error.contains("regular"),
+        "{error}"
     );
 }
 
 #[test]
-fn a_result_in_its_source_is_refused() {
+fn a_result_in_its_source_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
     Known::numbers(&path, &[4], &[2]);

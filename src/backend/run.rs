@@ -14,7 +14,7 @@ use crate::{
 #[cfg(feature = "gpu")]
 use crate::{Gpu, Pending, Tensor, backend::Device};
 
-/// The host values of a plan.
+/// The host values that a plan runs on.
 #[derive(Clone, Copy)]
 struct HostArguments<'v, 'a> {
     inputs: &'v [Values<'a>],
@@ -36,8 +36,8 @@ impl Backend {
     /// let rows = Plan::gather(&[3, 2], &[2], GatherOptions::default(), DType::I8)?;
     /// let rows = rows.converted(&Conversion::scaled(DType::F32, 0, &[0.5, 1.0, 2.0], &[0.0]))?;
     /// let (table, ids) = ([-1i8, 2, 3, 4, 5, 6], [2i32, 0]);
-    /// let (found, report) = backend.run::<f32>(&rows, &[(&table).into(), (&ids).into()])?;
-    /// assert_eq!((found.data, report.out_of_range), (vec![10.0, 12.0, -0.5, 1.0], 0));
+    /// let (gathered, report) = backend.run::<f32>(&rows, &[(&table).into(), (&ids).into()])?;
+    /// assert_eq!((gathered.data, report.out_of_range), (vec![10.0, 12.0, -0.5, 1.0], 0));
     ///
     /// let update = Plan::slice_update(&[3], &slice![1..], &[2], DType::I32)?;
     /// let (updated, _) = backend.run::<i32>(&update, &[(&[8, 9]).into(), (&[1, 2, 3]).into()])?;
@@ -165,13 +165,13 @@ impl Backend {
         self.run_on_cpu(plan, arguments, result)
     }
 
-    fn check_result(plan: &Plan, result: DType) -> Result<(), Error> {
+    fn check_result(plan: &Plan, result_dtype: DType) -> Result<(), Error> {
         let needed_type = plan.dtype();
-        match result == needed_type {
+        match result_dtype == needed_type {
             true => Ok(()),
             false => Err(error::value::dtype_mismatch(
                 "the result",
-                result,
+                result_dtype,
                 needed_type,
             )),
         }
@@ -180,10 +180,10 @@ impl Backend {
     /// Splits the values of a plan into its inputs and the array that it changes.
     fn split_arguments<'v, 'a>(
         plan: &Plan,
-        result: DType,
+        result_dtype: DType,
         values: &'v [Values<'a>],
     ) -> Result<HostArguments<'v, 'a>, Error> {
-        Self::check_result(plan, result)?;
+        Self::check_result(plan, result_dtype)?;
         let (inputs, changed_array) = match values.split_last() {
             Some((changed_array, inputs)) if plan.is_in_place() => (inputs, Some(*changed_array)),
             _ => (values, None),
@@ -321,9 +321,9 @@ impl Backend {
         // With late errors no call in this function waits for the device. The caller waits for the report before it
         // returns the result.
         let backend = self.clone().with_late_errors();
-        let needed_inputs = plan.inputs();
-        let upload = |(number, values): (usize, &Values<'_>)| {
-            let shape = &needed_inputs[number].shape;
+        let input_specs = plan.inputs();
+        let upload = |(input_index, values): (usize, &Values<'_>)| {
+            let shape = &input_specs[input_index].shape;
             backend.upload_bytes(values.bytes, values.dtype, shape)
         };
         let tensors = inputs.iter().enumerate().map(upload);

@@ -28,13 +28,13 @@ impl Plan {
         if let Some(step_move) = self.single_move() {
             return step_move.uploaded_bytes();
         }
-        let inputs: usize = self.inputs().iter().map(ArraySpec::bytes).sum();
+        let input_bytes: usize = self.inputs().iter().map(ArraySpec::bytes).sum();
         let changed_bytes = if self.is_in_place() {
             self.result_bytes()
         } else {
             0
         };
-        (inputs + changed_bytes) as f64
+        (input_bytes + changed_bytes) as f64
     }
 }
 
@@ -47,7 +47,8 @@ impl Move {
             (_, Effect::Find(_)) => 2 * self.source_bytes() + self.result_bytes(),
             (None, _) => 0,
             (Some(walk), _) => {
-                walk.units() / repeats(walk) * read_for_a_unit(walk) + walk.units() * walk.unit
+                walk.units() / repeat_count(walk) * bytes_read_per_unit(walk)
+                    + walk.units() * walk.unit
             }
         };
         read_and_written as f64 + self.max_index_bytes()
@@ -70,8 +71,8 @@ impl Move {
         rows as f64 * outer_distance.min(LINE_BYTES) as f64 / LINE_BYTES as f64
     }
 
-    /// Returns [`Move::line_starts`] for the CPU, which copies all elements along the last cropped dimension of a box as
-    /// one row.
+    /// Returns [`Move::line_starts`] for the CPU, which copies all elements along the last cropped dimension of a box
+    /// as one row.
     pub(super) fn starts_on_cpu(&self) -> f64 {
         let last_coordinate = self.walk().and_then(|walk| walk.coordinates.last());
         let line_length = last_coordinate
@@ -106,13 +107,13 @@ impl Move {
     }
 
     fn max_index_bytes(&self) -> f64 {
-        let integers = self.tuples().map_or(0, |tuples| tuples.integer_count());
-        integers as f64 * 8.0
+        let integer_count = self.tuples().map_or(0, |tuples| tuples.integer_count());
+        integer_count as f64 * 8.0
     }
 }
 
 /// Returns the number of times that a walk writes each unit that it reads, or 1 for a walk with indices.
-fn repeats(walk: &Walk) -> usize {
+fn repeat_count(walk: &Walk) -> usize {
     let repeated_dims = walk.dims.iter().filter(|dim| dim.from == 0);
     match walk.coordinates[..] {
         [] => repeated_dims.map(|dim| dim.size).product(),
@@ -122,7 +123,7 @@ fn repeats(walk: &Walk) -> usize {
 
 /// Returns the number of bytes read for each unit that is not a repetition: the distance to the next unit of the row,
 /// or less if other rows use the units between these two. The number is at most the size of a cache line.
-fn read_for_a_unit(walk: &Walk) -> usize {
+fn bytes_read_per_unit(walk: &Walk) -> usize {
     let byte_distance = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
     let distance_in_row = byte_distance(walk.run().from).max(walk.unit);
     let mut dims_by_distance: Vec<(usize, usize)> = Vec::new();
@@ -181,17 +182,29 @@ pub(super) mod tests {
 
     #[test]
     fn lines_that_several_rows_use_are_read_once() {
-        let transposed = |shape: &[usize], axes: &[usize], dtype| {
+        let moved_per_result_byte = |shape: &[usize], axes: &[usize], dtype| {
             let view = View::new(shape).unwrap().transpose(axes).unwrap();
             let plan = Plan::contiguous(view, dtype).unwrap().only_move();
             plan.moved_byte_count() / plan.result_bytes() as f64
         };
-        assert_eq!(transposed(&[1000, 1000], &[1, 0], DType::F32), 2.0);
+        assert_eq!(
+            moved_per_result_byte(&[1000, 1000], &[1, 0], DType::F32),
+            2.0
+        );
         // Pixels become planes, and planes become pixels.
-        assert_eq!(transposed(&[100, 100, 3], &[2, 0, 1], DType::U8), 2.0);
-        assert_eq!(transposed(&[3, 100, 100], &[1, 2, 0], DType::U8), 2.0);
+        assert_eq!(
+            moved_per_result_byte(&[100, 100, 3], &[2, 0, 1], DType::U8),
+            2.0
+        );
+        assert_eq!(
+            moved_per_result_byte(&[3, 100, 100], &[1, 2, 0], DType::U8),
+            2.0
+        );
         // Contiguous rows skip no bytes.
-        assert_eq!(transposed(&[1000, 2, 50], &[1, 0, 2], DType::F32), 2.0);
+        assert_eq!(
+            moved_per_result_byte(&[1000, 2, 50], &[1, 0, 2], DType::F32),
+            2.0
+        );
         let columns = plan(&[1000, 100], ":, :3").only_move();
         assert_eq!(
             columns.moved_byte_count(),

@@ -6,13 +6,13 @@ use crate::{
 };
 use std::{iter, time::Instant};
 
-/// The size in bytes of the arrays that the measurements transfer, and of the table for [`Throughput::row`]. It is
-/// larger than the private caches of a core.
+/// The size in bytes of the arrays that the measurements transfer, and of the table for
+/// [`Throughput::row_seconds`]. It is larger than the private caches of a core.
 const COPIED_BYTES: usize = 16 << 20;
 
 /// The size in bytes of the arrays that the measurements slice and transpose, of the result in new memory, and of the
-/// table for [`Throughput::far_row`]. It is larger than most caches. In a test with 16 MiB, slices stayed in a cache of
-/// 32 MiB, and larger slices then took twice the estimated time.
+/// table for [`Throughput::far_row_seconds`]. It is larger than most caches. In a test with 16 MiB, slices stayed in a
+/// cache of 32 MiB, and larger slices then took twice the estimated time.
 const FAR_BYTES: usize = 64 << 20;
 
 impl CostModel {
@@ -21,7 +21,7 @@ impl CostModel {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// The errors of [`CostModel::measure_cpu`]; an error of the device.
     pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
         let backend = Backend::from(gpu.clone());
         let host = Self::measure_cpu()?;
@@ -39,18 +39,18 @@ impl CostModel {
             })
         })?;
         let values = vec![1u8; COPIED_BYTES];
-        let upload = shortest_time(|| {
+        let upload_seconds = shortest_time(|| {
             let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
             backend.wait()?;
             Ok(tensor)
         })?;
         let tensor = backend.upload((&values, &[COPIED_BYTES]))?;
-        let readback = shortest_time(|| Ok(tensor.bytes()?.len()))?;
+        let readback_seconds = shortest_time(|| Ok(tensor.bytes()?.len()))?;
         let rate = |seconds: f64| COPIED_BYTES as f64 / seconds;
         Ok(Self {
             device,
-            upload: rate(upload),
-            readback: rate(readback),
+            upload_rate: rate(upload_seconds),
+            readback_rate: rate(readback_seconds),
             submission,
             opening: Self::of(gpu).opening,
             ..host
@@ -75,7 +75,7 @@ impl CostModel {
         // A single call can be shorter than the resolution of the clock, so many calls are timed together.
         let call_count = 1000;
         let tiny_plan = reverse_rows(&[1, 64])?;
-        let call = shortest_time(|| {
+        let calls_seconds = shortest_time(|| {
             for _ in 0..call_count {
                 cpu.run::<u32>(&tiny_plan, &[(&[1u32; 64]).into()])?;
             }
@@ -84,19 +84,20 @@ impl CostModel {
         // The cost of new memory depends on the order in which pages are touched. So it is the mean of two orders.
         let values = vec![1u32; FAR_BYTES / 4];
         let inputs = [(&values).into()];
-        let mut new_memory = 0.0;
+        let mut new_memory_seconds = 0.0;
         for plan in [reverse_rows(SQUARE)?, transpose(SQUARE)?] {
             let (mut result, _) = cpu.run::<u32>(&plan, &inputs)?;
             let repeated_time = shortest_time(|| cpu.run_into(&plan, &inputs, &mut result.data))?;
             // The first results get pages that the CPU has not touched for a long time, or never. Later results get the
             // pages of earlier results, as in a program that makes results repeatedly.
             let new_memory_time = shortest_of(16, || cpu.run::<u32>(&plan, &inputs))?;
-            new_memory += (new_memory_time - repeated_time).max(new_memory_time / 10.0) / 2.0;
+            new_memory_seconds +=
+                (new_memory_time - repeated_time).max(new_memory_time / 10.0) / 2.0;
         }
         Ok(Self {
             cpu: rates,
-            new_memory: FAR_BYTES as f64 / new_memory,
-            call: call / f64::from(call_count),
+            new_memory_rate: FAR_BYTES as f64 / new_memory_seconds,
+            call_seconds: calls_seconds / f64::from(call_count),
             ..Self::HARDWARE
         })
     }
@@ -128,41 +129,42 @@ fn measure_rates(
     let time = |plan: &Plan, indices: &[i32]| {
         time_plan(plan, &ones[..plan.inputs()[0].bytes() / 4], indices)
     };
-    let least_time = time(&reverse_rows(&[1, 64])?, &[])?;
+    let tiny_slice_seconds = time(&reverse_rows(&[1, 64])?, &[])?;
     let moved_bytes = |plan: &Plan| plan.single_move().map_or(0.0, Move::moved_byte_count);
     // If a large slice takes hardly longer than the tiny slice, the difference is mostly noise. So at least a tenth of
     // the large slice's time counts as moving bytes; otherwise the device could seem infinitely fast.
     let rate = |plan: &Plan| -> Result<f64, Error> {
         let slice_time = time(plan, &[])?;
-        Ok(moved_bytes(plan) / (slice_time - least_time).max(slice_time / 10.0))
+        Ok(moved_bytes(plan) / (slice_time - tiny_slice_seconds).max(slice_time / 10.0))
     };
-    let bytes = rate(&reverse_rows(SQUARE)?)?;
-    let transposed = rate(&transpose(SQUARE)?)?;
+    let byte_rate = rate(&reverse_rows(SQUARE)?)?;
+    let transposed_rate = rate(&transpose(SQUARE)?)?;
     // Subtracts the time of a tiny slice and of moving bytes from the time of a plan, and returns the rest divided by
     // the number of parts.
     let seconds_per_part =
-        |plan: &Plan, indices: &[i32], rate: f64, parts: usize| -> Result<f64, Error> {
-            let seconds = time(plan, indices)? - least_time - moved_bytes(plan) / rate;
-            Ok(seconds.max(0.0) / parts as f64)
+        |plan: &Plan, indices: &[i32], rate: f64, part_count: usize| -> Result<f64, Error> {
+            let seconds = time(plan, indices)? - tiny_slice_seconds - moved_bytes(plan) / rate;
+            Ok(seconds.max(0.0) / part_count as f64)
         };
-    let pieces = COPIED_BYTES / 4;
-    let piece = seconds_per_part(&transpose(SHORT_AXES)?, &[], transposed, pieces)?;
+    let piece_count = COPIED_BYTES / 4;
+    let piece_seconds =
+        seconds_per_part(&transpose(SHORT_AXES)?, &[], transposed_rate, piece_count)?;
     let seconds_per_scalar = |table_bytes: usize| {
         let (plan, indices) = plan_gather(table_bytes)?;
-        seconds_per_part(&plan, &indices, bytes, GATHERED_SCALARS)
+        seconds_per_part(&plan, &indices, byte_rate, GATHERED_SCALARS)
     };
-    let (row, far_row) = (
+    let (row_seconds, far_row_seconds) = (
         seconds_per_scalar(COPIED_BYTES)?,
         seconds_per_scalar(FAR_BYTES)?,
     );
     let rates = Throughput {
-        bytes,
-        transposed,
-        piece,
-        row,
-        far_row,
+        byte_rate,
+        transposed_rate,
+        piece_seconds,
+        row_seconds,
+        far_row_seconds,
     };
-    Ok((least_time, rates))
+    Ok((tiny_slice_seconds, rates))
 }
 
 /// The size of a row of a table in bytes.
@@ -171,13 +173,13 @@ const ROW_BYTES: usize = 4 << 10;
 /// The number of scalars gathered from a table.
 const GATHERED_SCALARS: usize = 1 << 20;
 
-/// Returns a gather of scalars that are scattered over a table of `bytes` bytes, and its indices.
-fn plan_gather(bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
-    let shape = [bytes / ROW_BYTES, ROW_BYTES / 4];
+/// Returns a gather of scalars that are spread over a table of `table_bytes` bytes, and its indices.
+fn plan_gather(table_bytes: usize) -> Result<(Plan, Vec<i32>), Error> {
+    let shape = [table_bytes / ROW_BYTES, ROW_BYTES / 4];
     let indices = (0u32..)
         .map(|number| number.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
-        .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
+        .map(|(hash, &size)| i32::try_from(hash as usize % size).unwrap_or(0))
         .take(2 * GATHERED_SCALARS)
         .collect();
     let options = GatherNdOptions::default();

@@ -30,9 +30,9 @@ const PREFETCH_MIN_BYTES: usize = 32;
 /// whose slice is in `dest`.
 pub(super) struct ThreadShare<'a> {
     /// The size in bytes of a slice, which is also the size of a row.
-    pub(super) slice: usize,
+    pub(super) slice_bytes: usize,
     /// The offset in bytes of `dest` in the destination.
-    pub(super) first: usize,
+    pub(super) dest_offset: usize,
     /// For each row of the scatter, the offset in bytes of its slice in the destination.
     pub(super) places: &'a [usize],
     pub(super) updates: &'a [u8],
@@ -44,7 +44,7 @@ impl ThreadShare<'_> {
     #[inline(always)]
     fn for_each_row(self, mut each: impl FnMut(&mut [u8], usize)) {
         // The processor reads several short slices at the same time without a prefetch.
-        let rows_ahead = if self.slice < PREFETCH_MIN_BYTES {
+        let rows_ahead = if self.slice_bytes < PREFETCH_MIN_BYTES {
             usize::MAX
         } else {
             PREFETCH_ROWS
@@ -52,16 +52,16 @@ impl ThreadShare<'_> {
         let mut later_places = self.places.iter().skip(rows_ahead);
         for (row, &place) in self.places.iter().enumerate() {
             if let Some(later_place) = later_places.next() {
-                let later_place = later_place.wrapping_sub(self.first);
+                let later_place = later_place.wrapping_sub(self.dest_offset);
                 if later_place < self.dest.len() {
-                    for line in (0..self.slice.min(PREFETCH_BYTES)).step_by(LINE) {
+                    for line in (0..self.slice_bytes.min(PREFETCH_BYTES)).step_by(LINE) {
                         memory::prefetch(self.dest, later_place + line);
                     }
                 }
             }
-            let place = place.wrapping_sub(self.first);
+            let place = place.wrapping_sub(self.dest_offset);
             if place < self.dest.len() {
-                each(&mut self.dest[place..][..self.slice], row);
+                each(&mut self.dest[place..][..self.slice_bytes], row);
             }
         }
     }
@@ -73,7 +73,7 @@ impl ThreadShare<'_> {
     /// If this function is inlined, a scatter that adds rows of 16 bytes takes 8 % more time (Intel Xeon, model 167).
     #[inline(never)]
     fn combine_elements<const N: usize>(self, combine: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
-        let (updates, bytes) = (self.updates, self.slice);
+        let (updates, bytes) = (self.updates, self.slice_bytes);
         if bytes == N {
             // A row with one element needs no loop over elements.
             let (updates, _) = updates.as_chunks::<N>();

@@ -3,12 +3,12 @@
 //!
 //! A block has all elements of the one or two innermost dimensions. The place of a block in the source is computed
 //! once. A line is a sequence of elements at a constant distance, both in the source and in the result. If elements of
-//! a line have different tables, the line is divided: if the channels of an image come last, each channel of a row
-//! becomes a line.
+//! a line have different tables, the line is divided. For example, if the channels of an image come last, each channel
+//! of a row becomes a line.
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "bits of elements lie at the low end of a word"
+    reason = "bits of elements are at the low end of a word"
 )]
 
 use super::{
@@ -31,7 +31,7 @@ use crate::{
     wide::{ElementReader, Number as _, RoundingRule, WideElement, element_reader, element_writer},
 };
 
-/// The maximum number of elements of a block.
+/// The maximum number of elements of a block of two dimensions.
 const MAX_BLOCK_ELEMENTS: usize = 1 << 18;
 
 /// If the shorter dimension of a block has fewer positions than this, lines extend along the longer dimension.
@@ -58,8 +58,8 @@ pub(super) fn run<I: Index>(
     threads: Threads,
 ) -> Missing {
     let loops = ConvertLoops::new(step_move, walk, conversion, source);
-    let outer = walk.dims.len() - loops.block_dims;
-    let locator = Locator::new(walk, step_move.policy(), indices, outer);
+    let outer_dims = walk.dims.len() - loops.block_dims;
+    let locator = Locator::new(walk, step_move.policy(), indices, outer_dims);
     let threads = threads.count_for(dest.len(), walk.units());
     // If blocks have one dimension, a thread's part of the result can begin within a block.
     let [rows, _] = loops.axes;
@@ -70,14 +70,17 @@ pub(super) fn run<I: Index>(
     };
     threads::write_counting_missing(
         dest,
-        grain_elements * loops.bytes,
+        grain_elements * loops.result_element_bytes,
         threads,
         |first, dest| {
             let mut missing = Missing::default();
-            dest.for_each_block(grain_elements * loops.bytes, &mut |at, dest| {
-                let first = (first + at) / loops.bytes;
-                missing = missing.combine_with(loops.write(&locator, first, dest));
-            });
+            dest.for_each_block(
+                grain_elements * loops.result_element_bytes,
+                &mut |at, dest| {
+                    let first = (first + at) / loops.result_element_bytes;
+                    missing = missing.combine_with(loops.write(&locator, first, dest));
+                },
+            );
             missing
         },
     )
@@ -287,7 +290,7 @@ fn convert_in_stages<W: Copy + Default>(
 /// Returns a converter that looks up each element in the table of its position.
 fn table_converter<const N: usize>(
     table: &PositionTables,
-    entry: impl Fn(u32) -> [u8; N] + Copy + Sync + 'static,
+    encode_entry: impl Fn(u32) -> [u8; N] + Copy + Sync + 'static,
 ) -> LineConverter<'_> {
     let (tables, _) = table.entries.as_chunks::<TABLE_ENTRIES>();
     let period = table.repeat_period();
@@ -304,7 +307,7 @@ fn table_converter<const N: usize>(
         if distance.is_multiple_of(period) || from / table.inner == last_source / table.inner {
             let entries = table_at(from);
             return convert_line::<1, N>(source, line, dest, |[byte]| {
-                entry(entries[usize::from(byte)])
+                encode_entry(entries[usize::from(byte)])
             });
         }
         // `cycle` is the number of elements after which the tables repeat. Elements at a distance of `cycle` share a
@@ -332,7 +335,7 @@ fn table_converter<const N: usize>(
                     source,
                     line,
                     &mut dest[first * dest_step * N..],
-                    |[byte]| entry(entries[usize::from(byte)]),
+                    |[byte]| encode_entry(entries[usize::from(byte)]),
                 );
             }
         }
@@ -345,7 +348,7 @@ fn convert_line<const M: usize, const N: usize>(
     source: &[u8],
     line: StridedLine,
     dest: &mut [u8],
-    element: impl Fn([u8; M]) -> [u8; N],
+    convert_element: impl Fn([u8; M]) -> [u8; N],
 ) {
     let StridedLine {
         from,
@@ -363,15 +366,15 @@ fn convert_line<const M: usize, const N: usize>(
     let dest = &mut dest[..=(count - 1) * dest_step];
     // The common distances are constants, so that the compiler can vectorize the loops.
     match (step, dest_step) {
-        (1, 1) => convert_forward::<1, M, N>(source, dest, element),
-        (2, 1) => convert_forward::<2, M, N>(source, dest, element),
-        (3, 1) => convert_forward::<3, M, N>(source, dest, element),
-        (4, 1) => convert_forward::<4, M, N>(source, dest, element),
-        (-1, 1) => convert_backward::<1, M, N>(source, dest, element),
-        (-3, 1) => convert_backward::<3, M, N>(source, dest, element),
-        (-4, 1) => convert_backward::<4, M, N>(source, dest, element),
+        (1, 1) => convert_forward::<1, M, N>(source, dest, convert_element),
+        (2, 1) => convert_forward::<2, M, N>(source, dest, convert_element),
+        (3, 1) => convert_forward::<3, M, N>(source, dest, convert_element),
+        (4, 1) => convert_forward::<4, M, N>(source, dest, convert_element),
+        (-1, 1) => convert_backward::<1, M, N>(source, dest, convert_element),
+        (-3, 1) => convert_backward::<3, M, N>(source, dest, convert_element),
+        (-4, 1) => convert_backward::<4, M, N>(source, dest, convert_element),
         (0, _) => {
-            let converted_element = element(source[0]);
+            let converted_element = convert_element(source[0]);
             dest.iter_mut()
                 .step_by(dest_step)
                 .for_each(|to| *to = converted_element);
@@ -380,7 +383,7 @@ fn convert_line<const M: usize, const N: usize>(
             let begin = if step < 0 { line_reach } else { 0 };
             for n in 0..count {
                 let at = begin.wrapping_add_signed(step * n.cast_signed());
-                dest[n * dest_step] = element(source[at]);
+                dest[n * dest_step] = convert_element(source[at]);
             }
         }
     }
@@ -391,14 +394,14 @@ fn convert_line<const M: usize, const N: usize>(
 fn convert_forward<const S: usize, const M: usize, const N: usize>(
     source: &[[u8; M]],
     dest: &mut [[u8; N]],
-    element: impl Fn([u8; M]) -> [u8; N],
+    convert_element: impl Fn([u8; M]) -> [u8; N],
 ) {
-    let (chunks, rest) = source.as_chunks::<S>();
+    let (chunks, remainder) = source.as_chunks::<S>();
     for (to, from) in dest.iter_mut().zip(chunks) {
-        *to = element(from[0]);
+        *to = convert_element(from[0]);
     }
-    if let [from, ..] = rest {
-        dest[chunks.len()] = element(*from);
+    if let [from, ..] = remainder {
+        dest[chunks.len()] = convert_element(*from);
     }
 }
 
@@ -407,14 +410,14 @@ fn convert_forward<const S: usize, const M: usize, const N: usize>(
 fn convert_backward<const S: usize, const M: usize, const N: usize>(
     source: &[[u8; M]],
     dest: &mut [[u8; N]],
-    element: impl Fn([u8; M]) -> [u8; N],
+    convert_element: impl Fn([u8; M]) -> [u8; N],
 ) {
-    let (rest, chunks) = source.as_rchunks::<S>();
+    let (remainder, chunks) = source.as_rchunks::<S>();
     for (to, from) in dest.iter_mut().zip(chunks.iter().rev()) {
-        *to = element(from[S - 1]);
+        *to = convert_element(from[S - 1]);
     }
-    if let [.., from] = rest {
-        dest[chunks.len()] = element(*from);
+    if let [.., from] = remainder {
+        dest[chunks.len()] = convert_element(*from);
     }
 }
 
@@ -437,7 +440,7 @@ struct ConvertLoops<'a> {
     /// The size in bytes of an element of the source.
     unit: usize,
     /// The size in bytes of an element of the result.
-    bytes: usize,
+    result_element_bytes: usize,
     /// The number of dimensions of a block, 1 or 2.
     block_dims: usize,
     /// The rows and the columns of a block.
@@ -478,7 +481,7 @@ impl<'a> ConvertLoops<'a> {
             source,
             converter: line_converter(conversion, step_move.dtype()),
             unit: walk.unit,
-            bytes: step_move.dtype().size(),
+            result_element_bytes: step_move.dtype().size(),
             block_dims,
             axes,
             block_elements,
@@ -494,32 +497,40 @@ impl<'a> ConvertLoops<'a> {
         mut dest: &mut [u8],
     ) -> Missing {
         let mut missing = Missing::default();
-        let (mut number, mut begin) = (first / self.block_elements, first % self.block_elements);
+        let (mut block_number, mut begin) =
+            (first / self.block_elements, first % self.block_elements);
         let first_counted = first.div_ceil(self.block_elements);
         let mut located = Located::default();
         while !dest.is_empty() {
-            let count = (begin + dest.len() / self.bytes)
+            let count = (begin + dest.len() / self.result_element_bytes)
                 .div_ceil(self.block_elements)
                 .min(CACHED_ELEMENTS / 4);
-            locator.find_groups((number, count), first_counted, &mut located, &mut missing);
+            locator.find_groups(
+                (block_number, count),
+                first_counted,
+                &mut located,
+                &mut missing,
+            );
             for (n, &place) in located.places.iter().enumerate() {
-                let count = (self.block_elements - begin).min(dest.len() / self.bytes);
+                let count =
+                    (self.block_elements - begin).min(dest.len() / self.result_element_bytes);
                 let part;
-                (part, dest) = dest.split_at_mut(count * self.bytes);
-                let clips = located
-                    .boxes
-                    .get(n)
-                    .map_or(&[][..], |&(_, clip)| match place {
-                        NOWHERE => &[],
-                        _ => locator.clips_at(&located, clip),
-                    });
+                (part, dest) = dest.split_at_mut(count * self.result_element_bytes);
+                let clips =
+                    located
+                        .box_numbers
+                        .get(n)
+                        .map_or(&[][..], |&(_, clip_set)| match place {
+                            NOWHERE => &[],
+                            _ => locator.clips_at(&located, clip_set),
+                        });
                 match place {
                     NOWHERE => part.fill(0),
                     _ => self.write_block(place / self.unit, self.clipped_axes(clips), begin, part),
                 }
                 begin = 0;
             }
-            number += count;
+            block_number += count;
         }
         missing
     }
@@ -530,7 +541,7 @@ impl<'a> ConvertLoops<'a> {
         let cropped_clips = self.walk.coordinates.iter().rev().zip(clips.iter().rev());
         for (coordinate, clip) in cropped_clips {
             let d = coordinate.along.map_or(0, |along| along.dim) + 2 - self.walk.dims.len();
-            (axes[d].low, axes[d].high) = (clip.from, clip.to);
+            (axes[d].low, axes[d].high) = (clip.begin, clip.end);
             axes[d].step = clipped_step(coordinate, clip);
         }
         axes
@@ -545,7 +556,7 @@ impl<'a> ConvertLoops<'a> {
         begin: usize,
         dest: &mut [u8],
     ) {
-        let bytes = self.bytes;
+        let bytes = self.result_element_bytes;
         if columns.size < SHORT_SIDE && columns.size < rows.size {
             if [rows, columns]
                 .iter()

@@ -114,7 +114,7 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Copies `from` to the first bytes. Afterwards `self` is the rest of the memory.
+    /// Copies `from` to the first bytes. Afterwards `self` is the remaining memory.
     #[inline(always)]
     pub(super) fn copy_to_front(&mut self, from: &[u8]) {
         match self {
@@ -123,7 +123,7 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Returns the first `count` bytes. Afterwards `self` is the rest of the memory.
+    /// Returns the first `count` bytes. Afterwards `self` is the remaining memory.
     pub(super) fn take_front_part(&mut self, count: usize) -> Self {
         match self {
             Self::Old(bytes) => Self::Old(take_front(bytes, count)),
@@ -146,23 +146,23 @@ impl<'a> Dest<'a> {
         }
     }
 
-    /// Calls `write` with the position and the bytes of each block. Initialized memory is one block. In new memory,
-    /// blocks begin at multiples of `grain` bytes.
+    /// Calls `write` with each block's offset in the memory and the block's bytes. Initialized memory is one block. In
+    /// new memory, blocks begin at multiples of `grain` bytes.
     pub(super) fn for_each_block(self, grain: usize, write: &mut dyn FnMut(usize, &mut [u8])) {
-        let size = self.bytes_per_write();
+        let min_block_bytes = self.bytes_per_write();
         match self {
             Self::Old(bytes) => write(0, bytes),
             Self::New(_) => {
-                let size = size.div_ceil(grain) * grain;
-                for (number, block) in self.parts(size).enumerate() {
-                    write(number * size, block.all());
+                let block_bytes = min_block_bytes.div_ceil(grain) * grain;
+                for (number, block) in self.parts(block_bytes).enumerate() {
+                    write(number * block_bytes, block.all());
                 }
             }
         }
     }
 }
 
-/// Returns the first `count` bytes. Afterwards `bytes` is the rest.
+/// Returns the first `count` bytes. Afterwards `bytes` has the remaining bytes.
 fn take_front<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
     bytes
         .split_off_mut(..count)
@@ -176,7 +176,7 @@ mod tests {
     /// Threads write each byte of new memory exactly once. The grain, a number of bytes, divides the offsets of all
     /// parts.
     #[test]
-    fn blocks_make_up_the_whole() {
+    fn blocks_cover_the_whole_result() {
         for (bytes, grain) in [
             (0, 1),
             (1, 1),
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "each byte of a result is written")]
-    fn a_result_is_not_filled_before_each_byte_is() {
+    fn filling_panics_if_bytes_are_missing() {
         let fill = |dest: Dest<'_>| {
             if let Dest::New(memory) = dest {
                 memory.filled(|mut memory| memory.copy_to_front(&[1; 10]));
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "each byte of a result is written")]
-    fn a_part_without_values_is_never_a_result() {
+    fn new_memory_panics_if_parts_are_missing() {
         let fill = |dest: Dest<'_>| {
             dest.parts(10).step_by(2).for_each(|part| {
                 part.all();

@@ -15,7 +15,7 @@ use crate::prelude::*;
 /// found by a search and moved by a gather, which reads only the selected pieces.
 pub(crate) const MAX_PIECE_BYTES: usize = 32;
 
-/// The number of mask elements that are tested at a time.
+/// The number of mask elements that are tested at a time, if byte shuffles do not move the pieces.
 const MASK_BLOCK: usize = 8;
 
 pub(crate) fn explain(bytes: usize, piece: usize, threads: Threads) -> String {
@@ -50,16 +50,19 @@ pub(crate) fn run(
         dest[kept_bytes..].fill(0);
         return found_count;
     }
-    let size = mask.len().div_ceil(threads::min_parts(threads));
-    let (mut rest, mut parts, mut found_count) = (dest, Vec::new(), 0);
-    for (mask, source) in mask.chunks(size).zip(source.chunks(size * piece)) {
+    let part_elements = mask.len().div_ceil(threads::min_parts(threads));
+    let (mut unwritten, mut parts, mut found_count) = (dest, Vec::new(), 0);
+    for (mask, source) in mask
+        .chunks(part_elements)
+        .zip(source.chunks(part_elements * piece))
+    {
         let kept_count = count(mask);
         found_count += kept_count;
         let dest;
-        (dest, rest) = rest.split_at_mut((kept_count * piece).min(rest.len()));
+        (dest, unwritten) = unwritten.split_at_mut((kept_count * piece).min(unwritten.len()));
         parts.push((mask, source, dest));
     }
-    rest.fill(0);
+    unwritten.fill(0);
     threads::share(parts.into_iter(), threads, |(mask, source, dest)| {
         copy_kept_pieces(piece, source, mask, dest);
     });
@@ -156,10 +159,10 @@ mod tests {
         };
         for piece in [1, 2, 3, 4, 8, 16, 32] {
             for length in (0..70).chain([1000]) {
-                for share in [0, 10, 128, 246, 256] {
+                for true_of_256 in [0, 10, 128, 246, 256] {
                     let mask: Vec<u8> = (0..length)
                         .map(|_| {
-                            if next_random() < share {
+                            if next_random() < true_of_256 {
                                 [1, 128, 255][length % 3]
                             } else {
                                 0
@@ -190,7 +193,7 @@ mod tests {
                             expected.resize(capacity * piece, 0);
                             assert!(
                                 returned_count == found_count && dest == expected,
-                                "{piece} {length} {share} {capacity} {thread_count}"
+                                "{piece} {length} {true_of_256} {capacity} {thread_count}"
                             );
                         }
                     }

@@ -29,8 +29,8 @@ impl Kernel {
     /// the source.
     #[inline]
     pub(super) fn for_row(bytes: usize, row: Axis) -> Self {
-        let every_second = row.stride == 2 * bytes.cast_signed() && [4, 8].contains(&bytes);
-        if every_second && row.size >= EVERY_SECOND_MIN_PIECES {
+        let is_every_second = row.stride == 2 * bytes.cast_signed() && [4, 8].contains(&bytes);
+        if is_every_second && row.size >= EVERY_SECOND_MIN_PIECES {
             return Self::EverySecond { bytes };
         }
         match Shuffle::for_row(bytes, row) {
@@ -51,7 +51,14 @@ impl Kernel {
 
     /// Moves the rows that fill `dest`. `row` has the number of pieces of a row, and the distance in bytes from one
     /// piece to the next in the source. Row `i` begins at byte `at + i · pitch` of the source.
-    pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
+    pub(super) fn move_rows(
+        self,
+        source: &[u8],
+        at: usize,
+        row: Axis,
+        pitch: isize,
+        dest: &mut [u8],
+    ) {
         self.move_blocks(PieceRows::new(source, at, row, pitch, dest));
     }
 
@@ -66,18 +73,18 @@ impl Kernel {
 }
 
 /// Copies every second piece of `N` bytes, by a loop that is compiled to vectors.
-fn copy_every_second<const N: usize, const TWO: usize>(rows: PieceRows<'_>) {
+fn copy_every_second<const N: usize, const PAIR: usize>(rows: PieceRows<'_>) {
     let (source, bytes) = (rows.source, rows.row.size * N);
     rows.for_each_row(bytes, |at, dest| {
-        let (pairs, rest) = source[at..].as_chunks::<TWO>();
+        let (pairs, source_end) = source[at..].as_chunks::<PAIR>();
         let (dest, _) = dest.as_chunks_mut::<N>();
-        let whole_pairs = dest.len() - usize::from(pairs.len() < dest.len());
-        let (dest, last) = dest.split_at_mut(whole_pairs);
-        for (to, from) in dest.iter_mut().zip(&pairs[..whole_pairs]) {
+        let whole_pair_count = dest.len() - usize::from(pairs.len() < dest.len());
+        let (dest, last) = dest.split_at_mut(whole_pair_count);
+        for (to, from) in dest.iter_mut().zip(&pairs[..whole_pair_count]) {
             *to = *from.first_chunk().expect("half a pair");
         }
         if let [to] = last {
-            *to = *rest.first_chunk().expect("the last piece");
+            *to = *source_end.first_chunk().expect("the last piece");
         }
     });
 }
@@ -117,7 +124,7 @@ mod tests {
             return false;
         }
         let mut dest = vec![0; block.size * row.size * piece];
-        kernel.rows(source, at, row, block.stride, &mut dest);
+        kernel.move_rows(source, at, row, block.stride, &mut dest);
         for (number, moved_piece) in dest.chunks(piece).enumerate() {
             let piece_start = along(at, block.stride, number / row.size);
             let piece_start = along(piece_start, row.stride, number % row.size);
@@ -140,14 +147,18 @@ mod tests {
 
     /// Moves rows of many sizes, distances and directions, near both ends of the source.
     #[test]
-    fn near_pieces_go_where_copies_go() {
+    fn moved_rows_equal_single_copies() {
         let (source, mut checked_count) = (test_source(), 0);
         for piece in 1..=8 {
             for stride in (-64_isize..=64).filter(|stride| *stride != 0) {
                 for size in [4, 16, 17, 33, 61] {
                     let row_reach = (size - 1) * stride.unsigned_abs();
-                    for low in [0, 3, source.len() - row_reach - piece] {
-                        let at = if stride < 0 { low + row_reach } else { low };
+                    for lowest_byte in [0, 3, source.len() - row_reach - piece] {
+                        let at = if stride < 0 {
+                            lowest_byte + row_reach
+                        } else {
+                            lowest_byte
+                        };
                         checked_count += usize::from(check_moves(
                             &source,
                             piece,
@@ -167,7 +178,7 @@ mod tests {
 
     /// Moves blocks of short rows, and planes that become the channels of pixels, in both directions.
     #[test]
-    fn blocks_go_where_copies_go() {
+    fn moved_blocks_equal_single_copies() {
         let (source, mut checked_count) = (test_source(), 0);
         for (piece, size) in [
             (1_isize, 2_usize),
@@ -180,13 +191,14 @@ mod tests {
             (4, 3),
             (8, 2),
         ] {
-            let row = piece * size.cast_signed();
+            let row_bytes = piece * size.cast_signed();
             let near_strides = [(-1, 1), (-1, -1), (1, 2), (2, 2), (-2, 3), (3, -4), (-1, 9)];
-            let near_strides = near_strides.map(|(stride, pitch)| (stride * piece, pitch * row));
+            let near_strides =
+                near_strides.map(|(stride, pitch)| (stride * piece, pitch * row_bytes));
             let planes = [(700, piece), (-701, piece), (333, -piece), (16, piece)];
             for (stride, pitch) in near_strides.into_iter().chain(planes) {
-                for rows in [16, 17, 32, 47] {
-                    let (row, block) = (axis(size, stride), axis(rows, pitch));
+                for row_count in [16, 17, 32, 47] {
+                    let (row, block) = (axis(size, stride), axis(row_count, pitch));
                     checked_count += usize::from(check_moves(
                         &source,
                         piece.unsigned_abs(),

@@ -9,7 +9,7 @@
 
 use super::{
     odometer::Odometer,
-    outer::Chosen,
+    outer::ChosenPositions,
     rows::{Axis, along},
 };
 use crate::prelude::*;
@@ -33,9 +33,9 @@ pub(super) const BOX_NS: usize = 50;
 /// The range of positions of a box, along one dimension, that are inside the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clip {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    /// True if the elements are in reverse order.
+    pub(super) begin: usize,
+    pub(super) end: usize,
+    /// True if the box's elements are in reverse order.
     pub(super) is_flipped: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Located {
     pub(super) places: Vec<usize>,
     /// For boxes, an entry for each place: the number of the group, and the number of its set of clips in `clips`, or
     /// `usize::MAX` if the place is [`NOWHERE`].
-    pub(super) boxes: Vec<(usize, usize)>,
+    pub(super) box_numbers: Vec<(usize, usize)>,
     /// Sets of clips. Consecutive places with equal clips share a set. A set has one [`Clip`] for each dimension of
     /// [`Locator::inner_box_coordinates`].
     pub(super) clips: Vec<Clip>,
@@ -56,9 +56,9 @@ pub(super) struct Located {
 
 impl Located {
     /// Returns the number of the last set of clips. A set has one clip for each of `dims` dimensions.
-    fn last_clip(&self, dims: usize) -> usize {
-        let clips = self.clips.len().checked_div(dims);
-        clips.map_or(0, |count| count - 1)
+    fn last_clip_set(&self, dims: usize) -> usize {
+        let set_count = self.clips.len().checked_div(dims);
+        set_count.map_or(0, |count| count - 1)
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Locator<'a, I> {
     walk: &'a Walk,
     policy: Policy,
     indices: &'a [I],
-    /// The offset in bytes at which every group would begin if all positions were 0.
+    /// The offset in bytes at which every group would begin if all digits and positions were 0.
     base: usize,
     /// The innermost dimension of `numbering`. In a gather, each of its positions has its own tuple.
     inner: Dim,
@@ -97,7 +97,7 @@ pub(super) struct Locator<'a, I> {
     inner_box_coordinates: &'a [Coordinate],
 }
 
-/// Returns the smallest number of outer dimensions that can number groups, so that all units of a group share a tuple.
+/// Returns the smallest number of outer dimensions that can number the groups if all units of a group share a tuple.
 pub(super) fn numbering_dims(walk: &Walk) -> usize {
     let shared_dims = walk.dims.iter().rev().take_while(|dim| dim.tuple == 0);
     walk.dims.len() - shared_dims.count()
@@ -111,7 +111,7 @@ impl<'a, I: Index> Locator<'a, I> {
             Some((&inner, outer)) => (inner, outer),
             None => (Dim::shared(1, 0), numbering),
         };
-        let first_place = match walk.points {
+        let first_unit = match walk.points {
             Side::Source => walk.from,
             Side::Dest => walk.to,
         };
@@ -129,7 +129,7 @@ impl<'a, I: Index> Locator<'a, I> {
             walk,
             policy,
             indices,
-            base: first_place.cast_unsigned() * walk.unit,
+            base: first_unit.cast_unsigned() * walk.unit,
             inner,
             outer,
             numbering,
@@ -157,18 +157,19 @@ impl<'a, I: Index> Locator<'a, I> {
         &self,
         (first, count): (usize, usize),
         first_counted: usize,
-        found: &mut Located,
+        located: &mut Located,
         missing: &mut Missing,
     ) {
         if !self.box_coordinates.is_empty() {
-            return self.find_boxes((first, count), first_counted, found, missing);
+            return self.find_boxes((first, count), first_counted, located, missing);
         }
-        found.places.resize(count, NOWHERE);
-        self.find_group_places(first, &mut found.places);
-        self.count_missing(first, first_counted, &found.places, missing);
+        located.places.resize(count, NOWHERE);
+        self.find_group_places(first, &mut located.places);
+        self.count_missing(first, first_counted, &located.places, missing);
     }
 
     /// Adds the tuples that are out of range to `missing`. `places` has the places of groups `first`, `first + 1`, …
+    /// See [`Self::find_groups`] for `first_counted`.
     pub(super) fn count_missing(
         &self,
         first: usize,
@@ -265,7 +266,7 @@ impl<'a, I: Index> Locator<'a, I> {
             [a, b, c] => self.read_tuples_of::<3, WRAPS, CLAMPS>([a, b, c], tuples, places),
             coordinates => {
                 for (i, place) in places.iter_mut().enumerate() {
-                    let axes = coordinates.iter().map(|axis| self.indexed_axis(axis));
+                    let axes = coordinates.iter().map(|c| self.indexed_axis(c));
                     *place =
                         self.read_tuple::<WRAPS, CLAMPS>(axes, &tuples[i * coordinates.len()..]);
                 }
@@ -280,7 +281,7 @@ impl<'a, I: Index> Locator<'a, I> {
         tuples: &[I],
         places: &mut [usize],
     ) {
-        let axes = coordinates.map(|axis| self.indexed_axis(axis));
+        let axes = coordinates.map(|c| self.indexed_axis(c));
         for (tuple, place) in tuples.as_chunks::<D>().0.iter().zip(places) {
             *place = self.read_tuple::<WRAPS, CLAMPS>(axes, tuple);
         }
@@ -315,142 +316,134 @@ impl<'a, I: Index> Locator<'a, I> {
         &self,
         (first, count): (usize, usize),
         first_counted: usize,
-        found: &mut Located,
+        located: &mut Located,
         missing: &mut Missing,
     ) {
         let unit = self.walk.unit.cast_signed();
-        found.places.clear();
-        found.boxes.clear();
-        found.clips.clear();
+        located.places.clear();
+        located.box_numbers.clear();
+        located.clips.clear();
         let begins = Odometer::at(self.numbering, |dim| self.stride(dim) * unit, first);
         let tuples = Odometer::at(self.numbering, |dim| dim.tuple.cast_signed(), first);
         let (mut located_box, mut last_tuple) = (LocatedBox::default(), usize::MAX);
         let (whole_clips, mut last_clips_are_whole) = (self.whole_clips(), false);
         let groups_are_whole_boxes = self.inner_box_coordinates.len() == self.box_coordinates.len();
-        for (n, (begin, tuple)) in (first..first + count).zip(begins.zip(tuples)) {
-            let numbers = &self.indices[tuple * self.walk.columns..][..self.walk.columns];
+        for (n, (begin, tuple_number)) in (first..first + count).zip(begins.zip(tuples)) {
+            let tuple = &self.indices[tuple_number * self.walk.columns..][..self.walk.columns];
             // Most boxes are inside the array, and most groups are whole boxes.
-            if groups_are_whole_boxes && let Some(place) = self.place_if_inside(numbers) {
+            if groups_are_whole_boxes && let Some(place) = self.place_if_inside(tuple) {
                 if !last_clips_are_whole {
-                    found.clips.extend(&whole_clips);
+                    located.clips.extend(&whole_clips);
                     last_clips_are_whole = true;
                 }
-                let clip = found.last_clip(whole_clips.len());
-                found.places.push(place.wrapping_add(begin));
-                found.boxes.push((n, clip));
+                let clip_set = located.last_clip_set(whole_clips.len());
+                located.places.push(place.wrapping_add(begin));
+                located.box_numbers.push((n, clip_set));
                 continue;
             }
             last_clips_are_whole = false;
-            if tuple != last_tuple {
+            if tuple_number != last_tuple {
                 located_box.places.clear();
                 located_box.clips.clear();
-                located_box.is_whole = self.add_box(numbers, &mut located_box);
-                last_tuple = tuple;
+                located_box.is_whole = self.add_box(tuple, &mut located_box);
+                last_tuple = tuple_number;
             }
             if !located_box.is_whole
                 && n >= first_counted
-                && let Some(tuple) = self.tuple_of_group(n)
+                && let Some(tuple_number) = self.tuple_of_group(n)
             {
-                missing.add(tuple);
+                missing.add(tuple_number);
             }
-            let place_count = found.places.len();
-            for (number, &place) in located_box.places.iter().enumerate() {
-                let clips = &located_box.clips[number * self.box_coordinates.len()..]
+            let place_count = located.places.len();
+            for (place_number, &place) in located_box.places.iter().enumerate() {
+                let clips = &located_box.clips[place_number * self.box_coordinates.len()..]
                     [..self.box_coordinates.len()];
-                self.add_place(place.wrapping_add(begin), clips, n, found);
+                self.add_place(place.wrapping_add(begin), clips, n, located);
             }
-            if place_count == found.places.len() {
-                found.places.push(NOWHERE);
-                found.boxes.push((n, usize::MAX));
+            if place_count == located.places.len() {
+                located.places.push(NOWHERE);
+                located.box_numbers.push((n, usize::MAX));
             }
         }
     }
 
     /// Returns the place of a box if the whole box is inside the array and is neither flipped nor moved by the policy.
-    /// Otherwise returns `None`, even for some boxes inside the array. `numbers` has the integers of the box's tuple.
+    /// Otherwise returns `None`, even for some boxes inside the array. `tuple` is the box's tuple.
     #[inline(always)]
-    fn place_if_inside(&self, numbers: &[I]) -> Option<usize> {
+    fn place_if_inside(&self, tuple: &[I]) -> Option<usize> {
         let mut place = self.base;
         for coordinate in self.plain_coordinates {
             let axis = self.indexed_axis(coordinate);
-            let index = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
+            let index = integer_of(tuple, coordinate).within(axis.size, false, false)?;
             place = along(place, axis.stride, index);
         }
         for coordinate in self.box_coordinates {
             let (axis, box_extent) = (self.indexed_axis(coordinate), coordinate.along?);
-            let at = number_in_tuple(numbers, coordinate).within(axis.size, false, false)?;
+            let begin = integer_of(tuple, coordinate).within(axis.size, false, false)?;
             let distance_to_edge = match box_extent.step < 0 {
-                true => at,
-                false => axis.size - 1 - at,
+                true => begin,
+                false => axis.size - 1 - begin,
             };
             let box_reach = (box_extent.extent - 1).saturating_mul(box_extent.step.unsigned_abs());
             if box_reach > distance_to_edge
-                || box_extent
-                    .flip
-                    .is_some_and(|flip| numbers[flip].into() != 0)
+                || box_extent.flip.is_some_and(|flip| tuple[flip].into() != 0)
             {
                 return None;
             }
-            place = along(place, axis.stride, at);
+            place = along(place, axis.stride, begin);
         }
         Some(place)
     }
 
-    /// Adds the places of a box. A circular box can have several. `numbers` has the integers of the box's tuple.
-    /// Returns whether the whole box is inside the array. Along cropped dimensions, a circular box always is.
-    fn add_box(&self, numbers: &[I], located_box: &mut LocatedBox) -> bool {
+    /// Adds the places of a box. A circular box can have several. `tuple` is the box's tuple. Returns whether the whole
+    /// box is inside the array. Along cropped dimensions, a circular box always is.
+    fn add_box(&self, tuple: &[I], located_box: &mut LocatedBox) -> bool {
         let (mut place, clamps) = (self.base, self.policy.clamps());
         for coordinate in self.plain_coordinates {
             let axis = self.indexed_axis(coordinate);
-            match number_in_tuple(numbers, coordinate).within(
-                axis.size,
-                self.policy.wraps(),
-                clamps,
-            ) {
+            match integer_of(tuple, coordinate).within(axis.size, self.policy.wraps(), clamps) {
                 Some(index) => place = along(place, axis.stride, index),
                 None => return false,
             }
         }
-        self.add_box_parts(numbers, place, located_box)
+        self.add_box_parts(tuple, place, located_box)
     }
 
     /// Adds the parts of a box. Each recursive call clips one more cropped dimension: `located_box.clips_so_far`
     /// has the clips of the dimensions that are already clipped. Returns the same as [`Self::add_box`].
-    fn add_box_parts(&self, numbers: &[I], place: usize, located_box: &mut LocatedBox) -> bool {
+    fn add_box_parts(&self, tuple: &[I], place: usize, located_box: &mut LocatedBox) -> bool {
         let coordinate = self.box_coordinates.get(located_box.clips_so_far.len());
         let Some((coordinate, box_extent)) = coordinate.and_then(|c| Some((c, c.along?))) else {
             located_box.places.push(place);
             located_box.clips.extend(&located_box.clips_so_far);
             return true;
         };
-        let begin: i64 = number_in_tuple(numbers, coordinate).into();
-        let is_flipped = box_extent
-            .flip
-            .is_some_and(|flip| numbers[flip].into() != 0);
+        let begin: i64 = integer_of(tuple, coordinate).into();
+        let is_flipped = box_extent.flip.is_some_and(|flip| tuple[flip].into() != 0);
         let stride = self.indexed_axis(coordinate).stride;
-        let mut clip_one = |begin, clamps| {
+        let mut add_part = |begin, clamps| {
             let (clip, position) =
                 clip_axis(box_extent, begin, coordinate.size, is_flipped, clamps);
-            if clip.from >= clip.to {
+            if clip.begin >= clip.end {
                 return false;
             }
             located_box.clips_so_far.push(clip);
-            let is_whole = self.add_box_parts(numbers, along(place, stride, position), located_box);
+            let is_whole = self.add_box_parts(tuple, along(place, stride, position), located_box);
             located_box.clips_so_far.pop();
-            is_whole && clip.to - clip.from == box_extent.extent
+            is_whole && clip.end - clip.begin == box_extent.extent
         };
         if !self.policy.circular {
-            return clip_one(begin, self.policy.clamps());
+            return add_part(begin, self.policy.clamps());
         }
         let size = coordinate.size.cast_signed() as i64;
         let begin = begin.rem_euclid(size.max(1));
-        clip_one(begin, false);
-        clip_one(begin - size * box_extent.step.signum() as i64, false);
+        add_part(begin, false);
+        add_part(begin - size * box_extent.step.signum() as i64, false);
         true
     }
 
     /// Adds a place of group `n`, unless the group is outside the clipped box. `place` and `clips` belong to the box.
-    fn add_place(&self, mut place: usize, clips: &[Clip], n: usize, found: &mut Located) {
+    fn add_place(&self, mut place: usize, clips: &[Clip], n: usize, located: &mut Located) {
         let (outer_clips, inner_clips) =
             clips.split_at(self.box_coordinates.len() - self.inner_box_coordinates.len());
         for (coordinate, clip) in self.box_coordinates.iter().zip(outer_clips) {
@@ -461,23 +454,25 @@ impl<'a, I: Index> Locator<'a, I> {
                 .iter()
                 .map(|dim| dim.size);
             let digit = n / inner_sizes.product::<usize>() % self.numbering[box_extent.dim].size;
-            if digit < clip.from || digit >= clip.to {
+            if digit < clip.begin || digit >= clip.end {
                 return;
             }
             place = along(
                 place,
                 clipped_step(coordinate, clip) * self.walk.unit.cast_signed(),
-                digit - clip.from,
+                digit - clip.begin,
             );
         }
         let clip_count = inner_clips.len();
-        if found.clips.len() < clip_count
-            || found.clips[found.clips.len() - clip_count..] != *inner_clips
+        if located.clips.len() < clip_count
+            || located.clips[located.clips.len() - clip_count..] != *inner_clips
         {
-            found.clips.extend(inner_clips);
+            located.clips.extend(inner_clips);
         }
-        found.places.push(place);
-        found.boxes.push((n, found.last_clip(clip_count)));
+        located.places.push(place);
+        located
+            .box_numbers
+            .push((n, located.last_clip_set(clip_count)));
     }
 
     /// Returns the walk of the part of a group that is inside the array. In the array that tuples point into, unit 0 is
@@ -490,12 +485,12 @@ impl<'a, I: Index> Locator<'a, I> {
                 continue;
             };
             let dim = &mut walk.dims[box_extent.dim - self.numbering.len()];
-            dim.size = clip.to - clip.from;
+            dim.size = clip.end - clip.begin;
             let (begin, box_stride, array_stride) = match self.walk.points {
                 Side::Source => (&mut walk.to, dim.to, &mut dim.from),
                 Side::Dest => (&mut walk.from, dim.from, &mut dim.to),
             };
-            *begin += clip.from.cast_signed() * box_stride;
+            *begin += clip.begin.cast_signed() * box_stride;
             // A single element needs no step, and the box's step could be larger than the array.
             if dim.size > 1 {
                 *array_stride = clipped_step(coordinate, clip);
@@ -508,7 +503,7 @@ impl<'a, I: Index> Locator<'a, I> {
     /// for the innermost dimension, axes for the other dimensions. Returns `None` for boxes, if no groups share a
     /// tuple, if a dimension other than the innermost has its own tuples, for more than [`MAX_KEPT_TUPLES`] tuples, and
     /// for tuples out of range.
-    pub(super) fn as_sums(&self) -> Option<Vec<Chosen>> {
+    pub(super) fn as_sums(&self) -> Option<Vec<ChosenPositions>> {
         let rows_share_tuples = self.shares_tuples && self.outer.iter().all(|dim| dim.tuple == 0);
         if !rows_share_tuples || self.inner.size > MAX_KEPT_TUPLES || self.is_cropped() {
             return None;
@@ -519,21 +514,22 @@ impl<'a, I: Index> Locator<'a, I> {
             return None;
         }
         let outer = self.outer.iter();
-        let outer = outer.map(|dim| Chosen::All(Axis::from_dim(self.walk.unit, dim)));
-        Some(outer.chain([Chosen::Listed(list)]).collect())
+        let outer = outer.map(|dim| ChosenPositions::All(Axis::from_dim(self.walk.unit, dim)));
+        Some(outer.chain([ChosenPositions::Listed(list)]).collect())
     }
 
-    /// Returns the set of clips with number `clip`.
-    pub(super) fn clips_at<'f>(&self, found: &'f Located, clip: usize) -> &'f [Clip] {
-        &found.clips[clip * self.inner_box_coordinates.len()..][..self.inner_box_coordinates.len()]
+    /// Returns the set of clips with number `clip_set`.
+    pub(super) fn clips_at<'l>(&self, located: &'l Located, clip_set: usize) -> &'l [Clip] {
+        &located.clips[clip_set * self.inner_box_coordinates.len()..]
+            [..self.inner_box_coordinates.len()]
     }
 
     /// Returns the clips of groups that are completely inside the array.
     pub(super) fn whole_clips(&self) -> Vec<Clip> {
         let box_extents = self.inner_box_coordinates.iter().filter_map(|c| c.along);
         let clips = box_extents.map(|box_extent| Clip {
-            from: 0,
-            to: box_extent.extent,
+            begin: 0,
+            end: box_extent.extent,
             is_flipped: false,
         });
         clips.collect()
@@ -568,10 +564,10 @@ pub(super) fn clipped_step(coordinate: &Coordinate, clip: &Clip) -> isize {
 }
 
 /// Returns the integer of a tuple that belongs to a coordinate.
-fn number_in_tuple<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
+fn integer_of<I: Index>(tuple: &[I], coordinate: &Coordinate) -> I {
     match coordinate.begin {
         StartIndex::Column(column) => tuple[column],
-        StartIndex::At(_) => unreachable!("a box begins where its tuple says"),
+        StartIndex::At(_) => unreachable!("the start of a box is in its tuple"),
     }
 }
 
@@ -602,25 +598,24 @@ fn clip_axis(
         false => (-begin, end - begin),
     };
     // Most boxes are inside the array. They need no division.
-    let elements = |distance: i128| match distance {
+    let count_elements = |distance: i128| match distance {
         ..=0 => 0,
         _ if distance > box_reach => extent,
         _ => (distance + step.abs() - 1) / step.abs(),
     };
-    let from = elements(distance_to_first);
-    let to = elements(distance_to_end).max(from);
-    let (first, from, to) = match is_flipped {
-        false => (from, from, to),
-        true => (to - 1, extent - to, extent - from),
+    let clip_begin = count_elements(distance_to_first);
+    let clip_end = count_elements(distance_to_end).max(clip_begin);
+    let (first, clip_begin, clip_end) = match is_flipped {
+        false => (clip_begin, clip_begin, clip_end),
+        true => (clip_end - 1, extent - clip_end, extent - clip_begin),
     };
-    let position = |value: i128| usize::try_from(value).unwrap_or_default();
-    let (from, to) = (position(from), position(to));
+    let to_usize = |position: i128| usize::try_from(position).unwrap_or_default();
     (
         Clip {
-            from,
-            to,
+            begin: to_usize(clip_begin),
+            end: to_usize(clip_end),
             is_flipped,
         },
-        position(begin + first * step),
+        to_usize(begin + first * step),
     )
 }

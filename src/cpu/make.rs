@@ -36,13 +36,13 @@ const MAX_UNDIVIDED_BYTES: usize = 4096;
 /// If the pieces of a group are shorter than a cache line and far apart, the groups are copied in the order of their
 /// places. Groups that share cache lines then follow each other. At most this many groups are ordered at a time.
 const MAX_ORDERED_GROUPS: usize = 1 << 16;
-/// The smallest number of groups for which the order of places is used.
+/// The smallest number of groups that are copied in the order of their places.
 const MIN_ORDERED_GROUPS: usize = 256;
-/// The smallest number of pieces in a group for which the order of places is used.
+/// The smallest number of pieces in a group, if groups are copied in the order of their places.
 const MIN_ORDERED_PIECES: usize = 16;
 /// The maximum size in bytes of a range of places that is read together.
 const NEAR_BYTES: usize = 4 * LINE;
-/// The maximum number of bytes of the groups at all places of a range that is read together.
+/// The maximum size in bytes of a slab: the groups at all places of a range that is read together.
 const SLAB_BYTES: usize = 256 << 10;
 /// All places of a range are read together if the tuples select at least `1 / PLACES_PER_GROUP` of them. Otherwise each
 /// group is copied by itself.
@@ -93,13 +93,13 @@ pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {
 enum GroupLoop<'a> {
     /// Each group is contiguous in the source.
     Copy,
-    /// The loops of a slice copy each group. They take the group's first byte as byte 0 of the source.
+    /// The loops of a slice copy each group. Their offsets count from the group's first byte.
     Slice(LoopNest<'a>),
     /// A group is a box or a part of a box, and can extend beyond the source.
     Boxes,
 }
 
-/// The properties that all groups of a walk share. Groups differ only in their places.
+/// The properties that all groups of a walk share. Groups differ in their places and, in crops, in their clips.
 struct GroupShape<'a> {
     /// The size of a group in bytes.
     bytes: usize,
@@ -159,8 +159,8 @@ impl<'a> GroupShape<'a> {
         }
     }
 
-    /// Returns how many threads write a result of `bytes` bytes. Groups are scattered in the source, so each group
-    /// takes about 2 nanoseconds more than contiguous bytes of its size.
+    /// Returns how many threads write a result of `bytes` bytes. Gathered groups are scattered in the source, so each
+    /// takes about 2 nanoseconds more than contiguous bytes of its size. A box takes more: see [`BOX_NS`].
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
         match &self.group_loop {
             GroupLoop::Copy => threads.count_unless_small(bytes, || 2 * (bytes / self.bytes)),
@@ -184,12 +184,12 @@ impl<'a> GroupShape<'a> {
     ) -> Missing {
         let mut missing = Missing::default();
         // Divisions take a noticeable part of the time of a small result.
-        let (mut group, mut skip) = match first {
+        let (mut group_number, mut skip) = match first {
             0 => (0, 0),
             _ => (first / self.bytes, first % self.bytes),
         };
         // The tuple of a group that begins in an earlier part of the result is counted with that part.
-        let first_counted = group + usize::from(skip > 0);
+        let first_counted = group_number + usize::from(skip > 0);
         let is_ordered = skip == 0 && self.is_ordered(dest.len());
         let groups_at_once = match is_ordered {
             true => MAX_ORDERED_GROUPS,
@@ -205,12 +205,17 @@ impl<'a> GroupShape<'a> {
                     if count <= FEW_PLACES && !locator.is_cropped() =>
                 {
                     let places = &mut few_places[..count];
-                    locator.find_group_places(group, places);
-                    locator.count_missing(group, first_counted, places, &mut missing);
+                    locator.find_group_places(group_number, places);
+                    locator.count_missing(group_number, first_counted, places, &mut missing);
                     self.copy_groups(source, places, skip, &mut dest);
                 }
                 group_loop => {
-                    locator.find_groups((group, count), first_counted, &mut located, &mut missing);
+                    locator.find_groups(
+                        (group_number, count),
+                        first_counted,
+                        &mut located,
+                        &mut missing,
+                    );
                     match group_loop {
                         GroupLoop::Boxes => self.write_boxes(locator, source, &located, &mut dest),
                         GroupLoop::Slice(slice) if is_ordered => {
@@ -221,7 +226,7 @@ impl<'a> GroupShape<'a> {
                     }
                 }
             }
-            group += count;
+            group_number += count;
             skip = 0;
         }
         missing
@@ -249,25 +254,27 @@ impl<'a> GroupShape<'a> {
         dest: &mut [u8],
     ) {
         let unit = slice.unit;
-        let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
-        order.sort_unstable();
+        let mut sorted_places: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
+        sorted_places.sort_unstable();
         let max_range_bytes = NEAR_BYTES.min(SLAB_BYTES / self.bytes * unit);
-        let (mut slab, mut rest) = (vec![0; max_range_bytes / unit * self.bytes], &order[..]);
-        while let Some(&(first, _)) = rest.first() {
+        let mut slab = vec![0; max_range_bytes / unit * self.bytes];
+        let mut remaining_places = &sorted_places[..];
+        while let Some(&(first, _)) = remaining_places.first() {
             let is_near = |(place, _): &&(usize, usize)| place - first < max_range_bytes;
             let near_places;
-            (near_places, rest) = rest.split_at(rest.iter().take_while(is_near).count());
-            let size = (near_places[near_places.len() - 1].0 - first) / unit + 1;
+            let near_count = remaining_places.iter().take_while(is_near).count();
+            (near_places, remaining_places) = remaining_places.split_at(near_count);
+            let range_units = (near_places[near_places.len() - 1].0 - first) / unit + 1;
             let is_dense = first != NOWHERE
                 && near_places.len() > 1
-                && near_places.len() * PLACES_PER_GROUP >= size;
+                && near_places.len() * PLACES_PER_GROUP >= range_units;
             if is_dense {
-                let across_dim = (size > 1).then(|| Dim::shared(size, 1));
+                let across_dim = (range_units > 1).then(|| Dim::shared(range_units, 1));
                 let dims: Vec<Dim> = across_dim
                     .into_iter()
                     .chain(self.dims.iter().copied())
                     .collect();
-                let slab = &mut slab[..size * self.bytes];
+                let slab = &mut slab[..range_units * self.bytes];
                 LoopNest::over_dims(unit, &dims).write_part(source, first, 0, slab);
             }
             for &(place, number) in near_places {
@@ -304,16 +311,16 @@ impl<'a> GroupShape<'a> {
             // The loops of a slice write to initialized memory.
             dest = dest.all().into();
         }
-        let mut places_ahead = groups_ahead(places, self.bytes);
+        let mut places_ahead = places_to_prefetch(places, self.bytes);
         for &place in places {
-            let (next, length) = (places_ahead.next(), (self.bytes - skip).min(dest.len()));
+            let (place_ahead, length) = (places_ahead.next(), (self.bytes - skip).min(dest.len()));
             match (place, slice) {
                 (NOWHERE, _) => dest.take_front_part(length).all().fill(0),
                 (_, Some(slice)) => {
                     slice.write_part(source, place, skip, dest.take_front_part(length).all());
                 }
                 (_, None) => {
-                    prefetch_group(source, next, self.bytes);
+                    prefetch_group(source, place_ahead, self.bytes);
                     dest.copy_to_front(&source[place + skip..][..length]);
                 }
             }
@@ -327,19 +334,19 @@ impl<'a> GroupShape<'a> {
         &self,
         locator: &Locator<'_, I>,
         source: &[u8],
-        found: &Located,
+        located: &Located,
         dest: &mut Dest<'_>,
     ) {
         let mut n = 0;
-        for similar_boxes in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
-            let places = &found.places[n..][..similar_boxes.len()];
+        for similar_boxes in located.box_numbers.chunk_by(|(.., a), (.., b)| a == b) {
+            let places = &located.places[n..][..similar_boxes.len()];
             n += similar_boxes.len();
             let dest = dest.take_front_part(similar_boxes.len() * self.bytes).all();
             if similar_boxes[0].1 == usize::MAX {
                 dest.fill(0);
                 continue;
             }
-            let clips: &[Clip] = locator.clips_at(found, similar_boxes[0].1);
+            let clips: &[Clip] = locator.clips_at(located, similar_boxes[0].1);
             let mut walk = locator.clipped_walk(clips);
             walk.merge();
             if walk.contiguous() * walk.unit == self.bytes {
@@ -369,12 +376,12 @@ struct ContiguousGroups<'a> {
 
 impl CopyTask for ContiguousGroups<'_> {
     fn run(self, kernel: impl CopyKernel) {
-        let mut places_ahead = groups_ahead(self.places, kernel.bytes());
-        let rows = self.dest.chunks_exact_mut(kernel.bytes());
-        for (row, &place) in rows.zip(self.places) {
+        let mut places_ahead = places_to_prefetch(self.places, kernel.bytes());
+        let groups = self.dest.chunks_exact_mut(kernel.bytes());
+        for (group, &place) in groups.zip(self.places) {
             prefetch_group(self.source, places_ahead.next(), kernel.bytes());
-            if kernel.copy(self.source, place, row).is_none() {
-                row.fill(0);
+            if kernel.copy(self.source, place, group).is_none() {
+                group.fill(0);
             }
         }
     }
@@ -383,7 +390,7 @@ impl CopyTask for ContiguousGroups<'_> {
 /// Returns the places of the groups to prefetch while groups of `bytes` bytes are copied. Without prefetches, the
 /// processor starts to read a group only when it has copied most of the previous groups.
 #[inline(always)]
-fn groups_ahead(places: &[usize], bytes: usize) -> impl Iterator<Item = &usize> {
+fn places_to_prefetch(places: &[usize], bytes: usize) -> impl Iterator<Item = &usize> {
     places
         .iter()
         .skip((PREFETCH_BYTES / bytes).clamp(2, PREFETCH_GROUPS))

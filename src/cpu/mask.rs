@@ -21,10 +21,10 @@ pub(crate) fn count(mask: &[u8]) -> usize {
 }
 
 /// Writes the positions of the true elements of a mask of shape `sizes` to `rows`, in row-major order. A row has one
-/// number of `bytes` bytes, 4 or 8, for each dimension. Positions that do not fit `rows` are dropped, and unused rows
-/// are filled with -1. Returns the number of true elements.
-pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], bytes: usize) -> usize {
-    match bytes {
+/// number of `number_bytes` bytes, 4 or 8, for each dimension. Positions that do not fit `rows` are dropped, and unused
+/// rows are filled with -1. Returns the number of true elements.
+pub(crate) fn find(mask: &[u8], sizes: &[usize], rows: &mut [u8], number_bytes: usize) -> usize {
+    match number_bytes {
         8 => find_as::<8>(mask, sizes, rows, |n| (n as u64).to_ne_bytes()),
         // The plan has checked that positions fit 4 bytes.
         _ => find_as::<4>(mask, sizes, rows, |n| {
@@ -121,7 +121,7 @@ fn update_units<const N: usize>(
     let line_count = outer.iter().map(|dim| dim.size).product();
     // Writes `count` lines, starting with line `first`. Line 0 would begin at unit `to` of `dest`. `to` wraps if it is
     // negative.
-    let write = |first: usize, count: usize, dest: &mut [u8], to: usize| {
+    let write_lines = |first: usize, count: usize, dest: &mut [u8], to: usize| {
         let (dest, _) = dest.as_chunks_mut::<N>();
         let source_places = Odometer::at(outer, |dim| dim.from, first);
         let dest_places = Odometer::at(outer, |dim| dim.to, first);
@@ -138,11 +138,16 @@ fn update_units<const N: usize>(
             let bytes = inner.size * N;
             threads::spread(part, bytes, threads, |first, part| {
                 let first = first / bytes;
-                let begin = first * inner.size;
-                write(first, part.len() / bytes, part, 0usize.wrapping_sub(begin));
+                let first_unit = first * inner.size;
+                write_lines(
+                    first,
+                    part.len() / bytes,
+                    part,
+                    0usize.wrapping_sub(first_unit),
+                );
             });
         }
-        _ => write(0, line_count, dest, walk.to.cast_unsigned()),
+        _ => write_lines(0, line_count, dest, walk.to.cast_unsigned()),
     }
 }
 
@@ -169,9 +174,9 @@ fn write_line<const N: usize>(
             }
         }
         (0, 1, 1) => {
-            let value = source[from];
+            let repeated_unit = source[from];
             for (dest, &byte) in dest[to..to + size].iter_mut().zip(mask) {
-                *dest = if byte == 0 { *dest } else { value };
+                *dest = if byte == 0 { *dest } else { repeated_unit };
             }
         }
         _ => {

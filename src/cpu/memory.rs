@@ -41,10 +41,10 @@ const HUGE_PAGES_MIN_BYTES: usize = 4 << 20;
 mod system {
     use core::ffi::{c_int, c_void};
 
-    /// The size in bytes of the largest ordinary page that Linux has on any processor. `madvise` takes whole pages.
+    /// The size in bytes of the largest ordinary page of Linux on x86-64, ARM64 and POWER. `madvise` takes whole pages.
     const MAX_SMALL_PAGE: usize = 64 << 10;
     /// `MADV_HUGEPAGE` of Linux's `madvise`.
-    const HUGE_PAGES: c_int = 14;
+    const HUGE_PAGES_ADVICE: c_int = 14;
 
     #[expect(
         unsafe_code,
@@ -65,12 +65,12 @@ mod system {
             .wrapping_add(unaligned_bytes);
         // SAFETY: the pages are within `memory`, and this advice changes the contents of no page. If Linux refuses the
         // advice, pages stay small.
-        #[expect(unsafe_code, reason = "a call of the system")]
+        #[expect(unsafe_code, reason = "a call of a C function")]
         unsafe {
             madvise(
                 first_page.cast(),
                 bytes / MAX_SMALL_PAGE * MAX_SMALL_PAGE,
-                HUGE_PAGES,
+                HUGE_PAGES_ADVICE,
             );
         }
     }
@@ -99,8 +99,8 @@ impl<'a> NewMemory<'a> {
 
     /// Splits off the first `count` bytes and returns them.
     pub(super) fn take_front_part(&mut self, count: usize) -> Self {
-        let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(count);
-        self.bytes = rest;
+        let (bytes, remaining_bytes) = mem::take(&mut self.bytes).split_at_mut(count);
+        self.bytes = remaining_bytes;
         Self {
             bytes,
             uncounted_bytes: 0,
@@ -111,7 +111,7 @@ impl<'a> NewMemory<'a> {
     /// Copies `from` to the first bytes and removes these bytes from `self`.
     #[inline(always)]
     pub(super) fn copy_to_front(&mut self, from: &[u8]) {
-        let (bytes, rest) = mem::take(&mut self.bytes).split_at_mut(from.len());
+        let (bytes, remaining_bytes) = mem::take(&mut self.bytes).split_at_mut(from.len());
         // SAFETY: initialized bytes are valid as `MaybeUninit` bytes, and nothing writes to them here.
         #[expect(
             unsafe_code,
@@ -119,14 +119,14 @@ impl<'a> NewMemory<'a> {
         )]
         let from = unsafe { slice::from_raw_parts(from.as_ptr().cast(), from.len()) };
         bytes.copy_from_slice(from);
-        self.bytes = rest;
+        self.bytes = remaining_bytes;
         self.uncounted_bytes += from.len();
     }
 
     pub(super) fn fill_with_zeros(self) -> &'a mut [u8] {
         self.bytes.fill(MaybeUninit::new(0));
         // SAFETY: `fill` has initialized each byte.
-        #[expect(unsafe_code, reason = "see the function")]
+        #[expect(unsafe_code, reason = "see `assume_filled`")]
         unsafe {
             self.assume_filled()
         }
@@ -144,7 +144,7 @@ impl<'a> NewMemory<'a> {
         assert_eq!(filled_bytes, self.len(), "each byte of a result is written");
         // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number
         // of all bytes, so all are initialized.
-        #[expect(unsafe_code, reason = "see the function")]
+        #[expect(unsafe_code, reason = "see `assume_filled`")]
         unsafe {
             self.assume_filled()
         }
@@ -172,7 +172,8 @@ impl Drop for NewMemory<'_> {
 }
 
 /// Allocates memory for `len` values and calls `fill` to write their bytes. Returns the values and the result of
-/// `fill`. Fails if there is not enough memory or if `fill` fails.
+/// `fill`. Fails if there is not enough memory or if `fill` fails. Panics if `fill` succeeds without initializing each
+/// byte.
 pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     len: usize,
     fill: impl FnOnce(NewMemory<'_>) -> Result<R, Error>,
@@ -206,8 +207,8 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     Ok((values, outcome))
 }
 
-/// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] makes a `Lines`.
-pub(super) struct Lines<'d> {
+/// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] makes a `LineWriter`.
+pub(super) struct LineWriter<'d> {
     bypasses_caches: bool,
     /// Keeps written lines borrowed, because nothing may read them before the fence.
     written: PhantomData<&'d mut [u8]>,
@@ -215,7 +216,7 @@ pub(super) struct Lines<'d> {
 
 /// Calls `write`. If `bypasses_caches` is true, the lines that it writes bypass the caches on x86-64. An ordinary store
 /// reads a line into the cache before it changes the line, and a streaming store does not.
-pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut Lines<'d>)) {
+pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut LineWriter<'d>)) {
     /// Executes the fence when this value is dropped, even if `write` panics.
     struct FenceOnDrop;
     impl Drop for FenceOnDrop {
@@ -224,13 +225,13 @@ pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut Lines
         }
     }
     let _fence = bypasses_caches.then_some(FenceOnDrop);
-    write(&mut Lines {
+    write(&mut LineWriter {
         bypasses_caches,
         written: PhantomData,
     });
 }
 
-impl<'d> Lines<'d> {
+impl<'d> LineWriter<'d> {
     #[inline(always)]
     pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
         match self.bypasses_caches && to.as_ptr().addr().is_multiple_of(LINE) {
@@ -309,13 +310,13 @@ mod tests {
                 let [_, second, _, fourth, ..] = lines else {
                     panic!("there are lines");
                 };
-                streaming(bypasses_caches, |lines| {
-                    lines.write(second, &line);
-                    lines.write(fourth, &line);
+                streaming(bypasses_caches, |line_writer| {
+                    line_writer.write(second, &line);
+                    line_writer.write(fourth, &line);
                 });
                 let mut expected = vec![0; 8 * LINE];
-                for number in [1, 3] {
-                    expected[skip + number * LINE..][..LINE].copy_from_slice(&line);
+                for line_number in [1, 3] {
+                    expected[skip + line_number * LINE..][..LINE].copy_from_slice(&line);
                 }
                 assert_eq!(bytes, expected, "{bypasses_caches} {skip}");
             }
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_may_be_prefetched() {
+    fn any_address_can_be_prefetched() {
         for at in [0, 1, 3, 4, 1 << 20, usize::MAX] {
             prefetch(&[1, 2, 3], at);
             prefetch(&[], at);

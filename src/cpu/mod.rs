@@ -2,7 +2,7 @@
 //!
 //! A backend without a GPU runs all plans on the CPU. A backend with a GPU can run a plan on host values on the CPU: if
 //! the CPU is estimated to be faster, or if the GPU reports an error. Slices, gathers, crops and gradients write every
-//! byte of the result, so a new result need not be set to zero first.
+//! byte of the result, so the memory of their result can have any content.
 //!
 //! These words are used in the whole folder:
 //!
@@ -17,6 +17,8 @@
 //! | kernel | a Rust loop that moves rows of pieces |
 //! | part | the bytes of a large result that a thread writes before it takes the next part |
 //! | dense | a dense walk writes a contiguous range of bytes |
+//!
+//! A number named `unit` or `piece` is the size of one unit or piece in bytes.
 //!
 //! | file | topic |
 //! |---|---|
@@ -43,7 +45,7 @@
 //! | `strided_store` | vectorized loops that write units at a small distance |
 //! | `memory` | prefetches, large pages, new memory, and stores that bypass the caches; it has all unsafe code |
 //! | `threads` | how many threads write a result, and which part each writes |
-//! | `indices` | which integer types index tuples can have |
+//! | `indices` | index tuples in the caller's memory, and their integer types |
 
 mod combine;
 mod convert;
@@ -196,9 +198,9 @@ impl Move {
             dest.len(),
         )?;
         if let Some(tuples) = self.tuples() {
-            let (shape, needed) = (tuples.indices, tuples.integer_count());
+            let (shape, integer_count) = (tuples.indices, tuples.integer_count());
             self.index_type_of(indices.dtype(), "indices")?;
-            check_length("indices", shape, "elements", needed, indices.len())?;
+            check_length("indices", shape, "elements", integer_count, indices.len())?;
         }
         let missing = match indices {
             Indices::Mask(mask) => {
@@ -321,11 +323,11 @@ impl Move {
 
     /// Describes in one line how [`Move::run_on_threads`] moves the bytes.
     pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
-        let zeros = match self.effect {
+        let zero_bytes = match self.effect {
             Effect::Fill => self.result_bytes(),
             _ => 0,
         };
-        let bytes = self.walk().map_or(0, Walk::bytes).max(zeros);
+        let bytes = self.walk().map_or(0, Walk::bytes).max(zero_bytes);
         let description = match self.choose_loops() {
             MoveLoops::Find => {
                 return format!(
@@ -333,7 +335,7 @@ impl Move {
                     counted(self.source_bytes(), "byte", "bytes")
                 );
             }
-            MoveLoops::None if zeros > 0 => " of zeros".into(),
+            MoveLoops::None if zero_bytes > 0 => " of zeros".into(),
             MoveLoops::None => return "nothing to move".into(),
             MoveLoops::Convert(..) => convert::explain(self, threads),
             MoveLoops::Mask(_) => " where the mask is true".into(),
@@ -364,7 +366,7 @@ mod tests {
 
     /// Gathers all or some columns of a matrix. The columns are adjacent or far apart, and some are outside the matrix.
     #[test]
-    fn columns_go_where_their_indices_say() {
+    fn columns_are_gathered_in_the_order_of_their_indices() {
         for (rows, columns, step) in [(5, 70, 1), (40, 70, 3), (130, 9000, 7), (3, 9000, 2087)] {
             let matrix: Vec<u32> = (0..rows * columns).collect();
             let indices: Vec<i32> = (0..600 + rows.cast_signed())
@@ -377,18 +379,20 @@ mod tests {
             let gather = gather.only_move();
             let column = |&index: &i32| {
                 let index = index.cast_unsigned();
-                let at = move |row| {
+                let element = move |row| {
                     if index < columns {
                         row * columns + index
                     } else {
                         0
                     }
                 };
-                (0..rows).map(at)
+                (0..rows).map(element)
             };
             let expected: Vec<u32> = indices.iter().flat_map(column).collect();
             let source = bytemuck::cast_slice(&matrix);
-            let outside_indices = indices.iter().filter(|&&at| at.cast_unsigned() >= columns);
+            let outside_indices = indices
+                .iter()
+                .filter(|&&index| index.cast_unsigned() >= columns);
             let outside_count = outside_indices.count();
             for thread_count in 1..=3 {
                 let mut threads = Threads::at_most(thread_count);
@@ -424,12 +428,12 @@ mod tests {
             let options = GatherOptions::default();
             let gather = Plan::gather(shape, &[4], options, DType::U8).unwrap();
             let gather = gather.only_move();
-            let row = expected.len() / shape[0];
+            let row_bytes = expected.len() / shape[0];
             let rows = indices
                 .iter()
                 .flat_map(|&index| match usize::try_from(index) {
-                    Ok(n) if n < shape[0] => expected[n * row..][..row].to_vec(),
-                    _ => vec![0; row],
+                    Ok(n) if n < shape[0] => expected[n * row_bytes..][..row_bytes].to_vec(),
+                    _ => vec![0; row_bytes],
                 });
             let gathered: Vec<u8> = rows.collect();
             for thread_count in 1..=3 {
@@ -458,9 +462,9 @@ mod tests {
         }
     }
 
-    /// A slice in parts of many lengths has the same result as a single run, even if the slice is transposed.
+    /// A slice that runs in parts, of many lengths, has the same result as a single run, even if it is transposed.
     #[test]
-    fn parts_make_the_whole() {
+    fn parts_have_the_same_bytes_as_the_whole_result() {
         for (shape, spec, order, dtypes) in [
             (
                 &[5, 7, 3][..],
@@ -472,16 +476,16 @@ mod tests {
             (&[5, 7, 3], "..., ::-1", &[0, 1, 2], &[DType::F32]),
             (&[5, 7, 3], "...", &[0, 1, 2], &[DType::U8]),
             (&[5, 7, 3], "1:, 2:, 1:", &[0, 1, 2], &[DType::Complex128]),
-            (&[5, 19, 3], "...", &[0, 2, 1], &SIZES),
-            (&[4, 9, 3, 20], "...", &[3, 1, 2, 0], &SIZES),
+            (&[5, 19, 3], "...", &[0, 2, 1], &DTYPES),
+            (&[4, 9, 3, 20], "...", &[3, 1, 2, 0], &DTYPES),
             // In the next two cases, a tile has several short rows of pixels.
-            (&[9, 40, 3], ":, 3:37, :", &[2, 0, 1], &SIZES),
-            (&[3, 70, 30, 4], ":, 1:, ::-1, :3", &[3, 0, 1, 2], &SIZES),
+            (&[9, 40, 3], ":, 3:37, :", &[2, 0, 1], &DTYPES),
+            (&[3, 70, 30, 4], ":, 1:, ::-1, :3", &[3, 0, 1, 2], &DTYPES),
             // 3 lanes are few and 17 are many: `transpose.rs` moves pieces differently above `FEW_LANES`, 16.
-            (&[2, 7, 3, 20], ":, :, ::-1", &[0, 2, 1, 3], &SIZES),
-            (&[2, 7, 17, 20], "...", &[0, 2, 1, 3], &SIZES),
-            (&[21, 3, 18], "...", &[2, 1, 0], &SIZES),
-            (&[40, 33], "...", &[1, 0], &SIZES),
+            (&[2, 7, 3, 20], ":, :, ::-1", &[0, 2, 1, 3], &DTYPES),
+            (&[2, 7, 17, 20], "...", &[0, 2, 1, 3], &DTYPES),
+            (&[21, 3, 18], "...", &[2, 1, 0], &DTYPES),
+            (&[40, 33], "...", &[1, 0], &DTYPES),
         ] {
             let view = View::new(shape).unwrap().slice(&spec.parse().unwrap());
             let view = view.unwrap().transpose(order).unwrap();
@@ -492,21 +496,21 @@ mod tests {
         }
     }
 
-    const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::Complex128];
+    const DTYPES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::Complex128];
 
-    fn check_parts(slice_move: &Move, lengths: impl IntoIterator<Item = usize>) {
+    fn check_parts(slice_move: &Move, part_units: impl IntoIterator<Item = usize>) {
         let source: Vec<u8> = (0..=255).cycle().take(slice_move.source_bytes()).collect();
         let mut whole = vec![0; slice_move.result_bytes()];
         slice_move.run_cpu(&source, None, &mut whole).unwrap();
         let unit = slice_move.walk().unwrap().unit;
-        for part_bytes in lengths.into_iter().map(|units| units * unit) {
-            let mut pieces = vec![0; whole.len()];
-            for (i, dest) in pieces.chunks_mut(part_bytes).enumerate() {
+        for part_bytes in part_units.into_iter().map(|units| units * unit) {
+            let mut joined_parts = vec![0; whole.len()];
+            for (i, dest) in joined_parts.chunks_mut(part_bytes).enumerate() {
                 slice_move.run_part(&source, i * part_bytes, dest).unwrap();
             }
             assert_eq!(
-                pieces, whole,
-                "{slice_move} in pieces of {part_bytes} bytes"
+                joined_parts, whole,
+                "{slice_move} in parts of {part_bytes} bytes"
             );
         }
     }

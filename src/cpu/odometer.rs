@@ -3,9 +3,9 @@
 use crate::prelude::*;
 use crate::{layout::along, walk::Dim};
 
-/// Iterates over a sum at all positions of nested dimensions, in row-major order: the sum of each digit times the
-/// dimension's stride. As in an odometer, the innermost digit advances and carries into the next, so no position needs
-/// a division. The iteration does not end: after the last position it starts again at the first.
+/// Iterates over the positions of nested dimensions, in row-major order. The item for a position is a sum: each digit
+/// times its dimension's stride. As in an odometer, the innermost digit advances and carries into the next, so no
+/// position needs a division. The iteration does not end: after the last position it starts again at the first.
 pub(super) struct Odometer<'a, F> {
     dims: &'a [Dim],
     /// Returns the stride of a dimension: its distance in the source, in the destination, or between tuples.

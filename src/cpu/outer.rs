@@ -12,8 +12,8 @@ use super::{
 use crate::View;
 use crate::prelude::*;
 
-/// A dimension of the result.
-pub(super) enum Chosen {
+/// The positions of the source that are chosen along a dimension.
+pub(super) enum ChosenPositions {
     /// All positions of an axis of the source, in order.
     All(Axis),
     /// For each position of the result, the distance in bytes that it adds to the place of a piece. A negative distance
@@ -21,7 +21,7 @@ pub(super) enum Chosen {
     Listed(Vec<usize>),
 }
 
-impl Chosen {
+impl ChosenPositions {
     fn size(&self) -> usize {
         match self {
             Self::All(axis) => axis.size,
@@ -38,8 +38,8 @@ impl Chosen {
 }
 
 /// Copies the elements of `source` at all combinations of the chosen positions of the view to `dest`. `lists` has the
-/// chosen positions of some dimensions, all of them in range. All positions of the other dimensions are chosen. An
-/// element has `unit` bytes.
+/// numbers of some dimensions with their chosen positions, which are in range. All positions of the other dimensions
+/// are chosen. An element has `unit` bytes.
 pub(crate) fn run(
     (view, unit): (&View, usize),
     lists: &[(usize, Vec<i64>)],
@@ -54,7 +54,7 @@ pub(crate) fn run(
         .map(|dim| {
             let stride = view.strides[dim].wrapping_mul(unit.cast_signed());
             match lists.iter().find(|(listed_dim, _)| *listed_dim == dim) {
-                None => Chosen::All(Axis {
+                None => ChosenPositions::All(Axis {
                     size: view.shape[dim],
                     stride,
                 }),
@@ -62,29 +62,35 @@ pub(crate) fn run(
                     let distance = |&position: &i64| {
                         along(0, stride, usize::try_from(position).expect("in range"))
                     };
-                    Chosen::Listed(positions.iter().map(distance).collect())
+                    ChosenPositions::Listed(positions.iter().map(distance).collect())
                 }
             }
         })
         .collect();
     // Elements that are contiguous in the source are one piece.
-    let mut bytes = unit;
-    let is_contiguous = |dim: &mut Chosen, bytes: usize| match dim {
-        Chosen::All(axis) => axis.size == 1 || axis.stride == bytes.cast_signed(),
-        Chosen::Listed(_) => false,
+    let mut piece_bytes = unit;
+    let is_contiguous = |dim: &mut ChosenPositions, piece_bytes: usize| match dim {
+        ChosenPositions::All(axis) => axis.size == 1 || axis.stride == piece_bytes.cast_signed(),
+        ChosenPositions::Listed(_) => false,
     };
-    while let Some(dim) = dims.pop_if(|dim| is_contiguous(dim, bytes)) {
-        bytes *= dim.size();
+    while let Some(dim) = dims.pop_if(|dim| is_contiguous(dim, piece_bytes)) {
+        piece_bytes *= dim.size();
     }
-    let threads = threads.count_for(dest.len(), dest.len() / bytes);
-    copy((view.offset * unit, bytes), &dims, source, dest, threads);
+    let threads = threads.count_for(dest.len(), dest.len() / piece_bytes);
+    copy(
+        (view.offset * unit, piece_bytes),
+        &dims,
+        source,
+        dest,
+        threads,
+    );
 }
 
 /// Writes `dest`, which has the dimensions `dims`, at least one. Pieces have `bytes` bytes. The place of a piece is
 /// `base` plus a distance from each dimension.
 pub(super) fn copy(
     (base, bytes): (usize, usize),
-    dims: &[Chosen],
+    dims: &[ChosenPositions],
     source: &[u8],
     dest: Dest<'_>,
     threads: usize,
@@ -93,8 +99,8 @@ pub(super) fn copy(
         return;
     };
     let prefetch = match inner {
-        Chosen::All(_) => None,
-        Chosen::Listed(list) => RowPrefetch::new(list),
+        ChosenPositions::All(_) => None,
+        ChosenPositions::Listed(list) => RowPrefetch::new(list),
     };
     threads::spread(dest, bytes, threads, |first, dest| {
         let pieces = Pieces {
@@ -115,7 +121,7 @@ pub(super) fn copy(
 #[derive(Clone, Copy)]
 struct RowPrefetch {
     /// The distance in bytes of a row's lowest place from the row's start. A negative distance wraps.
-    first: usize,
+    lowest_distance: usize,
     step: usize,
 }
 
@@ -123,10 +129,12 @@ impl RowPrefetch {
     /// Returns `None` if the places of a row are on average more than a cache line apart.
     fn new(list: &[usize]) -> Option<Self> {
         let distances = || list.iter().map(|distance| distance.cast_signed());
-        let (first, last) = (distances().min()?, distances().max()?);
-        let step = last.abs_diff(first) / list.len();
-        let first = first.cast_unsigned();
-        (step <= LINE).then_some(Self { first, step })
+        let (lowest, highest) = (distances().min()?, distances().max()?);
+        let step = highest.abs_diff(lowest) / list.len();
+        (step <= LINE).then_some(Self {
+            lowest_distance: lowest.cast_unsigned(),
+            step,
+        })
     }
 }
 
@@ -134,8 +142,8 @@ impl RowPrefetch {
 struct Pieces<'a> {
     source: &'a [u8],
     base: usize,
-    outer: &'a [Chosen],
-    inner: &'a Chosen,
+    outer: &'a [ChosenPositions],
+    inner: &'a ChosenPositions,
     prefetch: Option<RowPrefetch>,
     first: usize,
     dest: &'a mut [u8],
@@ -157,32 +165,35 @@ impl Pieces<'_> {
 impl CopyTask for Pieces<'_> {
     fn run(mut self, kernel: impl CopyKernel) {
         let bytes = kernel.bytes();
-        let mut rest = core::mem::take(&mut self.dest);
-        let (mut row, mut skip) = (
+        let mut unwritten = core::mem::take(&mut self.dest);
+        let (mut row_number, mut skip) = (
             self.first / self.inner.size(),
             self.first % self.inner.size(),
         );
-        while !rest.is_empty() {
+        while !unwritten.is_empty() {
             let part;
-            (part, rest) = rest.split_at_mut(((self.inner.size() - skip) * bytes).min(rest.len()));
-            let (at, pieces) = (self.row_place(row), part.chunks_exact_mut(bytes));
+            (part, unwritten) =
+                unwritten.split_at_mut(((self.inner.size() - skip) * bytes).min(unwritten.len()));
+            let (at, pieces) = (self.row_place(row_number), part.chunks_exact_mut(bytes));
             let copy = |piece: &mut [u8], distance| {
                 let outcome = kernel.copy(self.source, at.wrapping_add(distance), piece);
-                outcome.expect("positions in range lie within the source");
+                outcome.expect("positions in range are within the source");
             };
             match (self.inner, self.prefetch) {
-                (Chosen::All(axis), _) => {
+                (ChosenPositions::All(axis), _) => {
                     for (piece, position) in pieces.zip(skip..) {
                         copy(piece, along(0, axis.stride, position));
                     }
                 }
-                (Chosen::Listed(list), None) => {
+                (ChosenPositions::Listed(list), None) => {
                     for (piece, &distance) in pieces.zip(&list[skip..]) {
                         copy(piece, distance);
                     }
                 }
-                (Chosen::Listed(list), Some(prefetch)) => {
-                    let mut next_place = self.row_place(row + 1).wrapping_add(prefetch.first);
+                (ChosenPositions::Listed(list), Some(prefetch)) => {
+                    let mut next_place = self
+                        .row_place(row_number + 1)
+                        .wrapping_add(prefetch.lowest_distance);
                     for (piece, &distance) in pieces.zip(&list[skip..]) {
                         memory::prefetch(self.source, next_place);
                         next_place = next_place.wrapping_add(prefetch.step);
@@ -190,14 +201,14 @@ impl CopyTask for Pieces<'_> {
                     }
                 }
             }
-            (row, skip) = (row + 1, 0);
+            (row_number, skip) = (row_number + 1, 0);
         }
     }
 }
 
-/// Writes pieces of `bytes` bytes to `dest`. In `values`, they begin `step` bytes apart. The place of a piece is
-/// `base` plus one distance in bytes from each dimension; the last dimension varies fastest. If several pieces have the
-/// same place, the last piece stays.
+/// Writes pieces of `bytes` bytes to `dest`. In `values`, they begin `step` bytes apart. The place of a piece is `base`
+/// plus one distance in bytes from each dimension; the last dimension varies fastest. If several pieces have the same
+/// place, the last piece remains.
 pub(crate) fn write(
     (mut base, bytes): (usize, usize),
     mut dims: &[Vec<usize>],
@@ -216,14 +227,14 @@ pub(crate) fn write(
     };
     let row_count: usize = outer.iter().map(Vec::len).product();
     let numbered_distances = inner.iter().enumerate();
-    let mut row: Vec<_> = numbered_distances
+    let mut piece_distances: Vec<_> = numbered_distances
         .map(|(n, &distance)| (distance, n * step))
         .collect();
     if row_count >= MIN_SORTED_ROWS {
         // The sort is stable: pieces with the same place keep their order.
-        row.sort_by_key(|(distance, _)| distance.cast_signed());
+        piece_distances.sort_by_key(|(distance, _)| distance.cast_signed());
     }
-    let rows = (0..row_count).map(|mut number| {
+    let row_places = (0..row_count).map(|mut number| {
         let mut place = base;
         for distances in outer.iter().rev() {
             place = place.wrapping_add(distances[number % distances.len()]);
@@ -232,8 +243,8 @@ pub(crate) fn write(
         place
     });
     let task = WriteTask {
-        rows,
-        row: &row,
+        row_places,
+        piece_distances: &piece_distances,
         values,
         step,
         dest,
@@ -247,11 +258,10 @@ const MIN_SORTED_ROWS: usize = 16;
 
 /// The pieces that [`write`] writes.
 struct WriteTask<'a, R> {
-    /// The places of the rows.
-    rows: R,
+    row_places: R,
     /// For each piece of a row, two distances in bytes: from the row's place to the piece's place, and from the row's
     /// first value to the piece's value.
-    row: &'a [(usize, usize)],
+    piece_distances: &'a [(usize, usize)],
     values: &'a [u8],
     step: usize,
     dest: &'a mut [u8],
@@ -259,11 +269,11 @@ struct WriteTask<'a, R> {
 
 impl<R: Iterator<Item = usize>> CopyTask for WriteTask<'_, R> {
     fn run(self, kernel: impl CopyKernel) {
-        for (number, at) in self.rows.enumerate() {
-            let first_value = number * self.row.len() * self.step;
-            for &(distance, value) in self.row {
-                let dest_element = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
-                let outcome = kernel.copy(self.values, first_value + value, dest_element);
+        for (number, at) in self.row_places.enumerate() {
+            let row_start = number * self.piece_distances.len() * self.step;
+            for &(distance, value_distance) in self.piece_distances {
+                let dest_piece = &mut self.dest[at.wrapping_add(distance)..][..kernel.bytes()];
+                let outcome = kernel.copy(self.values, row_start + value_distance, dest_piece);
                 outcome.expect("there is a value for each place");
             }
         }

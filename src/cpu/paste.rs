@@ -17,7 +17,7 @@ use crate::{
 };
 use core::{cmp::Reverse, mem};
 
-/// The number of boxes that are located before they are written. Their places are then still in a cache.
+/// The number of boxes that a single thread locates before it writes them. Their places are then still in a cache.
 const BOXES_AT_ONCE: usize = 1024;
 
 /// Writes the boxes of a paste to `dest`. Returns how many boxes extend beyond x or have a box index out of range, and
@@ -39,26 +39,26 @@ pub(super) fn run<I: Index>(
         false => paste.box_count,
     };
     let (first_byte, item_distance) = paste.item_layout();
-    let items = dest.len().saturating_sub(first_byte) / item_distance;
-    let (thread_count, threads_per_box) = match items < thread_count {
+    let item_count = dest.len().saturating_sub(first_byte) / item_distance;
+    let (thread_count, threads_per_box) = match item_count < thread_count {
         true => (1, threads),
         false => (thread_count, Threads::at_most(1)),
     };
     // One thread writes all boxes of an item, in their order.
-    let share_bytes = items.div_ceil(thread_count).max(1) * item_distance;
+    let share_bytes = item_count.div_ceil(thread_count).max(1) * item_distance;
     let first_byte = first_byte.min(dest.len());
-    let (mut found, mut missing) = (Located::default(), Missing::default());
+    let (mut located, mut missing) = (Located::default(), Missing::default());
     for first in (0..paste.box_count).step_by(boxes_at_once.max(1)) {
         let count = boxes_at_once.min(paste.box_count - first);
         let locator = &paste.locator;
-        locator.find_boxes((first, count), 0, &mut found, &mut missing);
+        locator.find_boxes((first, count), 0, &mut located, &mut missing);
         if missing.count > 0 && policy.out_of_range == OutOfRange::Error {
             return missing;
         }
         let shares = dest[first_byte..].chunks_mut(share_bytes).enumerate();
         threads::share(shares, thread_count, |(number, dest)| {
             paste.write_boxes(
-                &found,
+                &located,
                 source,
                 first_byte + number * share_bytes,
                 dest,
@@ -113,8 +113,11 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
             });
         match box_distance > max_distance - min_distance {
             true => {
-                let low = walk.to.cast_unsigned().wrapping_add_signed(min_distance);
-                (low * walk.unit, box_distance.cast_unsigned() * walk.unit)
+                let lowest_unit = walk.to.cast_unsigned().wrapping_add_signed(min_distance);
+                (
+                    lowest_unit * walk.unit,
+                    box_distance.cast_unsigned() * walk.unit,
+                )
             }
             false => (0, usize::MAX),
         }
@@ -124,7 +127,7 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
     /// each box.
     fn write_boxes(
         &self,
-        found: &Located,
+        located: &Located,
         source: &[u8],
         first: usize,
         dest: &mut [u8],
@@ -134,13 +137,13 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
         let box_dim = self.walk.dims.first().filter(|dim| dim.tuple > 0);
         let box_distance = box_dim.map_or(0, |dim| dim.from);
         let mut n = 0;
-        for similar_boxes in found.boxes.chunk_by(|(.., a), (.., b)| a == b) {
-            let places = &found.places[n..][..similar_boxes.len()];
+        for similar_boxes in located.box_numbers.chunk_by(|(.., a), (.., b)| a == b) {
+            let places = &located.places[n..][..similar_boxes.len()];
             n += similar_boxes.len();
             if similar_boxes[0].1 == usize::MAX {
                 continue;
             }
-            let clips = self.locator.clips_at(found, similar_boxes[0].1);
+            let clips = self.locator.clips_at(located, similar_boxes[0].1);
             let (part_walk, from, to) = ascending_walk(self.locator.clipped_walk(clips));
             let from = (self.walk.from + from).cast_unsigned();
             let (bytes, to) = (part_walk.bytes(), to * unit.cast_signed());
@@ -159,14 +162,14 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
                         })
                     });
             if part_walk.contiguous() == part_walk.units() && threads.count_for(bytes, 0) == 1 {
-                let (dest, boxes) = (&mut *dest, box_starts);
+                let dest = &mut *dest;
                 with_copy_kernel(
                     bytes,
                     PastedPieces {
                         unit,
                         source,
                         dest,
-                        boxes,
+                        box_starts,
                     },
                 );
                 continue;
@@ -179,21 +182,20 @@ impl<'a, I: Index> PasteBoxes<'a, I> {
     }
 }
 
-/// Boxes that are contiguous in the source and in x. A box is given by the unit of the source and the byte of `dest`
-/// at which it begins.
+/// Boxes that are contiguous in the source and in x. The start of a box is a unit of the source and a byte of `dest`.
 struct PastedPieces<'a, B> {
     unit: usize,
     source: &'a [u8],
     dest: &'a mut [u8],
-    boxes: B,
+    box_starts: B,
 }
 
 impl<B: Iterator<Item = (usize, usize)>> CopyTask for PastedPieces<'_, B> {
     fn run(self, kernel: impl CopyKernel) {
-        for (from, to) in self.boxes {
+        for (from, to) in self.box_starts {
             let dest = &mut self.dest[to..][..kernel.bytes()];
             let outcome = kernel.copy(self.source, from * self.unit, dest);
-            outcome.expect("a plan's boxes lie within its source");
+            outcome.expect("a plan's boxes are within its source");
         }
     }
 }

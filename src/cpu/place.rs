@@ -1,7 +1,7 @@
 //! Writes pieces with gaps between them: the pieces of an update, of a gradient, or of a box of a crop or a paste. In
-//! gradients and crops the gaps become zero. The pieces are written in ascending order of destinations. So the same
-//! loop can write the zeros, and two threads can write the two halves of the pieces to disjoint parts of the
-//! destination.
+//! gradients and crops the gaps become zero. The pieces are written in ascending order of destinations, except in views
+//! with interleaved rows. So the same loop can write the zeros, and two threads can write the two halves of the pieces
+//! to disjoint parts of the destination.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -19,8 +19,8 @@ use core::cmp::Reverse;
 /// cache and are enough for an efficient `memset`.
 const ZEROED_BYTES: usize = 4 << 10;
 
-/// The size in bytes of the buffer that makes units contiguous before a strided store. It stays in the first-level
-/// cache.
+/// The size in bytes of the buffer to which units are copied, so that they are contiguous, before a strided store. It
+/// stays in the first-level cache.
 const STAGE_BYTES: usize = 1 << 10;
 
 pub(super) fn explain(walk: &Walk, bytes: usize, max_threads: Threads) -> String {
@@ -65,7 +65,7 @@ pub(super) fn run<const ZEROS: bool>(
             max_threads,
         );
     }
-    // The destination is transposed. Sorting the dimensions makes the destinations ascend.
+    // The destination is transposed. Sorting the dimensions makes the destinations ascend, unless rows are interleaved.
     let mut walk = walk.clone();
     walk.dims.sort_by_key(|dim| Reverse(dim.to));
     StoreRows::from_walk(&walk).write_rows::<ZEROS>(
@@ -98,12 +98,12 @@ pub(super) struct StoreRows<'a> {
     row: Axis,
     /// The distance in bytes between neighbouring pieces of a row in the destination.
     pitch: usize,
-    /// If several rows are contiguous in the destination, the size in bytes of these rows. Otherwise the size of one
-    /// row's pieces.
-    bytes: usize,
-    /// The dimensions that number the calls of the loop, outermost first. Each call writes `bytes` bytes.
+    /// The number of bytes that one call of the loop writes: the size of several rows if they are contiguous in the
+    /// destination, otherwise the size of one row's pieces.
+    call_bytes: usize,
+    /// The dimensions that number the calls of the loop, outermost first.
     outer: &'a [Dim],
-    store: StoreLoop<'a>,
+    store_loop: StoreLoop<'a>,
 }
 
 impl<'a> StoreRows<'a> {
@@ -130,15 +130,15 @@ impl<'a> StoreRows<'a> {
                 &[][..],
             ),
         };
-        let mut bytes = row.size * piece;
-        let store = if pitch == piece && row.stride == 0 {
+        let mut call_bytes = row.size * piece;
+        let store_loop = if pitch == piece && row.stride == 0 {
             StoreLoop::Repeat
         } else if pitch == piece {
-            while let Some((dim, others)) = outer.split_last()
-                && dim.to.cast_unsigned() * unit == bytes
+            while let Some((dim, next_outer)) = outer.split_last()
+                && dim.to.cast_unsigned() * unit == call_bytes
             {
-                bytes *= dim.size;
-                outer = others;
+                call_bytes *= dim.size;
+                outer = next_outer;
             }
             StoreLoop::Contiguous(LoopNest::over_dims(unit, &walk.dims[outer.len()..]))
         } else if strided_store::is_supported(piece, row.size, pitch) {
@@ -151,15 +151,15 @@ impl<'a> StoreRows<'a> {
             piece,
             row,
             pitch,
-            bytes,
+            call_bytes,
             outer,
-            store,
+            store_loop,
         }
     }
 
     /// Returns the number of pieces that are copied one by one.
     pub(super) fn single_copies(&self) -> usize {
-        match self.store {
+        match self.store_loop {
             StoreLoop::Each => self.walk.bytes() / self.piece,
             StoreLoop::Contiguous(nest) => nest.single_copies(self.walk.bytes()),
             StoreLoop::Repeat | StoreLoop::Strided => 0,
@@ -168,7 +168,7 @@ impl<'a> StoreRows<'a> {
 
     pub(super) fn describe(&self) -> String {
         let piece = self.piece;
-        match self.store {
+        match self.store_loop {
             StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
             StoreLoop::Contiguous(nest) => nest.describe(),
             StoreLoop::Strided => {
@@ -220,7 +220,7 @@ impl<'a> StoreRows<'a> {
         base: usize,
         dest: &mut [u8],
     ) {
-        let store = RowStorer::<ZEROS> {
+        let row_storer = RowStorer::<ZEROS> {
             rows: self,
             source,
             from,
@@ -228,11 +228,11 @@ impl<'a> StoreRows<'a> {
             dest,
             written_bytes: 0,
         };
-        store.run();
+        row_storer.run();
     }
 
-    /// Calls `each` for all positions of the outer dimensions, in ascending order of destinations. The arguments are
-    /// the offsets in bytes of this position's first piece, in the source and in the destination.
+    /// Calls `each` for all positions of the outer dimensions, in row-major order. The arguments are the offsets in
+    /// bytes of this position's first piece, in the source and in the destination.
     fn for_each_store(&self, from: usize, mut each: impl FnMut(usize, usize)) {
         let Walk { unit, to, .. } = *self.walk;
         for_each_position(self.outer, from, to.cast_unsigned(), &mut |from, to| {
@@ -280,16 +280,16 @@ impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
             piece,
             row,
             pitch,
-            bytes,
+            call_bytes,
             ..
         } = *self.rows;
         let (source, first) = (self.source, self.from);
-        match self.rows.store {
+        match self.rows.store_loop {
             StoreLoop::Repeat => self.rows.for_each_store(first, |from, to| {
-                fill_with_piece(&source[from..][..piece], self.next_written(to, bytes));
+                fill_with_piece(&source[from..][..piece], self.next_written(to, call_bytes));
             }),
             StoreLoop::Contiguous(nest) => self.rows.for_each_store(first, |from, to| {
-                nest.write_part(source, from, 0, self.next_written(to, bytes));
+                nest.write_part(source, from, 0, self.next_written(to, call_bytes));
             }),
             StoreLoop::Strided => self.rows.for_each_store(first, |from, to| {
                 for_staged_units(source, from, piece, row, |first, units| {
@@ -366,7 +366,7 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
                 for number in 0..count {
                     kernel
                         .copy(source, from, &mut dest[number * pitch..][..kernel.bytes()])
-                        .expect("a plan's pieces lie within its source");
+                        .expect("a plan's pieces are within its source");
                     from = from.wrapping_add_signed(row.stride);
                 }
                 to += count * pitch;
@@ -400,7 +400,7 @@ fn for_staged_units(
         if stride != 0 {
             let axis = Axis { size, stride };
             let from = along(from, stride, first);
-            Kernel::for_row(unit, axis).rows(source, from, axis, 0, units);
+            Kernel::for_row(unit, axis).move_rows(source, from, axis, 0, units);
         } else if first == 0 {
             fill_with_piece(&source[from..][..unit], units);
         }

@@ -41,7 +41,7 @@ pub(super) struct PieceRows<'a> {
     /// The size of a block in the destination, in bytes.
     pub(super) block_bytes: usize,
     /// The distance between the starts of neighbouring blocks.
-    pub(super) stride: isize,
+    pub(super) block_stride: isize,
     /// The destination, a whole number of blocks.
     pub(super) dest: &'a mut [u8],
 }
@@ -62,7 +62,7 @@ impl<'a> PieceRows<'a> {
             row,
             pitch,
             block_bytes: dest.len(),
-            stride: 0,
+            block_stride: 0,
             dest,
         }
     }
@@ -71,17 +71,17 @@ impl<'a> PieceRows<'a> {
     /// that the row fills.
     #[inline(always)]
     pub(super) fn for_each_row(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
-        let mut first = self.at;
-        let mut rest = self.dest;
-        while !rest.is_empty() {
+        let mut block_start = self.at;
+        let mut unwritten = self.dest;
+        while !unwritten.is_empty() {
             let block;
-            (block, rest) = rest.split_at_mut(self.block_bytes);
-            let mut at = first;
+            (block, unwritten) = unwritten.split_at_mut(self.block_bytes);
+            let mut at = block_start;
             for row in block.chunks_mut(row_bytes) {
                 write(at, row);
                 at = at.wrapping_add_signed(self.pitch);
             }
-            first = first.wrapping_add_signed(self.stride);
+            block_start = block_start.wrapping_add_signed(self.block_stride);
         }
     }
 }
@@ -91,7 +91,7 @@ impl CopyTask for PieceRows<'_> {
         let (source, row) = (self.source, self.row);
         let copy = |from, to: &mut [u8]| {
             let outcome = kernel.copy(source, from, to);
-            outcome.expect("a plan's pieces lie within its source");
+            outcome.expect("a plan's pieces are within its source");
         };
         // Short pieces are read in ascending order, because processors prefetch memory in this order.
         let is_reversed = row.stride < 0 && kernel.bytes() < LINE;
@@ -123,11 +123,11 @@ pub(super) fn split_innermost(unit: usize, dims: &[Dim]) -> (Axis, &[Dim]) {
     }
 }
 
-/// Splits `dest` into the rest of the first piece, whole pieces, and the beginning of the last piece. Each of the
-/// three can be empty. `dest` begins at byte `skip` of a sequence of pieces of `size` bytes.
+/// Splits `dest` into the end of the first piece, whole pieces, and the beginning of the last piece. Each of the three
+/// can be empty. `dest` begins at byte `skip` of a sequence of pieces of `size` bytes.
 pub(super) fn split_pieces(size: usize, skip: usize, dest: &mut [u8]) -> [&mut [u8]; 3] {
-    let head = (skip.next_multiple_of(size) - skip).min(dest.len());
-    let (head, rest) = dest.split_at_mut(head);
-    let (whole_pieces, tail) = rest.split_at_mut(rest.len() / size * size);
+    let head_bytes = (skip.next_multiple_of(size) - skip).min(dest.len());
+    let (head, others) = dest.split_at_mut(head_bytes);
+    let (whole_pieces, tail) = others.split_at_mut(others.len() / size * size);
     [head, whole_pieces, tail]
 }

@@ -3,7 +3,7 @@
 //!
 //! A row's place is the offset in bytes of its slice in the destination. The places of all rows are computed first, so
 //! nothing is changed if the policy makes an out-of-range tuple an error. Then each thread takes a part of the
-//! destination, goes through all rows, and combines only the rows whose slice is in this part. So the rows of a slice
+//! destination, iterates over all rows, and combines only the rows whose slice is in this part. So the rows of a slice
 //! are combined in order on any number of threads.
 
 use super::{
@@ -60,19 +60,19 @@ pub(super) fn run<I: Index>(
     if effect.starts_from_zeros {
         dest.fill(0);
     }
-    let slice = row_units * walk.unit;
-    let part_bytes = effect.slices.div_ceil(threads) * slice;
+    let slice_bytes = row_units * walk.unit;
+    let part_bytes = effect.slices.div_ceil(threads) * slice_bytes;
     let parts = dest.chunks_mut(part_bytes).enumerate();
     threads::share(parts, threads, |(number, dest)| {
         let scatter = ThreadShare {
-            slice,
-            first: number * part_bytes,
+            slice_bytes,
+            dest_offset: number * part_bytes,
             places: &places,
             updates,
             dest,
         };
         match effect.options.combine {
-            Combine::Update => with_copy_kernel(slice, scatter),
+            Combine::Update => with_copy_kernel(slice_bytes, scatter),
             combine => combine::combine_rows(combine, effect.dtype, scatter),
         }
     });
@@ -125,19 +125,19 @@ impl<'a> ScatterRows<'a> {
     }
 }
 
-/// Returns the places of all rows. `places` has the places of the windows.
-fn row_places(places: &[usize], window_dims: &[Dim], unit: usize) -> Vec<usize> {
+/// Returns the places of all rows, in windows at `window_places`.
+fn row_places(window_places: &[usize], window_dims: &[Dim], unit: usize) -> Vec<usize> {
     let row_count = window_dims.iter().map(|dim| dim.size).product();
     let distances = Odometer::at(window_dims, |dim| dim.to, 0).take(row_count);
     let distances: Vec<usize> = distances.map(|units| units.wrapping_mul(unit)).collect();
-    let window_places = |&place: &usize| {
-        let at = move |&distance: &usize| match place {
+    let places_of_rows = |&place: &usize| {
+        let row_place = move |&distance: &usize| match place {
             NOWHERE => NOWHERE,
             place => place.wrapping_add(distance),
         };
-        distances.iter().map(at)
+        distances.iter().map(row_place)
     };
-    places.iter().flat_map(window_places).collect()
+    window_places.iter().flat_map(places_of_rows).collect()
 }
 
 pub(super) fn explain(walk: &Walk, effect: Scatter, threads: Threads) -> String {

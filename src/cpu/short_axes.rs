@@ -33,11 +33,11 @@ const MAX_RUN_BYTES: usize = 16 << 10;
 const LONG_ROW_BYTES: usize = 4 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
 /// processor then translates the page's address only once.
-const PAGE: usize = 4 << 10;
-/// Replaces [`PAGE`] for a small result, because larger tables would take more time than they save.
+const PAGE_BYTES: usize = 4 << 10;
+/// Replaces [`PAGE_BYTES`] for a small result, because larger tables would take more time than they save.
 const NEAR_BYTES: usize = 4 * LINE;
 /// The size in bytes below which a result is small.
-const SMALL_RESULT: usize = 512 << 10;
+const SMALL_RESULT_BYTES: usize = 512 << 10;
 /// The number of pieces of a run that are copied for one lane before the pieces of the next lane. If strides are powers
 /// of 2, the first-level cache can hold only 8 or 12 of the cache lines that these pieces are in.
 const PIECES_AT_ONCE: usize = 8;
@@ -50,21 +50,21 @@ const MAX_SLICES: usize = 1 << 12;
 pub(super) struct ShortAxes {
     piece: usize,
     /// The distance of each piece of a run from the first piece.
-    run: Vec<usize>,
+    run_distances: Vec<usize>,
     /// The lanes of a tile, in the order of the source: the distance of each lane from the result's first lane, and its
     /// number in the order of the result.
     lanes: Vec<(isize, usize)>,
     /// The distance of each band of a plane from the first band.
-    bands: Vec<usize>,
+    band_distances: Vec<usize>,
     /// For each slice of a plane, the number of the band that it belongs to.
     band_of_slice: Vec<usize>,
     /// The dimensions that number the planes.
-    planes: Vec<Dim>,
+    plane_dims: Vec<Dim>,
     /// The dimensions that number the runs of a lane.
     run_dims: Vec<Dim>,
     /// A run reads one part of the source at each position of its axes that are not near. These are the distances of
     /// the parts from the first part.
-    parts: Vec<usize>,
+    part_distances: Vec<usize>,
 }
 
 /// The same range of runs in several lanes.
@@ -72,7 +72,7 @@ struct RunBand<'d> {
     /// The offset in bytes of the first lane in the source. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first run.
-    first: usize,
+    first_run: usize,
     lanes: Vec<&'d mut [u8]>,
 }
 
@@ -110,24 +110,24 @@ impl ShortAxes {
             return None;
         }
         // The axes with a stride other than 0, nearest in the source first. A tile has all positions of its near axes.
-        let mut order: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
-        order.sort_by_key(|&n| axes[n].from.unsigned_abs());
+        let mut axis_numbers: Vec<usize> = (0..axes.len()).filter(|&n| axes[n].from != 0).collect();
+        axis_numbers.sort_by_key(|&n| axes[n].from.unsigned_abs());
         let sizes = axes.iter().map(|axis| axis.size);
         let max_tile_bytes = match piece * sizes.product::<usize>() {
-            ..SMALL_RESULT => NEAR_BYTES,
-            _ => PAGE,
+            ..SMALL_RESULT_BYTES => NEAR_BYTES,
+            _ => PAGE_BYTES,
         };
-        let (mut near_axes, mut reach, mut lanes) = (Vec::new(), piece, 1);
-        for n in order {
+        let (mut near_axes, mut reach, mut lane_count) = (Vec::new(), piece, 1);
+        for n in axis_numbers {
             let axis_distance = axes[n].from.unsigned_abs();
             let axis_lanes = if n < first_run_axis { axes[n].size } else { 1 };
             if reach >= max_tile_bytes
                 || axis_distance >= LINE.max(reach + 1)
-                || lanes * axis_lanes > MAX_LANES
+                || lane_count * axis_lanes > MAX_LANES
             {
                 break;
             }
-            lanes *= axis_lanes;
+            lane_count *= axis_lanes;
             reach += axis_distance.saturating_mul(axes[n].size - 1);
             near_axes.push(n);
         }
@@ -135,27 +135,27 @@ impl ShortAxes {
             return None;
         }
         // A plane has all positions of the axes from the first to the last axis of lanes.
-        let (from, to) = loop {
-            let lane_numbers = || near_axes.iter().copied().filter(|&n| n < first_run_axis);
-            let (from, to) = match (lane_numbers().min(), lane_numbers().max()) {
-                (Some(from), Some(to)) => (from, to + 1),
+        let (first_axis, end_axis) = loop {
+            let lane_axes = || near_axes.iter().copied().filter(|&n| n < first_run_axis);
+            let (first_axis, end_axis) = match (lane_axes().min(), lane_axes().max()) {
+                (Some(first), Some(last)) => (first, last + 1),
                 _ => (0, 0),
             };
-            let slices = axes[from..to].iter();
-            if slices.map(|axis| axis.size).product::<usize>() <= MAX_SLICES {
-                break (from, to);
+            let plane_axes = axes[first_axis..end_axis].iter();
+            if plane_axes.map(|axis| axis.size).product::<usize>() <= MAX_SLICES {
+                break (first_axis, end_axis);
             }
             near_axes.pop();
         };
         let is_lane = |n: &usize| near_axes.contains(n);
         let axes_where = |are_lanes: bool| -> Vec<Dim> {
-            let numbers = (from..to).filter(|n| is_lane(n) == are_lanes);
+            let numbers = (first_axis..end_axis).filter(|n| is_lane(n) == are_lanes);
             numbers.map(|n| axes[n]).collect()
         };
         // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
         // the same.
         let mut number_stride = 1;
-        let mut band_dims: Vec<Dim> = (from..to)
+        let mut band_dims: Vec<Dim> = (first_axis..end_axis)
             .rev()
             .map(|n| match is_lane(&n) {
                 true => Dim::shared(axes[n].size, 0),
@@ -175,18 +175,18 @@ impl ShortAxes {
         lanes.sort_unstable();
         Some(Self {
             piece,
-            run: distances(&axes[first_run_axis..]),
+            run_distances: distances(&axes[first_run_axis..]),
             lanes,
-            bands: distances(&axes_where(false)),
+            band_distances: distances(&axes_where(false)),
             band_of_slice: distances(&band_dims),
-            planes: axes[..from].to_vec(),
-            run_dims: axes[to..first_run_axis].to_vec(),
-            parts: distances(&far_dims),
+            plane_dims: axes[..first_axis].to_vec(),
+            run_dims: axes[end_axis..first_run_axis].to_vec(),
+            part_distances: distances(&far_dims),
         })
     }
 
     fn run_bytes(&self) -> usize {
-        self.run.len() * self.piece
+        self.run_distances.len() * self.piece
     }
 
     /// Returns the groups of lanes that share cache lines of the source.
@@ -208,8 +208,8 @@ impl ShortAxes {
 
     /// Returns the size of the whole result in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let planes = self.planes.iter().map(|dim| dim.size);
-        planes.product::<usize>() * self.plane_bytes()
+        let plane_sizes = self.plane_dims.iter().map(|dim| dim.size);
+        plane_sizes.product::<usize>() * self.plane_bytes()
     }
 
     /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
@@ -225,40 +225,42 @@ impl ShortAxes {
                 }
             });
         } else {
-            let runs = part_bytes / (self.lanes.len() * self.run_bytes());
-            let bands = self.bands(at, 0, dest, runs.max(1));
+            let max_runs = part_bytes / (self.lanes.len() * self.run_bytes());
+            let bands = self.bands(at, 0, dest, max_runs.max(1));
             threads::share(bands, threads, |band| self.copy_band(source, band));
         }
     }
 
-    /// Returns the bands of the planes in `dest`, which begins with plane `first`. A band has at most `runs` runs of
-    /// each lane.
+    /// Returns the bands of the planes in `dest`, which begins with plane `first`. A band has at most `max_runs` runs
+    /// of each lane.
     fn bands<'d>(
         &self,
         at: usize,
         first: usize,
         dest: &'d mut [u8],
-        runs: usize,
+        max_runs: usize,
     ) -> impl Iterator<Item = RunBand<'d>> {
-        let planes = Odometer::at(&self.planes, |dim| dim.from, first);
+        let planes = Odometer::at(&self.plane_dims, |dim| dim.from, first);
         let (lane_bytes, part_bytes) = (
             self.runs_per_lane() * self.run_bytes(),
-            runs * self.run_bytes(),
+            max_runs * self.run_bytes(),
         );
-        let parts = self.runs_per_lane().div_ceil(runs);
+        let bands_per_lane = self.runs_per_lane().div_ceil(max_runs);
         let planes = planes.zip(dest.chunks_exact_mut(self.plane_bytes()));
         planes.flat_map(move |(plane, slices)| {
-            let begins = self.bands.iter();
-            let bands = begins.flat_map(|band| (0..parts).map(move |part| (band, part * runs)));
+            let distances = self.band_distances.iter();
+            let bands = distances.flat_map(|distance| {
+                (0..bands_per_lane).map(move |number| (distance, number * max_runs))
+            });
             let mut bands: Vec<RunBand<'_>> = bands
-                .map(|(band, first)| RunBand {
-                    at: at.wrapping_add(plane).wrapping_add(*band),
-                    first,
+                .map(|(distance, first_run)| RunBand {
+                    at: at.wrapping_add(plane).wrapping_add(*distance),
+                    first_run,
                     lanes: Vec::with_capacity(self.lanes.len()),
                 })
                 .collect();
             for (slice, &band) in slices.chunks_exact_mut(lane_bytes).zip(&self.band_of_slice) {
-                let bands = bands[band * parts..].iter_mut();
+                let bands = bands[band * bands_per_lane..].iter_mut();
                 for (band, part) in bands.zip(slice.chunks_mut(part_bytes)) {
                     band.lanes.push(part);
                 }
@@ -292,31 +294,31 @@ impl CopyTask for RunTiles<'_, '_> {
         let Self { axes, source, band } = self;
         let RunBand {
             at,
-            first,
+            first_run,
             mut lanes,
         } = band;
-        let mut places = Odometer::at(&axes.run_dims, |dim| dim.from, first);
-        let bytes = axes.run.len() * kernel.bytes();
+        let mut places = Odometer::at(&axes.run_dims, |dim| dim.from, first_run);
+        let bytes = axes.run_distances.len() * kernel.bytes();
         let bypasses_caches = axes.bytes() >= MIN_STREAMED_BYTES && bytes.is_multiple_of(LINE);
         let copy_piece = |from: usize, to: &mut [u8]| {
             let outcome = kernel.copy(source, from, to);
-            outcome.expect("a plan's pieces lie within its source");
+            outcome.expect("a plan's pieces are within its source");
         };
         let max_group_lanes = axes.groups().map(<[_]>::len).max().unwrap_or(0);
         let mut runs = vec![0; max_group_lanes * bytes];
-        memory::streaming(bypasses_caches, |lines| {
+        memory::streaming(bypasses_caches, |line_writer| {
             while !lanes[0].is_empty() {
                 let tile = at.wrapping_add(places.next().unwrap_or_default());
                 for group in axes.groups() {
                     // Prefetches the lines of the next group.
                     let (nearest, _) = group[0];
                     let prefetch_at = tile.wrapping_add_signed(nearest + LINE.cast_signed());
-                    for part in &axes.parts {
-                        memory::prefetch(source, prefetch_at.wrapping_add(*part));
+                    for distance in &axes.part_distances {
+                        memory::prefetch(source, prefetch_at.wrapping_add(*distance));
                     }
-                    for first in (0..axes.run.len()).step_by(PIECES_AT_ONCE) {
-                        let piece_distances =
-                            &axes.run[first..axes.run.len().min(first + PIECES_AT_ONCE)];
+                    for first in (0..axes.run_distances.len()).step_by(PIECES_AT_ONCE) {
+                        let piece_distances = &axes.run_distances
+                            [first..axes.run_distances.len().min(first + PIECES_AT_ONCE)];
                         let runs = runs.chunks_exact_mut(bytes);
                         for (run, (from, _)) in runs.zip(group) {
                             let lane = tile.wrapping_add_signed(*from);
@@ -327,12 +329,12 @@ impl CopyTask for RunTiles<'_, '_> {
                         }
                     }
                     for (run, &(_, number)) in runs.chunks_exact(bytes).zip(group) {
-                        let (to, rest) = mem::take(&mut lanes[number]).split_at_mut(bytes);
-                        lanes[number] = rest;
+                        let (to, unwritten) = mem::take(&mut lanes[number]).split_at_mut(bytes);
+                        lanes[number] = unwritten;
                         if bypasses_caches {
                             let from = run.as_chunks().0.iter();
                             for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
-                                lines.write(to, from);
+                                line_writer.write(to, from);
                             }
                         } else {
                             to.copy_from_slice(run);
@@ -363,7 +365,7 @@ mod tests {
 
     /// Transposes random short axes on 1 to 3 threads. Some of the axes are reversed, repeated or far apart.
     #[test]
-    fn pieces_go_where_the_axes_say() {
+    fn tiles_equal_single_copies() {
         let (mut random, mut case_count, mut lane_case_count) = (Random(5), 0, 0);
         while case_count < 400 {
             let piece: usize = [1, 2, 3, 4, 8, 12, 16, 20][random.number_below(8)];

@@ -65,7 +65,7 @@ mod instructions {
 
 /// The byte shuffles of this processor, if it has them.
 pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
-    // If this variable is set, tests run as on a processor without byte shuffles.
+    // If this variable is `none`, tests run as on a processor without byte shuffles.
     #[cfg(any(test, feature = "test-seams"))]
     if std::env::var("WGSLICE_TEST_SHUFFLES").is_ok_and(|value| value == "none") {
         return None;
@@ -75,7 +75,7 @@ pub(super) static SHUFFLES: LazyLock<Option<Shuffles>> = LazyLock::new(|| {
 
 /// The indices of a byte shuffle: for each byte of the result, the index of the source byte that is copied there, or
 /// [`NO_BYTE`].
-type ByteNumbers = [u8; VECTOR];
+type ByteIndices = [u8; VECTOR];
 
 /// The index for which a shuffle writes a zero.
 const NO_BYTE: u8 = 0xff;
@@ -102,8 +102,8 @@ pub(super) struct Shuffle {
     /// The distance in bytes from the first piece of a short row down to its lowest byte: 0 if its pieces ascend.
     bytes_below: usize,
     /// For each vector of the source, the shuffle indices that copy its bytes to a vector of the result. Unused for
-    /// planes: each vector of their result has its own indices, which `rows` computes.
-    indices: [ByteNumbers; MAX_VECTORS],
+    /// planes: each vector of their result has its own indices, which `move_rows` computes.
+    indices: [ByteIndices; MAX_VECTORS],
 }
 
 impl Shuffle {
@@ -121,11 +121,11 @@ impl Shuffle {
     /// along `block`. Returns `None` if shuffles cannot move them.
     #[inline]
     pub(super) fn for_block(piece: usize, row: Axis, block: Axis) -> Option<Self> {
-        let is_woven = (2..=MAX_VECTORS).contains(&row.size)
+        let has_planes = (2..=MAX_VECTORS).contains(&row.size)
             && [1, 2, 4].contains(&piece)
             && block.stride.unsigned_abs() == piece
             && block.size * piece >= 2 * VECTOR;
-        if is_woven {
+        if has_planes {
             return Some(Self {
                 shuffles: (*SHUFFLES)?,
                 piece,
@@ -188,13 +188,13 @@ impl Shuffle {
         self.shuffles.vectorize(
             #[inline(always)]
             || match (self.planes, self.loads) {
-                (1, 1) => self.rows::<1, 1, DOWN>(rows),
-                (1, 2) => self.rows::<2, 1, DOWN>(rows),
-                (1, 3) => self.rows::<3, 1, DOWN>(rows),
-                (1, _) => self.rows::<MAX_VECTORS, 1, DOWN>(rows),
-                (2, _) => self.rows::<2, 2, DOWN>(rows),
-                (3, _) => self.rows::<3, 3, DOWN>(rows),
-                _ => self.rows::<MAX_VECTORS, MAX_VECTORS, DOWN>(rows),
+                (1, 1) => self.move_rows::<1, 1, DOWN>(rows),
+                (1, 2) => self.move_rows::<2, 1, DOWN>(rows),
+                (1, 3) => self.move_rows::<3, 1, DOWN>(rows),
+                (1, _) => self.move_rows::<MAX_VECTORS, 1, DOWN>(rows),
+                (2, _) => self.move_rows::<2, 2, DOWN>(rows),
+                (3, _) => self.move_rows::<3, 3, DOWN>(rows),
+                _ => self.move_rows::<MAX_VECTORS, MAX_VECTORS, DOWN>(rows),
             },
         );
     }
@@ -202,7 +202,10 @@ impl Shuffle {
     /// Moves rows. Each step computes `STORES` vectors of the result from `LOADS` vectors of the source. `STORES` is
     /// the number of planes.
     #[inline(always)]
-    fn rows<const LOADS: usize, const STORES: usize, const DOWN: bool>(&self, rows: PieceRows<'_>) {
+    fn move_rows<const LOADS: usize, const STORES: usize, const DOWN: bool>(
+        &self,
+        rows: PieceRows<'_>,
+    ) {
         let Self {
             shuffles: simd,
             piece,
@@ -212,11 +215,11 @@ impl Shuffle {
         } = *self;
         let source = rows.source;
         let row_bytes = rows.row.size * piece;
-        let (inner, pitch, unit, bytes) = match self.joins_rows {
+        let (inner, pitch, row_or_piece_bytes, bytes) = match self.joins_rows {
             true => (rows.row, rows.pitch, row_bytes, rows.block_bytes),
             false => (Axis::ONE, rows.row.stride, piece, row_bytes),
         };
-        let indices: [[ByteNumbers; LOADS]; STORES] = match STORES {
+        let indices: [[ByteIndices; LOADS]; STORES] = match STORES {
             1 => [array::from_fn(|load| self.indices[load]); STORES],
             _ => {
                 let planes = Axis {
@@ -232,7 +235,7 @@ impl Shuffle {
         };
         let indices = indices.map(|loads| loads.map(|indices| u8x16::from_slice(simd, &indices)));
         let filled_bytes = match STORES {
-            1 => rows_per_step * unit,
+            1 => rows_per_step * row_or_piece_bytes,
             _ => STORES * VECTOR,
         };
         let step = rows_per_step * pitch.unsigned_abs();
@@ -253,7 +256,7 @@ impl Shuffle {
                             memory::prefetch(dest, line);
                         }
                     }
-                    from = along(at, pitch, bytes / unit - 1) - bytes_below;
+                    from = along(at, pitch, bytes / row_or_piece_bytes - 1) - bytes_below;
                 }
                 if are_bytes_used_once {
                     let max_steps = dest.len() / (STORES * VECTOR);
@@ -270,27 +273,27 @@ impl Shuffle {
                     });
                     let bytes = step_count * STORES * VECTOR;
                     if DOWN {
-                        let (rest, to) = dest.split_at_mut(dest.len() - bytes);
+                        let (unwritten, to) = dest.split_at_mut(dest.len() - bytes);
                         let (to, _) = to.as_chunks_mut().0.as_chunks_mut();
                         fill(simd, to.iter_mut().rev(), near_vectors, &planes, &indices);
-                        dest = rest;
+                        dest = unwritten;
                     } else {
-                        let (to, rest) = dest.split_at_mut(bytes);
+                        let (to, unwritten) = dest.split_at_mut(bytes);
                         let (to, _) = to.as_chunks_mut().0.as_chunks_mut();
                         fill(simd, to.iter_mut(), near_vectors, &planes, &indices);
-                        dest = rest;
+                        dest = unwritten;
                     }
                     from += step_count * step;
                 }
                 while STORES == 1
                     && DOWN
-                    && let Some((rest, to)) = dest.split_last_chunk_mut::<VECTOR>()
+                    && let Some((unwritten, to)) = dest.split_last_chunk_mut::<VECTOR>()
                     && let Some(vectors) = source.get(from..from + LOADS * VECTOR)
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
-                    join_lookups(simd, vectors, &indices[0]).store_slice(to);
+                    join_shuffled_vectors(simd, vectors, &indices[0]).store_slice(to);
                     // The vector begins with zeros if its rows do not fill it. The next vector overwrites them.
-                    let end = rest.len() + VECTOR - filled_bytes;
+                    let end = unwritten.len() + VECTOR - filled_bytes;
                     dest = &mut dest[..end];
                     from += step;
                 }
@@ -300,7 +303,7 @@ impl Shuffle {
                     && let Some(vectors) = source.get(from..from + LOADS * VECTOR)
                     && let Some(vectors) = vectors.as_chunks().0.first_chunk()
                 {
-                    join_lookups(simd, vectors, &indices[0]).store_slice(to);
+                    join_shuffled_vectors(simd, vectors, &indices[0]).store_slice(to);
                     dest = &mut dest[filled_bytes..];
                     from += step;
                 }
@@ -322,7 +325,7 @@ fn indices<const LOADS: usize, const STORES: usize>(
     outer: Axis,
     row_count: usize,
     bytes_below: usize,
-) -> [[ByteNumbers; LOADS]; STORES] {
+) -> [[ByteIndices; LOADS]; STORES] {
     let mut indices = [[[NO_BYTE; VECTOR]; LOADS]; STORES];
     let row_bytes = inner.size * piece;
     for row in 0..row_count {
@@ -355,7 +358,7 @@ fn fill<'d, const LOADS: usize, const STORES: usize>(
 ) {
     let store = |to: &mut [[u8; VECTOR]; STORES], from: &[[u8; VECTOR]; LOADS]| {
         for (to, indices) in to.iter_mut().zip(indices) {
-            join_lookups(simd, from, indices).store_slice(to);
+            join_shuffled_vectors(simd, from, indices).store_slice(to);
         }
     };
     match STORES {
@@ -368,7 +371,7 @@ fn fill<'d, const LOADS: usize, const STORES: usize>(
 
 /// Shuffles each vector by its indices and combines the results by OR.
 #[inline(always)]
-fn join_lookups<const N: usize>(
+fn join_shuffled_vectors<const N: usize>(
     simd: Shuffles,
     from: &[[u8; VECTOR]; N],
     indices: &[u8x16<Shuffles>; N],
@@ -417,26 +420,26 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
 }
 
 /// Transposes rows of the source without buffers and writes the next `bytes` bytes of each lane. The first row begins
-/// at byte `at` of the source, and rows are `pitch` bytes apart. The first `blocks` cache lines of each lane are
+/// at byte `at` of the source, and rows are `pitch` bytes apart. The first `block_count` cache lines of each lane are
 /// written in blocks if there are `R` lanes. `bytes` is a multiple of a vector's size, and the number of lanes is a
 /// multiple of `M` and at most `R`.
 #[inline(always)]
 pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     (source, at, pitch): (&[u8], usize, isize),
-    (blocks, bytes): (usize, usize),
+    (block_count, bytes): (usize, usize),
     lanes: &mut [&mut [u8]],
 ) {
     shuffles.vectorize(
         #[inline(always)]
         || {
             let (mut at, mut bytes) = (at, bytes);
-            if blocks > 0
+            if block_count > 0
                 && let Some(lanes) = lanes.first_chunk_mut()
             {
-                blocks_to_lanes::<N, M, R>(shuffles, (source, at, pitch), blocks, lanes);
-                at = along(at, pitch, blocks * R);
-                bytes -= blocks * LINE;
+                blocks_to_lanes::<N, M, R>(shuffles, (source, at, pitch), block_count, lanes);
+                at = along(at, pitch, block_count * R);
+                bytes -= block_count * LINE;
             }
             if bytes > 0 {
                 let lanes = lanes.as_chunks_mut().0;
@@ -448,26 +451,26 @@ pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: us
     );
 }
 
-/// Transposes `blocks` blocks and writes the next lines of each lane.
+/// Transposes `block_count` blocks and writes the next lines of each lane.
 #[inline(always)]
 fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     (source, mut at, pitch): (&[u8], usize, isize),
-    blocks: usize,
+    block_count: usize,
     lanes: &mut [&mut [u8]; R],
 ) {
     const VECTORS: usize = LINE / VECTOR;
     let columns = lanes.each_mut().map(|lane| {
-        let column = lane.split_off_mut(..blocks * LINE);
+        let column = lane.split_off_mut(..block_count * LINE);
         let column = column.expect("a lane has room").as_chunks_mut().0;
         let column: &mut [[[u8; VECTOR]; VECTORS]] = column.as_chunks_mut().0;
-        &mut column[..blocks]
+        &mut column[..block_count]
     });
     #[expect(
         clippy::needless_range_loop,
         reason = "a block is a line of each of `R` columns"
     )]
-    for block in 0..blocks {
+    for block in 0..block_count {
         let rows: [&[[u8; VECTOR]; VECTORS]; R] = array::from_fn(|_| {
             let line = source[at..][..LINE].as_chunks().0;
             // The next lanes need the next line of the row.
@@ -606,7 +609,7 @@ fn keep_vectors<const N: usize, const CHOICES: usize>(
 }
 
 /// Returns the shuffle indices for each choice of pieces of `N` bytes.
-const fn choices<const N: usize, const CHOICES: usize>() -> [ByteNumbers; CHOICES] {
+const fn choices<const N: usize, const CHOICES: usize>() -> [ByteIndices; CHOICES] {
     let mut choices = [[NO_BYTE; VECTOR]; CHOICES];
     let mut choice = 0;
     while choice < CHOICES {

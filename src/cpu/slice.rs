@@ -1,8 +1,8 @@
-//! Runs slices, by nested loops.
+//! Runs slices with nested loops.
 //!
 //! | level | content | loop |
 //! |---|---|---|
-//! | piece | bytes that are contiguous in the source | a copy of fixed size, or `memcpy` |
+//! | piece | bytes that are contiguous in the source and in the result | a copy of fixed size, or `memcpy` |
 //! | row | pieces at a constant distance | the kernel |
 //! | block | rows at a constant distance | the kernel |
 //! | group | blocks at a constant distance | the kernel |
@@ -174,8 +174,8 @@ impl<'a> LoopNest<'a> {
     /// Returns whether every piece is a single unit, in another cache line of the source than the pieces next to it in
     /// the result.
     pub(super) fn is_scattered(&self) -> bool {
-        let element_distance = self.row.stride.unsigned_abs();
-        self.piece == self.unit && self.row.size > 1 && element_distance >= LINE
+        let piece_distance = self.row.stride.unsigned_abs();
+        self.piece == self.unit && self.row.size > 1 && piece_distance >= LINE
     }
 
     fn thread_count(&self, bytes: usize, threads: Threads) -> usize {
@@ -255,18 +255,18 @@ impl<'a> LoopNest<'a> {
         };
         let Axis { size, stride } = Axis::from_dim(self.unit, outer);
         let bytes = bytes / size;
-        let (mut at, mut rest) = (at, dest);
+        let (mut at, mut unwritten) = (at, dest);
         if skip > 0 {
             let (first, skip) = (skip / bytes, skip % bytes);
             at = along(at, stride, first);
             if skip > 0 {
                 let part;
-                (part, rest) = rest.split_at_mut((bytes - skip).min(rest.len()));
+                (part, unwritten) = unwritten.split_at_mut((bytes - skip).min(unwritten.len()));
                 self.write_groups(source, (inner, bytes), at, skip, part);
                 at = at.wrapping_add_signed(stride);
             }
         }
-        for part in rest.chunks_mut(bytes) {
+        for part in unwritten.chunks_mut(bytes) {
             self.write_groups(source, (inner, bytes), at, 0, part);
             at = at.wrapping_add_signed(stride);
         }
@@ -296,14 +296,14 @@ impl<'a> LoopNest<'a> {
             row: self.row,
             pitch: self.block.stride,
             block_bytes: self.piece * self.row.size * self.block.size,
-            stride: group.stride,
+            block_stride: group.stride,
             dest,
         });
     }
 
-    /// Writes a part of a group, a block or a row. `axes` has the axes of the group, the block and the row, or only
-    /// the last one or two of them. The first piece is at byte `at` of the source. `dest` begins at byte `skip` of the
-    /// result of all pieces.
+    /// Writes a part of a group, a block or a row. `axes` has the axes of the group, the block and the row, or only the
+    /// last of them. It is empty for a part of a piece. The first piece is at byte `at` of the source. `dest` begins at
+    /// byte `skip` of the result of all pieces.
     fn write_range(&self, axes: &[Axis], source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let Some((&Axis { stride, .. }, inner)) = axes.split_first() else {
             return dest.copy_from_slice(&source[at + skip..][..dest.len()]);
@@ -317,11 +317,12 @@ impl<'a> LoopNest<'a> {
         }
         let size = middle.len() / bytes;
         if size > 0 {
-            let part = Axis { size, stride };
+            let whole_axis = Axis { size, stride };
             match inner {
-                [] => Kernel::for_row(self.piece, part).rows(source, at, part, 0, middle),
-                [row] => self.kernel.rows(source, at, *row, stride, middle),
-                _ => self.write_blocks(source, at, part, middle),
+                [] => Kernel::for_row(self.piece, whole_axis)
+                    .move_rows(source, at, whole_axis, 0, middle),
+                [row] => self.kernel.move_rows(source, at, *row, stride, middle),
+                _ => self.write_blocks(source, at, whole_axis, middle),
             }
             at = along(at, stride, size);
         }

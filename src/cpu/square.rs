@@ -25,13 +25,13 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
     kernel::Kernel,
-    memory::{self, LINE, Lines},
+    memory::{self, LINE, LineWriter},
     rows::{Axis, along},
     shuffle::{Shuffles, VECTOR, transpose, transpose_in_registers},
 };
 use core::mem;
 
-/// Pieces of several lanes that are moved together: for each lane, `rows` rows of `count` pieces along `row`. The
+/// Pieces of several lanes that are moved together: for each lane, `row_count` rows of `count` pieces along `row`. The
 /// pieces of the first lane begin at byte `at` of the source. The pieces of the other lanes follow along `near`.
 pub(super) struct Tile<'a, 'd> {
     pub(super) near: Axis,
@@ -40,7 +40,7 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) at: usize,
     pub(super) count: usize,
     /// The number of rows. It is above 1 only if byte shuffles move the rows and the rows are short.
-    pub(super) rows: usize,
+    pub(super) row_count: usize,
     /// The part of each lane that is not written yet.
     pub(super) lanes: &'a mut [&'d mut [u8]],
 }
@@ -52,10 +52,10 @@ impl CopyTask for Tile<'_, '_> {
         for _ in 0..self.count {
             let mut from = at;
             for lane in &mut *self.lanes {
-                let (piece, rest) = mem::take(lane).split_at_mut(kernel.bytes());
+                let (piece, unwritten) = mem::take(lane).split_at_mut(kernel.bytes());
                 let outcome = kernel.copy(self.source, from, piece);
-                outcome.expect("a plan's pieces lie within its source");
-                *lane = rest;
+                outcome.expect("a plan's pieces are within its source");
+                *lane = unwritten;
                 from = from.wrapping_add_signed(self.near.stride);
             }
             at = at.wrapping_add_signed(self.row.stride);
@@ -69,16 +69,16 @@ impl CopyTask for Tile<'_, '_> {
 pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const C: usize>(
     shuffles: Shuffles,
     is_cached: bool,
-) -> impl FnMut(Tile<'_, 'd>, &mut Lines<'d>) {
+) -> impl FnMut(Tile<'_, 'd>, &mut LineWriter<'d>) {
     const { assert!(N * M == VECTOR && N * R == LINE && N * C == WIDTH) };
     let mut squares = Squares::<N, M, R, C> {
         rows: [[0; WIDTH]; R],
         columns: [[0; LINE]; C],
         shuffles,
     };
-    move |tile, lines| match is_cached && tile.near.stride == N.cast_signed() {
-        true => squares.move_in_registers(tile, lines),
-        false => squares.move_in_buffers(tile, lines),
+    move |tile, line_writer| match is_cached && tile.near.stride == N.cast_signed() {
+        true => squares.move_in_registers(tile, line_writer),
+        false => squares.move_in_buffers(tile, line_writer),
     }
 }
 
@@ -118,15 +118,15 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         };
         for row in rows {
             // Prefetches this row of the next square.
-            let next = at.wrapping_add(square_distance).wrapping_sub(bytes_below);
+            let prefetch_start = at.wrapping_add(square_distance).wrapping_sub(bytes_below);
             for line in (0..reach.min(2 * WIDTH)).step_by(LINE) {
-                memory::prefetch(source, next.wrapping_add(line));
+                memory::prefetch(source, prefetch_start.wrapping_add(line));
             }
             if !is_contiguous {
-                kernel.rows(source, at, near, 0, &mut row[..width]);
+                kernel.move_rows(source, at, near, 0, &mut row[..width]);
             } else if width == WIDTH {
                 let from = source[at..].first_chunk();
-                *row = *from.expect("a plan's pieces lie within its source");
+                *row = *from.expect("a plan's pieces are within its source");
             } else {
                 row[..width].copy_from_slice(&source[at..][..width]);
             }
@@ -136,47 +136,52 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
 
     /// Writes the next `count` pieces of each lane.
     #[inline(always)]
-    fn write<'d>(&self, lanes: &mut [&'d mut [u8]], count: usize, lines: &mut Lines<'d>) {
+    fn write<'d>(
+        &self,
+        lanes: &mut [&'d mut [u8]],
+        count: usize,
+        line_writer: &mut LineWriter<'d>,
+    ) {
         for (lane, column) in lanes.iter_mut().zip(&self.columns) {
-            let rest = mem::take(lane);
+            let unwritten = mem::take(lane);
             *lane = if count == R {
-                let (line, rest) = rest.split_first_chunk_mut().expect("a lane has room");
-                lines.write(line, column);
-                rest
+                let (line, unwritten) = unwritten.split_first_chunk_mut().expect("a lane has room");
+                line_writer.write(line, column);
+                unwritten
             } else {
-                let (part, rest) = rest.split_at_mut(count * N);
+                let (part, unwritten) = unwritten.split_at_mut(count * N);
                 part.copy_from_slice(&column[..count * N]);
-                rest
+                unwritten
             };
         }
     }
 
-    /// Moves the pieces of a tile into its lanes: whole squares of `M` rows and `M` lanes without buffers, and the rest
-    /// through buffers.
-    fn move_in_registers<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
+    /// Moves the pieces of a tile into its lanes: whole squares of `M` rows and `M` lanes without buffers, and the
+    /// remaining pieces through buffers.
+    fn move_in_registers<'d>(&mut self, tile: Tile<'_, 'd>, line_writer: &mut LineWriter<'d>) {
         let Tile {
             source, at, row, ..
         } = tile;
         let (lanes, other_lanes) = tile.lanes.split_at_mut(tile.lanes.len() / M * M);
-        let rows = tile.count / M * M;
-        let in_blocks = N >= MIN_BLOCK_PIECE;
-        let lines_at_once = match in_blocks {
+        let square_rows = tile.count / M * M;
+        let uses_blocks = N >= MIN_BLOCK_PIECE_BYTES;
+        let lines_at_once = match uses_blocks {
             true => LINES_OF_BLOCKS,
             false => LINES_OF_SQUARES,
         };
-        for first in (0..rows).step_by(lines_at_once * R) {
-            let bytes = (lines_at_once * R).min(rows - first) * N;
-            let blocks = if in_blocks { bytes / LINE } else { 0 };
+        for first in (0..square_rows).step_by(lines_at_once * R) {
+            let bytes = (lines_at_once * R).min(square_rows - first) * N;
+            let block_count = if uses_blocks { bytes / LINE } else { 0 };
             let begin = along(at, row.stride, first);
             for (begin, lanes) in (begin..).step_by(LINE).zip(lanes.chunks_mut(R)) {
                 let from = (source, begin, row.stride);
-                transpose_in_registers::<N, M, R>(self.shuffles, from, (blocks, bytes), lanes);
+                transpose_in_registers::<N, M, R>(self.shuffles, from, (block_count, bytes), lanes);
             }
         }
         let width = lanes.len() * N;
-        if !lanes.is_empty() && rows < tile.count {
-            let at = along(at, row.stride, rows);
-            let count = tile.count - rows;
+        if !lanes.is_empty() && square_rows < tile.count {
+            let at = along(at, row.stride, square_rows);
+            let count = tile.count - square_rows;
             self.move_in_buffers(
                 Tile {
                     at,
@@ -184,27 +189,31 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
                     lanes,
                     ..tile
                 },
-                lines,
+                line_writer,
             );
         }
         if !other_lanes.is_empty() {
             let (at, lanes) = (at + width, other_lanes);
-            self.move_in_buffers(Tile { at, lanes, ..tile }, lines);
+            self.move_in_buffers(Tile { at, lanes, ..tile }, line_writer);
         }
     }
 
     /// Moves the pieces of a tile into its lanes. If this function is inlined, a transpose of 64 × 64 f32 takes 3 %
     /// more time.
     #[inline(never)]
-    fn move_in_buffers<'d>(&mut self, tile: Tile<'_, 'd>, lines: &mut Lines<'d>) {
+    fn move_in_buffers<'d>(&mut self, tile: Tile<'_, 'd>, line_writer: &mut LineWriter<'d>) {
         let Tile { source, count, .. } = tile;
         let (near, row) = (tile.near, tile.row);
         // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source
         // rows, so that the next square begins at a cache line.
         let first_rows = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
         let first_rows = if first_rows == 0 { R } else { first_rows };
-        let size = C.min(tile.lanes.len());
-        let kernel = Kernel::for_row(N, Axis { size, ..near });
+        let max_lanes = C.min(tile.lanes.len());
+        let longest_near = Axis {
+            size: max_lanes,
+            ..near
+        };
+        let kernel = Kernel::for_row(N, longest_near);
         let mut first = 0;
         while first < count {
             let end = match first {
@@ -219,17 +228,17 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
                     ..near
                 };
                 let mut from = at;
-                let mut next = first;
-                while next < end {
-                    let count = if next == 0 { first_rows } else { R }.min(end - next);
+                let mut next_row = first;
+                while next_row < end {
+                    let count = if next_row == 0 { first_rows } else { R }.min(end - next_row);
                     let rows = &mut self.rows[..count];
                     Self::read(kernel, source, from, near, row.stride, rows);
-                    let rows = count.div_ceil(M) * M;
-                    let (rows, columns) = (&self.rows[..rows], &mut self.columns);
+                    let padded_count = count.div_ceil(M) * M;
+                    let (rows, columns) = (&self.rows[..padded_count], &mut self.columns);
                     let columns = &mut columns[..near.size.next_multiple_of(M)];
                     transpose::<N, M, WIDTH>(self.shuffles, rows, columns);
-                    self.write(lanes, count, lines);
-                    next += count;
+                    self.write(lanes, count, line_writer);
+                    next_row += count;
                     from = along(from, row.stride, count);
                 }
                 at = along(at, near.stride, lanes.len());
@@ -243,19 +252,19 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
 /// and becomes a cache line of each of `R` lanes. With blocks, few bounds checks are needed and each line is read and
 /// written only once, whatever the distance between rows is. With smaller pieces, a block would have 32 or 64 rows,
 /// which is too many for these gains.
-const MIN_BLOCK_PIECE: usize = 4;
+const MIN_BLOCK_PIECE_BYTES: usize = 4;
 
-/// The number of cache lines that are written to each lane of a group before the next group, without buffers and in
-/// blocks. With 4 or 64, some arrays take 20 % more time.
+/// If blocks are transposed without buffers, each lane of a group gets this many cache lines before the lanes of the
+/// next group are written. With 4 or 64, some arrays take 20 % more time.
 const LINES_OF_BLOCKS: usize = 16;
 
-/// The number of cache lines that are written to each lane of a group before the next group, without buffers and
-/// without blocks. With 8, arrays with rows a power of 2 apart take up to 30 % more time than with 4, because the lines
-/// that are read compete for the same few places in the first-level cache.
+/// If squares are transposed without buffers and without blocks, each lane of a group gets this many cache lines before
+/// the lanes of the next group are written. With 8, arrays with rows a power of 2 apart take up to 30 % more time than
+/// with 4, because the lines that are read compete for the same few places in the first-level cache.
 const LINES_OF_SQUARES: usize = 4;
 
-/// The number of cache lines that are written to each lane of a group before the next group, through buffers: 1 KiB.
-/// With more lines, too many pages of the source would be read for a group.
+/// If squares are transposed through buffers, each lane of a group gets this many cache lines, 1 KiB, before the lanes
+/// of the next group are written. With more lines, too many pages of the source would be read for a group.
 const LINES_IN_BUFFERS: usize = 16;
 
 #[cfg(test)]
@@ -264,8 +273,8 @@ mod tests {
     use crate::cpu::shuffle::SHUFFLES;
 
     /// Moves a tile of pieces of `N` bytes into lanes that begin anywhere in a cache line. The pieces are from every
-    /// column or from every third column.
-    fn check<const N: usize, const M: usize, const R: usize, const C: usize>() {
+    /// column, in either order, or from every third column.
+    fn check_squares<const N: usize, const M: usize, const R: usize, const C: usize>() {
         let Some(shuffles) = *SHUFFLES else { return };
         let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();
         for (bypasses_caches, stride_in_pieces, lane_count, count, skip) in [
@@ -295,24 +304,24 @@ mod tests {
             } else {
                 0
             };
-            let lane = count * N + 7;
+            let lane_pitch = count * N + 7;
             for is_cached in [false, true] {
-                let mut dest = vec![0; skip + lane_count * lane];
-                let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane).collect();
-                memory::streaming(bypasses_caches, |lines| {
+                let mut dest = vec![0; skip + lane_count * lane_pitch];
+                let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane_pitch).collect();
+                memory::streaming(bypasses_caches, |line_writer| {
                     let tile = Tile {
                         near,
                         row,
                         source: &source,
                         at,
                         count,
-                        rows: 1,
+                        row_count: 1,
                         lanes: &mut lanes,
                     };
-                    squares::<N, M, R, C>(shuffles, is_cached)(tile, lines);
+                    squares::<N, M, R, C>(shuffles, is_cached)(tile, line_writer);
                 });
                 assert!(lanes.iter().all(|lane| lane.len() == 7));
-                for (column, lane) in dest[skip..].chunks(lane).enumerate() {
+                for (column, lane) in dest[skip..].chunks(lane_pitch).enumerate() {
                     let at = along(at, near.stride, column);
                     let pieces = (0..count).flat_map(|row| &source[at + row * width..][..N]);
                     assert!(lane.iter().eq(pieces.chain(&[0; 7])), "{N} {column}");
@@ -323,10 +332,10 @@ mod tests {
 
     #[test]
     fn rows_become_lanes() {
-        check::<1, 16, 64, 256>();
-        check::<2, 8, 32, 128>();
-        check::<4, 4, 16, 64>();
-        check::<8, 2, 8, 32>();
-        check::<16, 1, 4, 16>();
+        check_squares::<1, 16, 64, 256>();
+        check_squares::<2, 8, 32, 128>();
+        check_squares::<4, 4, 16, 64>();
+        check_squares::<8, 2, 8, 32>();
+        check_squares::<16, 1, 4, 16>();
     }
 }

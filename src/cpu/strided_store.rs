@@ -7,11 +7,11 @@
 /// the destination.
 pub(super) fn is_supported(unit: usize, count: usize, pitch: usize) -> bool {
     let is_small_pitch = [2, 3, 4].map(|step| step * unit).contains(&pitch);
-    count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && is_small_pitch
+    count >= MIN_ROW_UNITS && [1, 2, 4, 8].contains(&unit) && is_small_pitch
 }
 
-/// The smallest number of units in a row for which a vector loop gains more than its setup and its remainder cost.
-const LONG_ROW: usize = 16;
+/// The smallest number of units in a row for which a vector loop saves more time than its setup and its remainder take.
+const MIN_ROW_UNITS: usize = 16;
 
 /// Writes `units`, contiguous units of `unit` bytes, to `dest`. In `dest` they begin `pitch` bytes apart: the first
 /// unit is at the beginning of `dest`, and the last unit is at its end. With `ZEROS` the bytes between units become
@@ -42,7 +42,7 @@ macro_rules! in_word {
     ($name:ident, $unit:ty, $word:ty) => {
         fn $name<const ZEROS: bool>(units: &[u8], dest: &mut [u8]) {
             let (units, _) = units.as_chunks::<{ size_of::<$unit>() }>();
-            let (words, end) = dest.as_chunks_mut::<{ size_of::<$word>() }>();
+            let (words, tail) = dest.as_chunks_mut::<{ size_of::<$word>() }>();
             for (to, from) in words.iter_mut().zip(units) {
                 let gap_bytes = match ZEROS {
                     true => 0,
@@ -50,7 +50,7 @@ macro_rules! in_word {
                 };
                 *to = (gap_bytes | <$word>::from(<$unit>::from_le_bytes(*from))).to_le_bytes();
             }
-            store_last(units, end);
+            store_last(units, tail);
         }
     };
 }
@@ -63,19 +63,19 @@ in_word!(u32_in_u64, u32, u64);
 
 fn in_array<const N: usize, const PITCH: usize, const ZEROS: bool>(units: &[u8], dest: &mut [u8]) {
     let (units, _) = units.as_chunks::<N>();
-    let (arrays, end) = dest.as_chunks_mut::<PITCH>();
+    let (arrays, tail) = dest.as_chunks_mut::<PITCH>();
     for (to, from) in arrays.iter_mut().zip(units) {
         if ZEROS {
             *to = [0; PITCH];
         }
         to[..N].copy_from_slice(from);
     }
-    store_last(units, end);
+    store_last(units, tail);
 }
 
-/// Writes the last of `units` to `end`, the bytes of the destination after the last gap.
-fn store_last<const N: usize>(units: &[[u8; N]], end: &mut [u8]) {
-    if let (Some(unit), Some(end)) = (units.last(), end.first_chunk_mut()) {
-        *end = *unit;
+/// Writes the last of `units` to `tail`, the bytes of the destination after the last gap.
+fn store_last<const N: usize>(units: &[[u8; N]], tail: &mut [u8]) {
+    if let (Some(unit), Some(to)) = (units.last(), tail.first_chunk_mut()) {
+        *to = *unit;
     }
 }

@@ -26,14 +26,15 @@ use std::sync::Mutex;
 const MIN_NS_PER_THREAD: usize = 60_000;
 /// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// The largest size of a part in bytes, before the size is rounded up to whole pieces. With larger parts, threads would
-/// wait longer for the last thread to finish. With smaller parts, sequential accesses would be too short for the
-/// processor to prefetch. Threads would also more often write to the same new page of 2 MiB at the same time, and the
-/// system would clear a page for each thread. With parts of 1 MiB, new results of 17 to 113 MB took 14 % longer, and
-/// results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC, family 25, model 17).
+/// The largest size of a part in bytes, before the size is rounded up to a multiple of the caller's `grain`. With
+/// larger parts, threads would wait longer for the last thread to finish. With smaller parts, sequential accesses would
+/// be too short for the processor to prefetch. Threads would also more often write to the same new page of 2 MiB at the
+/// same time, and the system would clear a page for each thread. With parts of 1 MiB, new results of 17 to 113 MB took
+/// 14 % longer, and results in reused memory took the same time (medians of 12 workloads, 2 cores of an AMD EPYC,
+/// family 25, model 17).
 const MAX_PART_BYTES: usize = 4 << 20;
-/// A result is cut into at least this many parts per thread, so that a slow thread can take fewer parts than other
-/// threads. There are fewer parts only if a part would otherwise be smaller than a piece.
+/// A result is cut into at least this many parts per thread, before part sizes are rounded up to multiples of `grain`.
+/// So a slow thread can take fewer parts than other threads.
 const PARTS_PER_THREAD: usize = 4;
 
 /// The largest number of threads that may write a result, the calling thread included.
@@ -58,19 +59,23 @@ impl Threads {
         }
     }
 
-    /// Returns the same number as [`Self::count_for`]. For a small result it does not call `pieces`, because counting
-    /// the pieces takes some time. `pieces` must return at most two pieces for each byte.
-    pub(super) fn count_unless_small(self, bytes: usize, pieces: impl FnOnce() -> usize) -> usize {
+    /// Returns the same number as [`Self::count_for`]. For a small result it does not call `count_pieces`, because
+    /// counting takes some time. `count_pieces` must return at most two pieces for each byte.
+    pub(super) fn count_unless_small(
+        self,
+        bytes: usize,
+        count_pieces: impl FnOnce() -> usize,
+    ) -> usize {
         let is_small = bytes + bytes / BYTES_PER_NS < MIN_NS_PER_THREAD;
-        self.count_for(bytes, if is_small { 0 } else { pieces() })
+        self.count_for(bytes, if is_small { 0 } else { count_pieces() })
     }
 
     /// Returns how many threads write a result of `bytes` bytes: one for every [`MIN_NS_PER_THREAD`] nanoseconds of
-    /// work, at least 1 and at most the bound. `pieces` is the number of pieces that are copied one by one. Each piece
-    /// takes about a nanosecond in addition to the time for its bytes.
-    pub(super) fn count_for(self, bytes: usize, pieces: usize) -> usize {
-        let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
-        let thread_count = work / MIN_NS_PER_THREAD;
+    /// work, at least 1 and at most the bound. `piece_count` is the number of pieces that are copied one by one. Each
+    /// piece takes about a nanosecond in addition to the time for its bytes.
+    pub(super) fn count_for(self, bytes: usize, piece_count: usize) -> usize {
+        let work_ns = (bytes / BYTES_PER_NS).saturating_add(piece_count);
+        let thread_count = work_ns / MIN_NS_PER_THREAD;
         #[cfg(any(test, feature = "test-seams"))]
         let thread_count = if self.for_any_work {
             bytes
@@ -105,8 +110,8 @@ fn available_threads(bound: Option<NonZero<usize>>) -> usize {
 /// Returns the number of threads that can be used: all threads of the pool, but at most `bound`.
 #[cfg(feature = "rayon")]
 fn available_threads(bound: Option<NonZero<usize>>) -> usize {
-    let pool = rayon::current_num_threads();
-    bound.map_or(pool, |bound| bound.get().min(pool))
+    let pool_threads = rayon::current_num_threads();
+    bound.map_or(pool_threads, |bound| bound.get().min(pool_threads))
 }
 
 /// Calls `work` on `threads` threads, including the calling thread. If the system does not start enough threads,
@@ -141,8 +146,8 @@ pub(super) fn explain(threads: usize, method: impl Display) -> String {
     format!(" on {}, {method}", counted(threads, "thread", "threads"))
 }
 
-/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. The arguments of `write`
-/// are the byte of `dest` where a part begins, and the part.
+/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. Calls `write` for each
+/// part, or for each block of a part in new memory, with its offset in `dest` and its bytes.
 pub(super) fn spread<'d>(
     dest: impl Into<Dest<'d>>,
     grain: usize,
@@ -155,21 +160,23 @@ pub(super) fn spread<'d>(
     });
 }
 
-/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
-/// `dest` where a part begins, and the part, which can be new memory. This function is not generic, so that its loops
-/// are compiled once.
+/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets a part's
+/// offset in `dest` and the part, which can be new memory. This function is not generic, so that its loops are compiled
+/// once.
 pub(super) fn write_dest_in_parts(
     dest: Dest<'_>,
     grain: usize,
     threads: usize,
     write: &(dyn Fn(usize, Dest<'_>) + Sync),
 ) {
-    let size = match threads {
+    let part_bytes = match threads {
         1 => dest.len(),
         _ => part_bytes(dest.len(), threads).div_ceil(grain) * grain,
     };
-    let parts = dest.parts(size).enumerate();
-    share(parts, threads, |(number, part)| write(number * size, part));
+    let parts = dest.parts(part_bytes).enumerate();
+    share(parts, threads, |(number, part)| {
+        write(number * part_bytes, part);
+    });
 }
 
 /// Writes `dest` as [`write_dest_in_parts`] does. `write` returns the out-of-range tuples of its part. The result has
@@ -270,21 +277,21 @@ mod tests {
     /// Each of 3 parts waits for the other two, so the test ends only if 3 threads work at the same time. One of them
     /// is the calling thread.
     #[test]
-    fn parts_are_done_by_as_many_threads() {
+    fn three_threads_share_three_parts() {
         with_3_threads(|| {
             let (barrier, caller) = (Barrier::new(3), thread::current().id());
-            let seen_threads = Mutex::new(HashSet::new());
+            let thread_ids = Mutex::new(HashSet::new());
             share(0..3, 3, |_| {
                 barrier.wait();
                 let thread = thread::current();
-                seen_threads.lock().unwrap().insert(thread.id());
+                thread_ids.lock().unwrap().insert(thread.id());
                 #[cfg(feature = "rayon")]
                 assert!(thread.name().unwrap().starts_with("pool "), "{thread:?}");
             });
-            let seen_threads = seen_threads.into_inner().unwrap();
+            let thread_ids = thread_ids.into_inner().unwrap();
             assert!(
-                seen_threads.len() == 3 && seen_threads.contains(&caller),
-                "{seen_threads:?}"
+                thread_ids.len() == 3 && thread_ids.contains(&caller),
+                "{thread_ids:?}"
             );
         });
     }
@@ -292,7 +299,7 @@ mod tests {
     /// A calling thread that belongs to no pool does one part, and a thread of the global pool does the other.
     #[cfg(feature = "rayon")]
     #[test]
-    fn the_global_pool_helps_a_thread_outside_of_pools() {
+    fn a_thread_outside_of_pools_uses_the_global_pool() {
         let (barrier, caller) = (Barrier::new(2), thread::current().id());
         share(0..2, 2, |_| {
             barrier.wait();
@@ -301,15 +308,15 @@ mod tests {
         });
     }
 
-    /// Every operation of a backend on the CPU uses the maximum number of threads that the backend allows.
+    /// Operations of a backend on the CPU use the maximum number of threads that the backend allows.
     #[test]
-    fn every_operation_has_the_bound_of_its_backend() {
+    fn operations_use_the_threads_of_their_backend() {
         with_3_threads(|| (1..=3).for_each(|threads| check_operations(threads).unwrap()));
     }
 
     fn check_operations(threads: usize) -> Result<(), Error> {
         let backend = &Backend::cpu().with_threads_for_any_work(threads);
-        let check = |name| assert_eq!(MAX_THREADS.replace(1), threads, "{name}");
+        let check_thread_count = |name| assert_eq!(MAX_THREADS.replace(1), threads, "{name}");
         let (vector, matrix) = ((&X, &[16]), (&X, &[8, 2]));
         let indices = (&[3, 1, 2], &[3, 1]);
         let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
@@ -317,40 +324,40 @@ mod tests {
         MAX_THREADS.set(1);
 
         backend.slice(matrix, backwards)?;
-        check("slice");
+        check_thread_count("slice");
         backend.slice_update(vector, backwards, vector)?;
-        check("slice_update");
+        check_thread_count("slice_update");
         backend.slice_grad(&[16], backwards, vector)?;
-        check("slice_grad");
+        check_thread_count("slice_grad");
         backend.gather_nd(vector, indices, gather)?;
-        check("gather_nd");
+        check_thread_count("gather_nd");
         backend.scatter_nd(&[16], indices, (&X[..3], &[3]), scatter)?;
-        check("scatter_nd");
+        check_thread_count("scatter_nd");
         let (x, patches, begins) = ((&X, &[8, 2, 1]), (&X[..8], &[8, 1, 1]), (&[0; 16], &[8, 2]));
         backend.paste(x, patches, Boxes::new(begins), &Default::default())?;
-        check("paste, a box for each item");
+        check_thread_count("paste, a box for each item");
         let (x, patches, begins) = ((&X, &[1, 16]), (&X[..8], &[1, 8]), (&[2], &[1, 1]));
         backend.paste(x, patches, Boxes::new(begins), &Default::default())?;
-        check("paste, a box of one item");
+        check_thread_count("paste, a box of one item");
         backend.upload_slice(vector, backwards)?;
-        check("upload_slice");
+        check_thread_count("upload_slice");
         backend.upload_view(&X, &View::new(&[8, 2])?.transpose(&[1, 0])?)?;
-        check("upload_view");
+        check_thread_count("upload_view");
         let stream = backend.stream(&[16], backwards, DType::U8)?;
         stream.run::<_, Error>(|range| Ok(&X[range]), |_| Ok(()))?;
-        check("stream");
+        check_thread_count("stream");
 
         let tensor = backend.upload(vector)?;
         tensor.slice(backwards)?.contiguous()?;
-        check("Tensor::contiguous");
+        check_thread_count("Tensor::contiguous");
         let mut dest = Tensor::from_bytes(backend, X, DType::U8, &[16])?;
         tensor.slice_into(backwards, &mut dest)?;
-        check("slice_into, new memory");
+        check_thread_count("slice_into, new memory");
         let mut dest = backend.upload(vector)?;
         tensor.slice_into(backwards, &mut dest)?;
-        check("slice_into, in place");
+        check_thread_count("slice_into, in place");
         tensor.gather_nd(&backend.upload(indices)?, gather)?;
-        check("Tensor::gather_nd");
+        check_thread_count("Tensor::gather_nd");
         Ok(())
     }
 
@@ -359,7 +366,7 @@ mod tests {
     /// Copying an argument to row-major order uses the maximum number of threads that the backend allows.
     #[cfg(feature = "ndarray")]
     #[test]
-    fn arguments_in_another_order_have_the_bound() {
+    fn copies_of_arguments_use_the_threads_of_the_backend() {
         with_3_threads(|| {
             for threads in 1..=3 {
                 let backend = Backend::cpu().with_threads_for_any_work(threads);

@@ -9,15 +9,15 @@
 //! | band | the same range of pieces in several lanes, which one thread writes |
 //!
 //! A copy along a row reads every piece from another cache line. The line is evicted before the next lane needs the
-//! neighbouring piece. With tiles, each cache line of the source and of the result enters the cache only once.
-//! `square.rs` moves pieces of 1, 2, 4, 8 or 16 bytes. Pieces of other sizes are moved in the order of the source if
-//! there are few lanes, such as the heads of attention. Otherwise they are moved lane by lane. Pieces that are a few
-//! bytes apart, such as the channels of pixels, are also moved lane by lane.
+//! neighbouring piece. With tiles, each cache line of the source and of the result enters the cache only once. If the
+//! processor has byte shuffles, `square.rs` moves pieces of 1, 2, 4, 8 or 16 bytes. Other pieces are moved in the order
+//! of the source if there are few lanes, such as the heads of attention. Otherwise they are moved lane by lane. Pieces
+//! that are a few bytes apart, such as the channels of pixels, are also moved lane by lane.
 
 use super::{
     fixed_copy::with_copy_kernel,
     kernel::Kernel,
-    memory::{self, LINE, Lines, MIN_STREAMED_BYTES},
+    memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES},
     odometer::Odometer,
     rows::{Axis, along, split_innermost, split_pieces},
     shuffle::{SHUFFLES, VECTOR},
@@ -51,9 +51,9 @@ const SPREAD_BYTES: usize = 8 << 10;
 /// moving rows (AMD EPYC, family 25).
 const FEW_LANES: usize = 16;
 
-/// Pieces of at least this many bytes need no tiles. A tile keeps cache lines in the cache until all of their pieces
-/// are moved, but such a piece fills its lines alone.
-const MIN_LONG_PIECE: usize = 4 * LINE;
+/// Pieces of at least this many bytes need no tiles, unless they are moved in the order of the source. A tile keeps
+/// cache lines in the cache until all of their pieces are moved, but such a piece fills its lines alone.
+const MIN_LONG_PIECE_BYTES: usize = 4 * LINE;
 /// The size in bytes of the longest piece that is moved in the order of the source. Longer pieces take as long in
 /// either order.
 const MAX_ACROSS_BYTES: usize = 8 * LINE;
@@ -63,7 +63,7 @@ struct LaneBand<'d> {
     /// The offset in bytes of the first lane in the source. The band can begin further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
-    first: usize,
+    first_piece: usize,
     /// The part of each lane that belongs to the band.
     lanes: Vec<&'d mut [u8]>,
 }
@@ -71,22 +71,22 @@ struct LaneBand<'d> {
 impl<'a> Tiles<'a> {
     /// Returns the tiles of a slice with pieces of `piece` bytes. The pieces of a row are along `row`. There is a row
     /// at each position of `dims`, whose distances count units of `unit` bytes. Returns `None` if tiles do not help: if
-    /// `row` already has the shortest distance in the source, except for distances of 0, if a row is shorter than a
-    /// vector, or if pieces are long and would not be moved in the order of the source.
+    /// no dimension has a shorter distance in the source than `row`, not counting distances of 0; if a row is shorter
+    /// than a vector; or if pieces are long and would not be moved in the order of the source.
     pub(super) fn if_faster(unit: usize, piece: usize, dims: &'a [Dim], row: Axis) -> Option<Self> {
         let distance = |dim: &Dim| dim.from.unsigned_abs().saturating_mul(unit);
         let is_near = |dim: &Dim| (1..row.stride.unsigned_abs()).contains(&distance(dim));
         let dims_near = dims.iter().enumerate().filter(|(_, dim)| is_near(dim));
-        let (at, near) = dims_near.min_by_key(|(_, dim)| distance(dim))?;
+        let (d, near) = dims_near.min_by_key(|(_, dim)| distance(dim))?;
         let tiles = Self {
             unit,
             piece,
-            outer: &dims[..at],
+            outer: &dims[..d],
             near: Axis::from_dim(unit, near),
-            between: &dims[at + 1..],
+            between: &dims[d + 1..],
             row,
         };
-        let is_short = piece < MIN_LONG_PIECE || tiles.goes_across();
+        let is_short = piece < MIN_LONG_PIECE_BYTES || tiles.goes_across();
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
@@ -163,8 +163,8 @@ impl<'a> Tiles<'a> {
 
     /// Returns the size of the whole result in bytes.
     pub(super) fn result_bytes(&self) -> usize {
-        let planes: usize = self.outer.iter().map(|dim| dim.size).product();
-        planes * self.near.size * self.lane_bytes()
+        let plane_count: usize = self.outer.iter().map(|dim| dim.size).product();
+        plane_count * self.near.size * self.lane_bytes()
     }
 
     /// Returns the size of a lane in bytes.
@@ -181,7 +181,8 @@ impl<'a> Tiles<'a> {
         planes.map(move |plane| at.wrapping_add(plane.wrapping_mul(unit)))
     }
 
-    /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
+    /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source. See
+    /// [`Self::write_part`] for `part_of_lane`.
     pub(super) fn run(
         &self,
         source: &[u8],
@@ -200,21 +201,25 @@ impl<'a> Tiles<'a> {
         }
         // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
         // band has about the size that `threads::part_bytes` returns.
-        let lanes = (part_bytes / lane_bytes)
+        let lanes_per_band = (part_bytes / lane_bytes)
             .max(1)
             .next_multiple_of(self.lanes_per_tile());
-        let length = (part_bytes / lanes).next_multiple_of(LINE);
-        let length = (length / self.piece).max(1) * self.piece;
+        let bytes_per_lane = (part_bytes / lanes_per_band).next_multiple_of(LINE);
+        let bytes_per_lane = (bytes_per_lane / self.piece).max(1) * self.piece;
         let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane_bytes));
         let bands = planes.flat_map(|(at, plane)| {
-            let head = self.unaligned_positions(source, at);
-            let (unaligned, rest) = plane.split_at_mut(head * lane_bytes);
-            let begins = (head..).step_by(lanes);
-            let aligned = begins.zip(rest.chunks_mut(lanes * lane_bytes));
+            let unaligned_lanes = self.unaligned_positions(source, at);
+            let (unaligned, aligned) = plane.split_at_mut(unaligned_lanes * lane_bytes);
+            let begins = (unaligned_lanes..).step_by(lanes_per_band);
+            let aligned = begins.zip(aligned.chunks_mut(lanes_per_band * lane_bytes));
             iter::once((0, unaligned))
                 .chain(aligned)
                 .flat_map(move |(first, band_lanes)| {
-                    self.cut_bands(along(at, self.near.stride, first), band_lanes, length)
+                    self.cut_bands(
+                        along(at, self.near.stride, first),
+                        band_lanes,
+                        bytes_per_lane,
+                    )
                 })
         });
         threads::share(bands, threads, |band| self.write_band(source, band));
@@ -237,19 +242,24 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts `lanes` into bands of `length` bytes of every lane. The last band can be shorter. The lanes are contiguous
-    /// in the result. The first lane begins at byte `at` of the source.
-    fn cut_bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<LaneBand<'d>> {
+    /// Cuts `lanes` into bands of `bytes_per_lane` bytes of every lane. The last band can be shorter. The lanes are
+    /// contiguous in the result. The first lane begins at byte `at` of the source.
+    fn cut_bands<'d>(
+        &self,
+        at: usize,
+        lanes: &'d mut [u8],
+        bytes_per_lane: usize,
+    ) -> Vec<LaneBand<'d>> {
         let lane_bytes = self.lane_bytes();
-        let count = lane_bytes.div_ceil(length);
+        let band_count = lane_bytes.div_ceil(bytes_per_lane);
         let band = |i| LaneBand {
             at,
-            first: i * length / self.piece,
+            first_piece: i * bytes_per_lane / self.piece,
             lanes: Vec::with_capacity(lanes.len() / lane_bytes),
         };
-        let mut bands: Vec<LaneBand<'d>> = (0..count).map(band).collect();
+        let mut bands: Vec<LaneBand<'d>> = (0..band_count).map(band).collect();
         for lane in lanes.chunks_mut(lane_bytes) {
-            for (band, part) in bands.iter_mut().zip(lane.chunks_mut(length)) {
+            for (band, part) in bands.iter_mut().zip(lane.chunks_mut(bytes_per_lane)) {
                 band.lanes.push(part);
             }
         }
@@ -270,10 +280,10 @@ impl<'a> Tiles<'a> {
         let lane_bytes = self.lane_bytes();
         let plane_bytes = lane_bytes * self.near.size;
         let mut skip = first % plane_bytes;
-        let mut rest = dest;
+        let mut unwritten = dest;
         for at in self.plane_starts(at, first / plane_bytes) {
             let part;
-            (part, rest) = rest.split_at_mut((plane_bytes - skip).min(rest.len()));
+            (part, unwritten) = unwritten.split_at_mut((plane_bytes - skip).min(unwritten.len()));
             let mut at = along(at, self.near.stride, skip / lane_bytes);
             let [head, whole_lanes, tail] = split_pieces(lane_bytes, skip, part);
             if !head.is_empty() {
@@ -282,7 +292,7 @@ impl<'a> Tiles<'a> {
             }
             let band = LaneBand {
                 at,
-                first: 0,
+                first_piece: 0,
                 lanes: whole_lanes.chunks_exact_mut(lane_bytes).collect(),
             };
             at = along(at, self.near.stride, band.lanes.len());
@@ -291,7 +301,7 @@ impl<'a> Tiles<'a> {
                 part_of_lane(source, at, 0, tail);
             }
             skip = 0;
-            if rest.is_empty() {
+            if unwritten.is_empty() {
                 return;
             }
         }
@@ -342,10 +352,10 @@ impl<'a> Tiles<'a> {
                 let row = Axis { size, ..self.row };
                 let mut at = along(begin, row.stride, first);
                 for lane in lanes.iter_mut() {
-                    let bytes = tile.rows * size * self.piece;
-                    let (dest, rest) = mem::take(lane).split_at_mut(bytes);
-                    kernel.rows(tile.source, at, row, inner.stride, dest);
-                    *lane = rest;
+                    let bytes = tile.row_count * size * self.piece;
+                    let (dest, unwritten) = mem::take(lane).split_at_mut(bytes);
+                    kernel.move_rows(tile.source, at, row, inner.stride, dest);
+                    *lane = unwritten;
                     at = at.wrapping_add_signed(self.near.stride);
                 }
             }
@@ -359,21 +369,21 @@ impl<'a> Tiles<'a> {
         &self,
         source: &[u8],
         band: LaneBand<'d>,
-        mut move_tile: impl FnMut(Tile<'_, 'd>, &mut Lines<'d>),
+        mut move_tile: impl FnMut(Tile<'_, 'd>, &mut LineWriter<'d>),
     ) {
         let LaneBand {
             at,
-            first,
+            first_piece,
             mut lanes,
         } = band;
-        let (mut row, mut skip) = (first / self.row.size, first % self.row.size);
-        let mut places = Odometer::at(self.between, |dim| dim.from, row);
+        let (mut row_number, mut skip) = (first_piece / self.row.size, first_piece % self.row.size);
+        let mut places = Odometer::at(self.between, |dim| dim.from, row_number);
         let (inner, _) = split_innermost(self.unit, self.between);
         let max_rows = match Kernel::for_row(self.piece, self.row) {
             Kernel::Copy { .. } | Kernel::EverySecond { .. } => 1,
             Kernel::Shuffle(_) => SPREAD_BYTES / (self.row.size * self.row.stride.unsigned_abs()),
         };
-        memory::streaming(self.bypasses_caches(), |lines| {
+        memory::streaming(self.bypasses_caches(), |line_writer| {
             while !lanes[0].is_empty() {
                 let place = places.next().unwrap_or_default();
                 let at = along(at, self.unit.cast_signed(), place);
@@ -383,12 +393,12 @@ impl<'a> Tiles<'a> {
                 } else {
                     pieces_left / self.row.size
                 };
-                let rows = whole_rows
-                    .min(inner.size - row % inner.size)
+                let row_count = whole_rows
+                    .min(inner.size - row_number % inner.size)
                     .min(max_rows)
                     .max(1);
-                places.by_ref().take(rows - 1).for_each(drop);
-                row += rows;
+                places.by_ref().take(row_count - 1).for_each(drop);
+                row_number += row_count;
                 move_tile(
                     Tile {
                         near: self.near,
@@ -396,10 +406,10 @@ impl<'a> Tiles<'a> {
                         source,
                         at: along(at, self.row.stride, skip),
                         count: (self.row.size - skip).min(pieces_left),
-                        rows,
+                        row_count,
                         lanes: &mut lanes,
                     },
-                    lines,
+                    line_writer,
                 );
                 skip = 0;
             }

@@ -28,35 +28,34 @@ const MAX_PIECE_BYTES: usize = 16;
 /// An interleaving of arrays that have the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Weave {
-    /// The number of arrays.
-    count: usize,
+    array_count: usize,
     /// The number of elements of a piece.
-    elements: usize,
+    piece_elements: usize,
     dtype: DType,
 }
 
 impl Weave {
-    /// Returns the interleaving of `count` arrays, each of `rows` pieces with `elements` elements. Returns `None` if a
-    /// step for each array is as fast.
+    /// Returns the interleaving of `array_count` arrays, each of `piece_count` pieces with `piece_elements` elements.
+    /// Returns `None` if a step for each array is as fast.
     pub(crate) fn if_faster(
-        count: usize,
-        rows: usize,
-        elements: usize,
+        array_count: usize,
+        piece_count: usize,
+        piece_elements: usize,
         dtype: DType,
     ) -> Option<Self> {
-        let piece_bytes = elements * dtype.size();
-        let is_worthwhile = (2..=STAGE_BYTES / MIN_BLOCK_BYTES).contains(&count)
+        let piece_bytes = piece_elements * dtype.size();
+        let is_worthwhile = (2..=STAGE_BYTES / MIN_BLOCK_BYTES).contains(&array_count)
             && (1..=MAX_PIECE_BYTES).contains(&piece_bytes)
-            && rows * piece_bytes * count >= STAGE_BYTES;
+            && piece_count * piece_bytes * array_count >= STAGE_BYTES;
         is_worthwhile.then_some(Self {
-            count,
-            elements,
+            array_count,
+            piece_elements,
             dtype,
         })
     }
 
     fn piece_bytes(self) -> usize {
-        self.elements * self.dtype.size()
+        self.piece_elements * self.dtype.size()
     }
 
     /// Returns the number of threads that write a result of `bytes` bytes.
@@ -65,17 +64,20 @@ impl Weave {
     }
 
     pub(crate) fn explain(self, bytes: usize, threads: Threads) -> String {
-        let description = format!("pieces of {} arrays in turn, by a transpose", self.count);
+        let description = format!(
+            "pieces of {} arrays in turn, by a transpose",
+            self.array_count
+        );
         threads::explain(self.thread_count(bytes, threads), description)
     }
 
     /// Writes the result: for each position, the piece of every array.
     pub(crate) fn run(self, arrays: &[&[u8]], dest: Dest<'_>, threads: Threads) {
         let piece_bytes = self.piece_bytes();
-        let row_bytes = self.count * piece_bytes;
+        let row_bytes = self.array_count * piece_bytes;
         // The number of pieces of each array that a stage holds.
-        let pieces = STAGE_BYTES / row_bytes;
-        let stage = View::whole(&[self.count, pieces, self.elements]);
+        let stage_pieces = STAGE_BYTES / row_bytes;
+        let stage = View::whole(&[self.array_count, stage_pieces, self.piece_elements]);
         let Ok(transposed_stage) = stage.transpose(&[1, 0, 2]) else {
             unreachable!("three axes in another order");
         };
@@ -83,14 +85,14 @@ impl Weave {
         let loop_nest = LoopNest::from_walk(&walk);
         let one_thread = Threads::at_most(1);
         let threads = self.thread_count(dest.len(), threads);
-        threads::spread(dest, pieces * row_bytes, threads, |first, dest| {
-            let mut stage = vec![0; pieces * row_bytes];
-            let mut at = first / self.count;
-            for block in dest.chunks_mut(pieces * row_bytes) {
-                let bytes = block.len() / self.count;
+        threads::spread(dest, stage_pieces * row_bytes, threads, |first, dest| {
+            let mut stage = vec![0; stage_pieces * row_bytes];
+            let mut at = first / self.array_count;
+            for block in dest.chunks_mut(stage_pieces * row_bytes) {
+                let bytes = block.len() / self.array_count;
                 for (array, stage) in arrays
                     .iter()
-                    .zip(stage.chunks_exact_mut(pieces * piece_bytes))
+                    .zip(stage.chunks_exact_mut(stage_pieces * piece_bytes))
                 {
                     stage[..bytes].copy_from_slice(&array[at..at + bytes]);
                 }

@@ -85,7 +85,7 @@ pub enum Error {
         /// The unit of both lengths: `"elements"` or `"bytes"`.
         unit: &'static str,
     },
-    /// Host memory for a result, or for data in transfer, could not be allocated.
+    /// Host memory, for example for a result or for data in transfer, could not be allocated.
     #[error(
         "{bytes} bytes of host memory could not be allocated: work in smaller parts, or stream the slice \
          (Backend::stream)"

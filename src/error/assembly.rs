@@ -16,16 +16,16 @@ pub(crate) fn no_arrays() -> Error {
 
 /// Returns the error for an array with a shape that does not fit the shape of the first array.
 pub(crate) fn array_shape(
-    number: usize,
-    found: &[usize],
-    first: &[usize],
+    array_index: usize,
+    found_shape: &[usize],
+    first_shape: &[usize],
     axis: Option<usize>,
 ) -> Error {
     argument!(
         ArrayShape,
-        "array {number} has shape {}, but the first has {}: both must be equal{}",
-        Shape(found),
-        Shape(first),
+        "array {array_index} has shape {}, but the first has {}: both must be equal{}",
+        Shape(found_shape),
+        Shape(first_shape),
         except_axis(axis)
     )
 }
@@ -40,11 +40,11 @@ pub(crate) fn split_sizes(sizes: &[usize], axis: usize, size: usize) -> Error {
 }
 
 /// Returns the error for an argument that does not have one number for each dimension.
-pub(crate) fn wrong_entry_count(argument: &str, found: usize, rank: usize) -> Error {
+pub(crate) fn wrong_entry_count(argument: &str, found_count: usize, rank: usize) -> Error {
     argument!(
         Entries,
         "{argument} has {}, but x has {}: give one for each",
-        counted(found, "number", "numbers"),
+        counted(found_count, "number", "numbers"),
         counted(rank, "dimension", "dimensions"),
     )
 }

@@ -6,11 +6,11 @@ use crate::text::{Shape, counted};
 
 /// Returns the error for an `x` with too few dimensions: it must have one for the items and one for each size of the
 /// boxes.
-pub(crate) fn rank_too_low(x: &[usize], sizes: &[usize]) -> Error {
+pub(crate) fn rank_too_low(x_shape: &[usize], sizes: &[usize]) -> Error {
     argument!(
         CropRank,
         "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
-        Shape(x),
+        Shape(x_shape),
         Shape(sizes)
     )
 }
@@ -36,38 +36,38 @@ pub(crate) fn stride_zero(dimension: usize) -> Error {
 /// Returns the error for `begins`, `box_indices`, `flips` or `patches` without the needed shape.
 pub(crate) fn wrong_shape(
     argument: &str,
-    found: &[usize],
-    needed: &[usize],
+    found_shape: &[usize],
+    needed_shape: &[usize],
     sizes: &[usize],
 ) -> Error {
     argument!(
         CropShape,
         "{argument} has shape {}, but must have {}: a row for each box and, in begins and flips, a \
          column for each of the sizes {}",
-        Shape(found),
-        Shape(needed),
+        Shape(found_shape),
+        Shape(needed_shape),
         Shape(sizes)
     )
 }
 
 /// Returns the error for `begins` that are not a matrix, or whose number of columns does not fit any number of box
 /// dimensions.
-pub(crate) fn wrong_begins_shape(found: &[usize]) -> Error {
+pub(crate) fn wrong_begins_shape(found_shape: &[usize]) -> Error {
     argument!(
         CropShape,
         "begins has shape {}, but must have two dimensions: a row for each box, and a column for each dimension that boxes \
          have begins in",
-        Shape(found)
+        Shape(found_shape)
     )
 }
 
 /// Returns the error for `patches` with too few dimensions for `begins`.
-pub(crate) fn patches_rank_too_low(found: &[usize], dims: usize) -> Error {
+pub(crate) fn patches_rank_too_low(found_shape: &[usize], dim_count: usize) -> Error {
     argument!(
         CropShape,
         "patches has shape {}, but must have a dimension for the boxes, and then one for each of {} of begins",
-        Shape(found),
-        counted(dims, "column", "columns")
+        Shape(found_shape),
+        counted(dim_count, "column", "columns")
     )
 }
 
@@ -92,12 +92,12 @@ pub(crate) fn wrong_item_count(boxes: usize, items: usize) -> Error {
 
 /// Returns the error for circular or clamped (`OutOfRange::Clamp`) boxes that are longer than a dimension of `x`. Such
 /// boxes must fit in the dimension.
-pub(crate) fn box_size(dimension: usize, size: usize, stride: isize, x: &[usize]) -> Error {
+pub(crate) fn box_size(dimension: usize, size: usize, stride: isize, x_shape: &[usize]) -> Error {
     argument!(
         CropBoxSize,
         "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}: \
          no shift brings them inside, and a circular one would meet itself; make them shorter, or choose \
          OutOfRange::Ignore and no circular boxes",
-        Shape(x)
+        Shape(x_shape)
     )
 }

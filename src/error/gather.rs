@@ -25,16 +25,16 @@ pub(crate) fn indices_rank() -> Error {
 pub(crate) fn index_depth(
     depth: usize,
     batch_dims: usize,
-    params: &[usize],
-    indices: &[usize],
+    params_shape: &[usize],
+    indices_shape: &[usize],
 ) -> Error {
     argument!(
         IndexDepth,
         "indices of shape {} hold tuples of {depth}, which with batch_dims {batch_dims} is more \
          than the {} dimensions of params {}: shorten the last dimension of indices",
-        Shape(indices),
-        params.len(),
-        Shape(params)
+        Shape(indices_shape),
+        params_shape.len(),
+        Shape(params_shape)
     )
 }
 
@@ -73,36 +73,44 @@ pub(crate) fn batch_dims_of_axis(batch_dims: isize, axis: usize, indices_rank: u
 
 /// Returns the error for indices of `gather_elements` that differ from `params` in rank, or are longer than `params` in
 /// a dimension other than the axis.
-pub(crate) fn elements_shape(axis: usize, params: &[usize], indices: &[usize]) -> Error {
+pub(crate) fn elements_shape(
+    axis: usize,
+    params_shape: &[usize],
+    indices_shape: &[usize],
+) -> Error {
     argument!(
         ElementsShape,
         "indices of shape {} must have as many dimensions as params {}, and can be longer only along \
          dimension {axis}, the axis",
-        Shape(indices),
-        Shape(params)
+        Shape(indices_shape),
+        Shape(params_shape)
     )
 }
 
 /// Returns the error for `params` and `indices` with different sizes in the first `batch_dims` dimensions.
-pub(crate) fn batch_shape(batch_dims: usize, params: &[usize], indices: &[usize]) -> Error {
+pub(crate) fn batch_shape(
+    batch_dims: usize,
+    params_shape: &[usize],
+    indices_shape: &[usize],
+) -> Error {
     argument!(
         BatchShape,
         "the first {batch_dims} dimensions of params {} and indices {} differ, \
          but with batch_dims {batch_dims} they must be equal",
-        Shape(params),
-        Shape(indices)
+        Shape(params_shape),
+        Shape(indices_shape)
     )
 }
 
 /// Returns the error for a `gather_nd` that has index tuples but `params` without elements.
-pub(crate) fn empty_params(params: &[usize], tuples: usize) -> Error {
+pub(crate) fn empty_params(params_shape: &[usize], tuple_count: usize) -> Error {
     argument!(
         EmptyParams,
         "params of shape {} has no elements, but there {}: pass no tuples, or params with elements",
-        Shape(params),
-        match tuples {
+        Shape(params_shape),
+        match tuple_count {
             1 => "is 1 index tuple".to_string(),
-            tuples => format!("are {tuples} index tuples"),
+            tuple_count => format!("are {tuple_count} index tuples"),
         }
     )
 }

@@ -3,7 +3,7 @@
 macro_rules! kinds {
     ($($kind:ident $name:literal $description:literal;)*) => {
         /// The rule that arguments break. The kind of an error stays the same even if its message changes. The "Errors"
-        /// sections of functions list the kinds.
+        /// sections of many functions list the kinds.
         ///
         /// ```
         /// use wgslice::{error::ArgumentKind, slice, Backend, Error};
@@ -68,13 +68,13 @@ kinds! {
     ReshapeStrides "reshape_strides" "A shape for which the elements of the view must be copied.";
     Strides "strides" "More or fewer strides than dimensions.";
     Undecided "undecided" "A destination for which the search for elements that it selects twice takes too long.";
-    Windows "windows" "Windows that do not fit their axis.";
+    Windows "windows" "Windows that do not fit their axis, or a step of 0 between them.";
     WrittenTo "written_to" "A plan that has no result that could be written to a view.";
 
     ArrayShape "array_shape" "An array with a shape that does not match the first array.";
     Constant "constant" "A padding constant that is not a scalar.";
     Entries "entries" "An argument that does not have a number for each dimension.";
-    NoArrays "no_arrays" "No array, so that the result has no shape.";
+    NoArrays "no_arrays" "No arrays, so the result has no shape.";
     Padding "padding" "A padding that is longer than the mode allows.";
     Pieces "pieces" "More pieces than one call can join.";
     Shifts "shifts" "More or fewer shifts than axes.";
@@ -104,7 +104,7 @@ kinds! {
     MaskValues "mask_values" "Values of another shape than the slices that they replace.";
 
     ConvertDtype "convert_dtype" "A type that elements are not converted from or to.";
-    ConvertOperation "convert_operation" "A plan that changes an array, or that converts already.";
+    ConvertOperation "convert_operation" "A plan that is not a slice, a view, a gather or a crop, or that converts already.";
     ConvertPositions "convert_positions" "More or fewer entries than the axis has positions.";
     ConvertSource "convert_source" "A table for another element type than the source has.";
     ConvertTable "convert_table" "A table for elements of more than 8 bits.";
@@ -112,10 +112,10 @@ kinds! {
     CropBoxSize "crop_box_size" "Boxes that are longer than a dimension that they must fit in.";
     CropItems "crop_items" "More or fewer boxes than items, without box indices.";
     CropRank "crop_rank" "An array without a dimension for the items and for each size of the boxes.";
-    CropShape "crop_shape" "Begins, box indices, flips or patches of a shape that the boxes do not have.";
+    CropShape "crop_shape" "Begins, box indices, flips or patches of a shape that the boxes do not have, or passed twice.";
     CropStrides "crop_strides" "More or fewer strides than sizes of the boxes.";
 
-    EmptyOutput "empty_output" "Updates for a destination without elements.";
+    EmptyOutput "empty_output" "Indices, updates or a destination without elements, unless indices and updates both have none.";
     Undefined "undefined" "A combination that is not defined for the element type.";
     UpdatesRank "updates_rank" "Indices or updates that are a scalar.";
     UpdatesShape "updates_shape" "Updates that do not have a slice for each index tuple.";

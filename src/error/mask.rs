@@ -30,22 +30,22 @@ pub(crate) fn count(count: usize, values: usize) -> Error {
 }
 
 /// Fails if arrays of this type cannot be masks.
-pub(crate) fn check(found: DType) -> Result<(), Error> {
-    match found {
+pub(crate) fn check(found_dtype: DType) -> Result<(), Error> {
+    match found_dtype {
         DType::Bool | DType::U8 => Ok(()),
         _ => Err(argument!(
             MaskDtype,
-            "the mask is {found}, but must be bool or u8: compare it with zero first"
+            "the mask is {found_dtype}, but must be bool or u8: compare it with zero first"
         )),
     }
 }
 
 /// Returns the error for an integer type that cannot hold every position in the mask.
-pub(crate) fn index(found: DType, mask: &[usize]) -> Error {
+pub(crate) fn index(found_dtype: DType, mask_shape: &[usize]) -> Error {
     argument!(
         MaskIndex,
-        "positions in a mask of shape {} cannot be {found}: ask for i64, or for i32 or u32 if they hold every position",
-        Shape(mask)
+        "positions in a mask of shape {} cannot be {found_dtype}: ask for i64, or for i32 or u32 if they hold every position",
+        Shape(mask_shape)
     )
 }
 
@@ -80,23 +80,23 @@ pub(crate) fn scalar() -> Error {
 }
 
 /// Returns the error for a mask whose shape differs from the dimensions that it selects from.
-pub(crate) fn shape(mask: &[usize], x: &[usize], axis: usize) -> Error {
+pub(crate) fn shape(mask_shape: &[usize], x_shape: &[usize], axis: usize) -> Error {
     argument!(
         MaskShape,
         "the mask has shape {}, but must have the dimensions of x {} from dimension {axis} on",
-        Shape(mask),
-        Shape(x)
+        Shape(mask_shape),
+        Shape(x_shape)
     )
 }
 
 /// Returns the error for values whose shape differs from the shape of the slices that they replace.
-pub(crate) fn values(values: &[usize], x: &[usize], mask: usize) -> Error {
+pub(crate) fn values(values_shape: &[usize], x_shape: &[usize], mask_rank: usize) -> Error {
     argument!(
         MaskValues,
-        "values of shape {} replace slices of x {} that a mask of {mask} dimensions selects: \
+        "values of shape {} replace slices of x {} that a mask of {mask_rank} dimensions selects: \
          they must have one dimension more than a slice, and then its shape",
-        Shape(values),
-        Shape(x)
+        Shape(values_shape),
+        Shape(x_shape)
     )
 }
 

@@ -22,23 +22,29 @@ impl ParseError {
 }
 
 /// The maximum number of characters of the text in the message.
-const MAX_SHOWN: usize = 100;
+const MAX_SHOWN_CHARS: usize = 100;
 
 impl ParseError {
     fn message(&self) -> String {
         let length = self.text.chars().count();
         // If the text is long, only the part around the caret is shown.
-        let begin = self
+        let first_shown = self
             .position
-            .saturating_sub(MAX_SHOWN / 2)
-            .min(length.saturating_sub(MAX_SHOWN));
+            .saturating_sub(MAX_SHOWN_CHARS / 2)
+            .min(length.saturating_sub(MAX_SHOWN_CHARS));
         let is_left_out = |at: usize| {
-            (at == begin && begin > 0)
-                || (at + 1 == begin + MAX_SHOWN && begin + MAX_SHOWN < length)
+            (at == first_shown && first_shown > 0)
+                || (at + 1 == first_shown + MAX_SHOWN_CHARS
+                    && first_shown + MAX_SHOWN_CHARS < length)
         };
         // Control characters such as line breaks become spaces, so that the text is one line and the caret is under the
         // right character.
-        let shown_chars = self.text.chars().enumerate().skip(begin).take(MAX_SHOWN);
+        let shown_chars = self
+            .text
+            .chars()
+            .enumerate()
+            .skip(first_shown)
+            .take(MAX_SHOWN_CHARS);
         let line: String = shown_chars
             .map(|(at, c)| match c {
                 _ if is_left_out(at) => '…',
@@ -51,7 +57,7 @@ impl ParseError {
             self.problem,
             self.position + 1,
             '^',
-            width = self.position - begin + 1
+            width = self.position - first_shown + 1
         )
     }
 }

@@ -93,12 +93,12 @@ pub(crate) fn shrink_out_of_range(dimension: usize, index: i64, size: usize) -> 
 }
 
 /// Returns the error for a `dy` (the input of the gradient) whose shape is not the shape of the slice.
-pub(crate) fn dy_shape(found: &[usize], needed: &[usize]) -> Error {
+pub(crate) fn dy_shape(found_shape: &[usize], needed_shape: &[usize]) -> Error {
     argument!(
         DyShape,
         "dy has shape {}, but the slice has shape {}: they must be equal, without broadcasting",
-        Shape(found),
-        Shape(needed)
+        Shape(found_shape),
+        Shape(needed_shape)
     )
 }
 

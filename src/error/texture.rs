@@ -13,36 +13,36 @@ pub(crate) fn unsupported_format(format: wgpu::TextureFormat) -> Error {
 }
 
 /// Returns the error for a multisampled texture, which wgpu does not copy to or from buffers.
-pub(crate) fn multisampled_texture(samples: u32) -> Error {
+pub(crate) fn multisampled_texture(sample_count: u32) -> Error {
     argument!(
         Multisampled,
-        "the texture has {samples} samples per texel: resolve it into a texture of one sample first"
+        "the texture has {sample_count} samples per texel: resolve it into a texture of one sample first"
     )
 }
 
 /// Returns the error for a mip level that the texture does not have.
-pub(crate) fn mip_level(level: u32, levels: u32) -> Error {
+pub(crate) fn mip_level(level: u32, level_count: u32) -> Error {
     argument!(
         MipLevel,
-        "the mip level is {level}, but the texture has {levels}: it must be in [0, {levels})"
+        "the mip level is {level}, but the texture has {level_count}: it must be in [0, {level_count})"
     )
 }
 
 /// Returns the error for a choice of channels with a duplicate channel or a channel that the format does not have.
-pub(crate) fn wrong_channels(chosen: &[usize], channels: usize) -> Error {
+pub(crate) fn wrong_channels(chosen_channels: &[usize], channel_count: usize) -> Error {
     argument!(
         Channels,
-        "the channels are {chosen:?}, but the format has {channels}: each must be in [0, {channels}), and be named \
+        "the channels are {chosen_channels:?}, but the format has {channel_count}: each must be in [0, {channel_count}), and be named \
          at most once"
     )
 }
 
 /// Returns the error for a choice of channels that comes after a slice or a transpose of the texels.
-pub(crate) fn channels_of_selection(selected: &[usize]) -> Error {
+pub(crate) fn channels_of_selection(selection_shape: &[usize]) -> Error {
     argument!(
         ChannelsOfSelection,
         "the texels are already a selection of shape {}: choose channels first, then slice and transpose",
-        Shape(selected)
+        Shape(selection_shape)
     )
 }
 
@@ -55,26 +55,26 @@ pub(crate) fn missing_usage(usage: &str, needed_by: &str) -> Error {
 }
 
 /// Returns the error for a texture that wgpu on OpenGL does not copy to buffers, or copies wrongly.
-pub(crate) fn not_on_gl(kind: &str) -> Error {
+pub(crate) fn not_on_gl(texture_kind: &str) -> Error {
     argument!(
         NotOnGl,
-        "wgpu does not read {kind} on OpenGL: open the device on Vulkan, Metal or DirectX 12, or copy the texels to a \
+        "wgpu does not read {texture_kind} on OpenGL: open the device on Vulkan, Metal or DirectX 12, or copy the texels to a \
          2D texture of another format or size first"
     )
 }
 
 /// Returns the error for texels with a conversion that the call does not support.
-pub(crate) fn unsupported_conversion(why: &str) -> Error {
-    argument!(TexelsConvert, "the texels {why}")
+pub(crate) fn unsupported_conversion(problem: &str) -> Error {
+    argument!(TexelsConvert, "the texels {problem}")
 }
 
 /// Returns the error for a tensor whose shape differs from the shape of the texels that it should be written to.
-pub(crate) fn wrong_shape(found: &[usize], needed: &[usize]) -> Error {
+pub(crate) fn wrong_shape(found_shape: &[usize], needed_shape: &[usize]) -> Error {
     argument!(
         TextureShape,
         "the tensor has shape {}, but the texels have {}: transpose or broadcast the tensor, or slice the texels",
-        Shape(found),
-        Shape(needed)
+        Shape(found_shape),
+        Shape(needed_shape)
     )
 }
 

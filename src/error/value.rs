@@ -4,44 +4,44 @@ use super::{Error, argument};
 use crate::{DType, text::Shape};
 
 /// Returns the error for a tensor that is read as another element type than its own.
-pub(crate) fn wrong_dtype(found: DType, asked: DType) -> Error {
+pub(crate) fn wrong_dtype(found_dtype: DType, asked_dtype: DType) -> Error {
     argument!(
         Dtype,
-        "the tensor holds {found}, but was read as {asked}: read it as its own dtype"
+        "the tensor holds {found_dtype}, but was read as {asked_dtype}: read it as its own dtype"
     )
 }
 
 /// Returns the error for an index tensor whose element type is not `i32`, `i64` or `u32`.
-pub(crate) fn index_dtype(argument: &str, found: DType) -> Error {
+pub(crate) fn index_dtype(argument: &str, found_dtype: DType) -> Error {
     argument!(
         IndexDtype,
-        "{argument} are {found}, but must be i32, i64 or u32: convert them first"
+        "{argument} are {found_dtype}, but must be i32, i64 or u32: convert them first"
     )
 }
 
 /// Returns the error for an argument with another element type than the array to which its elements are written.
-pub(crate) fn dtype_mismatch(argument: &str, found: DType, needed: DType) -> Error {
+pub(crate) fn dtype_mismatch(argument: &str, found_dtype: DType, needed_dtype: DType) -> Error {
     argument!(
         DtypeMismatch,
-        "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
+        "{argument} is {found_dtype}, but goes into an array of {needed_dtype}: convert it first, elements are \
          moved as they are"
     )
 }
 
 /// Returns the error for a plan with several steps that write the result, if the call needs a plan with one such step.
-pub(crate) fn steps(state: &str, operation: &str) -> Error {
+pub(crate) fn steps(intended_use: &str, operation: &str) -> Error {
     argument!(
         Steps,
-        "several steps write the result of {operation}, so it cannot be {state}: do that in a separate plan, before or \
+        "several steps write the result of {operation}, so it cannot be {intended_use}: do that in a separate plan, before or \
          after"
     )
 }
 
 /// Returns the error for a number of inputs or outputs that differs from the plan's.
-pub(crate) fn arguments(list_name: &str, found: usize, needed: usize) -> Error {
+pub(crate) fn arguments(list_name: &str, found_count: usize, needed_count: usize) -> Error {
     argument!(
         Arguments,
-        "the number of {list_name} must be {needed}, but the call has {found}: pass them in the order of \
+        "the number of {list_name} must be {needed_count}, but the call has {found_count}: pass them in the order of \
          Plan::{list_name}"
     )
 }

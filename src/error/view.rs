@@ -15,12 +15,12 @@ pub(crate) fn permutation(permutation: &[usize], rank: usize) -> Error {
 }
 
 /// Returns the error for a shape that the view cannot be broadcast to.
-pub(crate) fn broadcast(from: &[usize], to: &[usize]) -> Error {
+pub(crate) fn broadcast(from_shape: &[usize], to_shape: &[usize]) -> Error {
     argument!(
         Broadcast,
         "shape {} cannot be broadcast to {}: counted from the last, each dimension must be equal or 1",
-        Shape(from),
-        Shape(to)
+        Shape(from_shape),
+        Shape(to_shape)
     )
 }
 
@@ -34,12 +34,12 @@ pub(crate) fn written_to(operation: &str) -> Error {
 }
 
 /// Returns the error for a destination whose shape differs from the result's.
-pub(crate) fn dest_shape(found: &[usize], needed: &[usize]) -> Error {
+pub(crate) fn dest_shape(found_shape: &[usize], needed_shape: &[usize]) -> Error {
     argument!(
         DestShape,
         "the destination is a view of shape {}, but the result has shape {}",
-        Shape(found),
-        Shape(needed)
+        Shape(found_shape),
+        Shape(needed_shape)
     )
 }
 
@@ -51,13 +51,17 @@ pub(crate) fn in_place(operation: &str) -> Error {
     )
 }
 
-/// Returns the error for a tensor whose layout differs from the layout of the plan's input.
-pub(crate) fn wrong_input_layout(argument: &str, found: &[usize], needed: &[usize]) -> Error {
+/// Returns the error for a tensor with neither the layout nor the shape of the plan's input.
+pub(crate) fn wrong_input_layout(
+    argument: &str,
+    found_shape: &[usize],
+    needed_shape: &[usize],
+) -> Error {
     argument!(
         PlanArgument,
         "{argument} has shape {}, but the plan needs {}: pass a tensor of this shape, or plan for Tensor::layout",
-        Shape(found),
-        Shape(needed)
+        Shape(found_shape),
+        Shape(needed_shape)
     )
 }
 
@@ -114,7 +118,7 @@ pub(crate) fn outside(
     )
 }
 
-/// Returns the error for windows that do not fit in their axis.
+/// Returns the error for windows that do not fit in their axis, or with a step of 0.
 pub(crate) fn windows(
     size: usize,
     step: usize,
@@ -144,32 +148,36 @@ pub(crate) fn axis(axis: isize, rank: usize) -> Error {
 }
 
 /// Returns the error for a shape whose number of elements differs from the view's.
-pub(crate) fn reshape_view(from: &[usize], to: &[usize]) -> Error {
+pub(crate) fn reshape_view(from_shape: &[usize], to_shape: &[usize]) -> Error {
     argument!(
         Reshape,
         "a view of shape {} cannot be reshaped to {}: both must have equally many elements",
-        Shape(from),
-        Shape(to)
+        Shape(from_shape),
+        Shape(to_shape)
     )
 }
 
 /// Returns the error for a shape that a view can get only if its elements are copied.
-pub(crate) fn reshape_strides(from: &[usize], strides: &[isize], to: &[usize]) -> Error {
+pub(crate) fn reshape_strides(
+    from_shape: &[usize],
+    strides: &[isize],
+    to_shape: &[usize],
+) -> Error {
     argument!(
         ReshapeStrides,
         "a view of shape {} with strides {strides:?} cannot get the shape {} without a copy: use Plan::contiguous first",
-        Shape(from),
-        Shape(to)
+        Shape(from_shape),
+        Shape(to_shape)
     )
 }
 
 /// Returns the error for a shape whose number of elements differs from the tensor's.
-pub(crate) fn wrong_element_count(from: &[usize], to: &[usize]) -> Error {
+pub(crate) fn wrong_element_count(from_shape: &[usize], to_shape: &[usize]) -> Error {
     argument!(
         Reshape,
         "a tensor of shape {} cannot be reshaped to {}: both must have equally many elements",
-        Shape(from),
-        Shape(to)
+        Shape(from_shape),
+        Shape(to_shape)
     )
 }
 

@@ -184,7 +184,7 @@ fn texels_are_converted_by_one_dispatch() {
 }
 
 /// When a work is recorded with the same buffers for the second time, its bind groups are kept. For each three buffers,
-/// `record_many` records the slice twice, and the update and the gather once.
+/// `record_many` records the slice twice, and the update and the gather once. The groups of its scatter are not kept.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = open_noop(8);

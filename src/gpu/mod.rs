@@ -47,7 +47,9 @@ impl Gpu {
     /// and lets other work run between the dispatches.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        self.with_changed_engine(|engine| engine.limits.dispatch = bytes.max(VECTOR_BYTES as u64))
+        self.with_changed_engine(|engine| {
+            engine.limits.max_result_bytes = bytes.max(VECTOR_BYTES as u64);
+        })
     }
 
     /// Returns the same device with a pipeline cache. The device compiles each pipeline again at its next use, through
@@ -88,7 +90,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
-        self.with_changed_engine(|engine| engine.limits.units = units)
+        self.with_changed_engine(|engine| engine.limits.max_units = units)
     }
 
     /// Returns the same device, treated as a hardware GPU. Tests on a software adapter then also run the grids for
@@ -169,7 +171,7 @@ impl Gpu {
         self.engine.explain_move(step_move)
     }
 
-    /// Returns whether this is a software adapter, which runs shaders on the CPU.
+    /// Returns whether the device is on a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         adapter::is_software(&self.open_device().shared.info)
     }
@@ -187,7 +189,7 @@ impl Gpu {
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, because compiling them again takes longer than most work. Ordinary programs use tens of
-    /// pipelines, and a device keeps at most 128.
+    /// pipelines, and a device keeps at most 128 in addition to the pipelines of prepared plans.
     pub fn trim(&self) {
         self.open_device().shared.pool.clear();
         self.engine.free_unused();

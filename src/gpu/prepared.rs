@@ -151,8 +151,9 @@ impl Gpu {
         Pending::on_own_thread(move || gpu.prepare(&what))
     }
 
-    /// Checks that this device can run a plan or copy texels. The check compiles nothing and allocates no device
-    /// memory, so the device might still lack memory for the result.
+    /// Checks that this device can run a plan or copy texels. The check compiles nothing and does not allocate the
+    /// result, so the device might still lack memory for it. For [`Texels`], the check allocates the scratch memory of
+    /// the copies.
     ///
     /// ```no_run
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
@@ -170,8 +171,9 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::DTypeOnDevice`] if the shaders cannot compute a scatter's combination for its element type;
-    /// [`Error::DeviceLimit`] if the plan has too many dimensions for a shader, or if the device's limits are too low
-    /// for a shader or for a single unit of 1 to 16 bytes.
+    /// [`Error::ConversionOnDevice`] if the shaders cannot compute a conversion; [`Error::DeviceLimit`] if the plan has
+    /// too many dimensions for a shader, or if the device's limits are too low for a shader or for a single unit of 1 to
+    /// 16 bytes; for [`Texels`] also [`Error::Argument`] and [`Error::OutOfDeviceMemory`].
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
         what.moves_to_prepare(self)?
             .0

@@ -112,6 +112,7 @@ impl Gpu {
     ///   bytes, exceeds the device's limits.
     /// - [`Error::DTypeOnDevice`] for a scatter with a combination that the shaders cannot compute for its element
     ///   type.
+    /// - [`Error::ConversionOnDevice`] for a conversion that the shaders cannot compute.
     /// - [`Error::Pipeline`] if the device rejects a shader; [`Error::DeviceLost`]; [`Error::OutOfDeviceMemory`].
     pub fn encode<'p>(
         &self,
@@ -133,7 +134,7 @@ impl Gpu {
             types: &[],
             inputs: &sources.collect::<Vec<_>>(),
             outputs: &dests.collect::<Vec<_>>(),
-            copied: 0,
+            copied_bytes: 0,
         };
         self.engine.record_plan(into.target(), plan, &arguments)
     }

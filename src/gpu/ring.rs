@@ -47,11 +47,11 @@ impl PieceRing {
         }
     }
 
-    /// Returns the size in bytes of all buffers of a ring, without padding. A piece has a packed source of `packed`
-    /// bytes and a result of `result` bytes.
-    pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
-        packed
-            .saturating_add(result)
+    /// Returns the size in bytes of all buffers of a ring, without padding. A piece has a packed source of
+    /// `packed_bytes` bytes and a result of `result_bytes` bytes.
+    pub(crate) fn bytes_held(packed_bytes: usize, result_bytes: usize) -> usize {
+        packed_bytes
+            .saturating_add(result_bytes)
             .saturating_mul(2 * MAX_SUBMITTED)
     }
 
@@ -97,7 +97,7 @@ impl PieceRing {
         let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
         let storage = BufferUsages::STORAGE | from | to;
         let buffer = |label, size, usage| {
-            let doing = "allocating room to stream";
+            let doing = "allocating buffers for a stream";
             self.gpu
                 .open_device()
                 .create_buffer(doing, label, size, usage)
@@ -128,7 +128,7 @@ impl PieceRing {
             result,
             readback,
         } = &slot;
-        let (packed_bytes, bytes) = (host_move.result_bytes(), device_move.result_bytes());
+        let (packed_bytes, result_bytes) = (host_move.result_bytes(), device_move.result_bytes());
         let ((), submission) =
             self.gpu
                 .open_device()
@@ -137,13 +137,20 @@ impl PieceRing {
                     let plan = Plan::from_move(device_move.clone());
                     let (from, to) = (source.slice(..), result.slice(..));
                     self.gpu.encode(encoder, &plan, &[from], &[to])?;
-                    encoder.copy_buffer_to_buffer(result, 0, readback, 0, padded_size(bytes));
+                    encoder.copy_buffer_to_buffer(
+                        result,
+                        0,
+                        readback,
+                        0,
+                        padded_size(result_bytes),
+                    );
                     // The callbacks ignore errors, because `get_mapped_range` reports them later.
                     encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
                     encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
                     Ok(())
                 })?;
-        self.submitted_slots.push_back((slot, submission, bytes));
+        self.submitted_slots
+            .push_back((slot, submission, result_bytes));
         Ok(())
     }
 

@@ -8,14 +8,14 @@ use crate::{DType, Error, Pending, Plan, Report};
 
 impl Gpu {
     /// Runs a plan in one submission and returns the outputs. If the flag next to an output is true, the plan writes to
-    /// the output itself, otherwise to a copy. `copied` is the number of bytes for [`Report::copied`].
+    /// the output itself, otherwise to a copy. `copied_bytes` is the value of [`Report::copied`].
     pub(crate) fn run(
         &self,
         plan: &Plan,
         types: &[DType],
         inputs: &[&DeviceBytes],
         outputs: &[(DeviceBytes, bool)],
-        copied: usize,
+        copied_bytes: usize,
     ) -> Result<(Vec<DeviceBytes>, Pending<Report>), Error> {
         let plan = &*plan.with_types(|input| types.get(input).copied())?;
         let (outcome, _) = self
@@ -42,7 +42,7 @@ impl Gpu {
                     types,
                     inputs: &sources,
                     outputs: &dests,
-                    copied,
+                    copied_bytes,
                 };
                 let report = self
                     .engine

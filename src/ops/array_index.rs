@@ -12,7 +12,7 @@
 use super::{
     gather::GatherOptions,
     index::Policy,
-    indexed::{added_dims, indexed, kept_dims},
+    indexed::{added_dims, coordinates_for, kept_dims},
     methods::{host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -31,7 +31,7 @@ use alloc::sync::Arc;
 /// Positions along one dimension: an array, one dimension of a mask, or a single position in an expression with arrays.
 struct ArrayEntry {
     /// The number of the entry in the expression, from 0.
-    item: usize,
+    entry_index: usize,
     /// The number of the indexed dimension in x, and its number in the view. `None` for a mask without dimensions.
     dim: Option<[usize; 2]>,
     positions: Vec<i64>,
@@ -49,12 +49,12 @@ struct Selection {
     dims_before: usize,
 }
 
-/// An outer expression: a view, and non-negative positions to select along some of its dimensions. The dimension that
-/// keeps the smallest share of its positions comes first.
+/// An outer expression: a view, and lists of non-negative positions to select along some of its dimensions. The list of
+/// the dimension that keeps the smallest share of its positions comes first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Outer {
     view: View,
-    lists: Vec<(usize, Vec<i64>)>,
+    lists: Vec<ArrayColumn>,
 }
 
 impl Plan {
@@ -104,7 +104,7 @@ pub(super) struct SelectedElements {
     pub(super) offset: usize,
     /// The selectors of distances in elements. An element's distance from `offset` is the sum of one distance from each
     /// selector. In row-major order of the selection, the last selector varies fastest.
-    pub(super) parts: Vec<ArraySelector>,
+    pub(super) selectors: Vec<ArraySelector>,
 }
 
 pub(super) enum ArraySelector {
@@ -118,7 +118,9 @@ impl View {
     /// Returns the locations of the elements that an expression selects.
     pub(super) fn selected_elements(&self, spec: &IndexSpec) -> Result<SelectedElements, Error> {
         let selection = self.apply_slices(spec)?;
-        let dim = |view: &Self, at: usize| ArraySelector::Dim(view.shape[at], view.strides[at]);
+        let dim = |view: &Self, view_dim: usize| {
+            ArraySelector::Dim(view.shape[view_dim], view.strides[view_dim])
+        };
         // Sizes and distances within an array are far below 2^63.
         let distance =
             |position: i64, stride: isize| isize::try_from(position).unwrap_or(0) * stride;
@@ -127,7 +129,9 @@ impl View {
             let view = selection.view;
             return Ok(SelectedElements {
                 shape: view.shape.clone(),
-                parts: (0..view.shape.len()).map(|at| dim(&view, at)).collect(),
+                selectors: (0..view.shape.len())
+                    .map(|view_dim| dim(&view, view_dim))
+                    .collect(),
                 view: Some(view),
                 offset,
             });
@@ -135,10 +139,10 @@ impl View {
         if spec.is_outer() {
             let outer = selection.outer()?;
             let view = &outer.view;
-            let selector = |at| match outer.lists.iter().find(|list| list.0 == at) {
-                None => dim(view, at),
+            let selector = |view_dim| match outer.lists.iter().find(|list| list.0 == view_dim) {
+                None => dim(view, view_dim),
                 Some((_, list)) => {
-                    let stride = view.strides[at];
+                    let stride = view.strides[view_dim];
                     ArraySelector::List(
                         list.iter()
                             .map(|&position| distance(position, stride))
@@ -150,20 +154,20 @@ impl View {
                 shape: outer.shape()?,
                 view: None,
                 offset,
-                parts: (0..view.shape.len()).map(selector).collect(),
+                selectors: (0..view.shape.len()).map(selector).collect(),
             });
         }
         let (sizes, columns) = selection.broadcast_columns()?;
         let view = &selection.view;
         let mut distances = zeroed(shape::elements(&sizes)?)?;
-        for (at, positions) in &columns {
+        for (view_dim, positions) in &columns {
             for (sum, &position) in distances.iter_mut().zip(positions) {
-                *sum += distance(position, view.strides[*at]);
+                *sum += distance(position, view.strides[*view_dim]);
             }
         }
         let kept_dims: Vec<usize> = selection.kept_dims(&columns).collect();
         let (dims_before, dims_after) = kept_dims.split_at(selection.dims_before);
-        let size = |&at: &usize| view.shape[at];
+        let size = |&view_dim: &usize| view.shape[view_dim];
         let shape: Vec<usize> = dims_before
             .iter()
             .map(size)
@@ -171,13 +175,13 @@ impl View {
             .chain(dims_after.iter().map(size))
             .collect();
         shape::elements(&shape)?;
-        let selectors_before = dims_before.iter().map(|&at| dim(view, at));
-        let selectors_after = dims_after.iter().map(|&at| dim(view, at));
+        let selectors_before = dims_before.iter().map(|&view_dim| dim(view, view_dim));
+        let selectors_after = dims_after.iter().map(|&view_dim| dim(view, view_dim));
         Ok(SelectedElements {
             shape,
             view: None,
             offset,
-            parts: selectors_before
+            selectors: selectors_before
                 .chain([ArraySelector::List(distances)])
                 .chain(selectors_after)
                 .collect(),
@@ -189,18 +193,18 @@ impl View {
     fn apply_slices(&self, spec: &IndexSpec) -> Result<Selection, Error> {
         let singles_are_arrays = has_arrays(spec) && !spec.is_outer();
         let mut items = Vec::new();
-        for (item, entry) in spec.items().iter().enumerate() {
+        for (entry_index, entry) in spec.items().iter().enumerate() {
             match entry {
                 IndexItem::Slice(SliceItem::Index { stride: 1.., .. }) if singles_are_arrays => {
                     items.push(SliceItem::FULL);
                 }
                 IndexItem::Slice(slice) => items.push(*slice),
                 IndexItem::Positions { values, shape } => {
-                    check_array(item, values.len(), shape, spec.is_outer())?;
+                    check_array(entry_index, values.len(), shape, spec.is_outer())?;
                     items.push(SliceItem::FULL);
                 }
                 IndexItem::Mask { values, shape } => {
-                    check_array(item, values.len(), shape, spec.is_outer())?;
+                    check_array(entry_index, values.len(), shape, spec.is_outer())?;
                     items.extend(shape.iter().map(|_| SliceItem::FULL));
                 }
             }
@@ -209,19 +213,20 @@ impl View {
         let items = SliceSpec::new(items);
         let view = self.slice(&items)?;
         let ellipsis_dims = self.shape.len() - taken_dims;
-        let (mut dim, mut at) = (0, 0);
+        let (mut dim, mut view_dim) = (0, 0);
         let mut entries: Vec<ArrayEntry> = Vec::new();
         // `dims_before_arrays` is the number of unindexed dimensions before the first array. `are_arrays_apart` becomes
-        // true when another array follows a slice entry after an array.
+        // true if a slice entry is between two arrays.
         let mut dims_before_arrays = None;
         let (mut has_slice_after_array, mut are_arrays_apart) = (false, false);
-        for (item, entry) in spec.items().iter().enumerate() {
-            let unindexed_dims = at - entries.iter().filter(|entry| entry.dim.is_some()).count();
+        for (entry_index, entry) in spec.items().iter().enumerate() {
+            let unindexed_dims =
+                view_dim - entries.iter().filter(|entry| entry.dim.is_some()).count();
             let mut add_list = |dim, positions, shape| {
                 dims_before_arrays.get_or_insert(unindexed_dims);
                 are_arrays_apart |= has_slice_after_array;
                 entries.push(ArrayEntry {
-                    item,
+                    entry_index,
                     dim,
                     positions,
                     shape,
@@ -229,29 +234,29 @@ impl View {
             };
             match entry {
                 IndexItem::Slice(SliceItem::Index { index, .. }) if singles_are_arrays => {
-                    let position = nonnegative_position(item, *index, dim, self.shape[dim])?;
-                    add_list(Some([dim, at]), vec![position], Vec::new());
-                    (dim, at) = (dim + 1, at + 1);
+                    let position = nonnegative_position(entry_index, *index, dim, self.shape[dim])?;
+                    add_list(Some([dim, view_dim]), vec![position], Vec::new());
+                    (dim, view_dim) = (dim + 1, view_dim + 1);
                 }
                 IndexItem::Slice(slice) => {
                     has_slice_after_array |= dims_before_arrays.is_some();
                     match slice {
                         SliceItem::Index { .. } => dim += 1,
-                        SliceItem::Range { .. } => (dim, at) = (dim + 1, at + 1),
-                        SliceItem::NewAxis => at += 1,
+                        SliceItem::Range { .. } => (dim, view_dim) = (dim + 1, view_dim + 1),
+                        SliceItem::NewAxis => view_dim += 1,
                         SliceItem::Ellipsis => {
-                            (dim, at) = (dim + ellipsis_dims, at + ellipsis_dims);
+                            (dim, view_dim) = (dim + ellipsis_dims, view_dim + ellipsis_dims);
                         }
                     }
                 }
                 IndexItem::Positions { values, shape } => {
-                    add_list(Some([dim, at]), values.clone(), shape.clone());
-                    (dim, at) = (dim + 1, at + 1);
+                    add_list(Some([dim, view_dim]), values.clone(), shape.clone());
+                    (dim, view_dim) = (dim + 1, view_dim + 1);
                 }
                 IndexItem::Mask { values, shape } => {
                     let sizes = &self.shape[dim..dim + shape.len()];
                     if shape != sizes {
-                        return Err(error::index::mask_shape(item, shape, dim, sizes));
+                        return Err(error::index::mask_shape(entry_index, shape, dim, sizes));
                     }
                     let count = values.iter().filter(|&&truth| truth).count();
                     let true_numbers = || (0..values.len()).filter(|&number| values[number]);
@@ -259,12 +264,12 @@ impl View {
                     for (d, (&size, stride)) in shape.iter().zip(strides).enumerate() {
                         let positions =
                             true_numbers().map(|n| (n / stride % size) as i64).collect();
-                        add_list(Some([dim + d, at + d]), positions, vec![count]);
+                        add_list(Some([dim + d, view_dim + d]), positions, vec![count]);
                     }
                     if shape.is_empty() {
                         add_list(None, vec![0; count], vec![count]);
                     }
-                    (dim, at) = (dim + shape.len(), at + shape.len());
+                    (dim, view_dim) = (dim + shape.len(), view_dim + shape.len());
                 }
             }
         }
@@ -287,33 +292,38 @@ impl Selection {
     fn broadcast_columns(&self) -> Result<(Vec<usize>, Vec<ArrayColumn>), Error> {
         let mut sizes = Vec::new();
         for entry in &self.entries {
-            let (item, found) = (entry.item, &entry.shape);
-            sizes = shape::broadcast(&sizes, found)
-                .ok_or_else(|| error::index::array_shapes(item, found, &sizes))?;
+            sizes = shape::broadcast(&sizes, &entry.shape).ok_or_else(|| {
+                error::index::array_shapes(entry.entry_index, &entry.shape, &sizes)
+            })?;
         }
         let count = shape::elements(&sizes)?;
         let mut columns = Vec::new();
         for entry in &self.entries {
-            let Some([axis, at]) = entry.dim else {
+            let Some([axis, view_dim]) = entry.dim else {
                 continue;
             };
             let mut positions = zeroed(count)?;
-            let broadcast = View::whole(&entry.shape).broadcast_to(&sizes)?;
+            let broadcast_view = View::whole(&entry.shape).broadcast_to(&sizes)?;
             let (from, to) = (&entry.positions, bytemuck::cast_slice_mut(&mut positions));
             let (from, to) = (bytemuck::cast_slice(from), Dest::Old(to));
-            broadcast.copy(DType::I64, from, to, Threads::default());
+            broadcast_view.copy(DType::I64, from, to, Threads::default());
             for position in &mut positions {
-                *position = nonnegative_position(entry.item, *position, axis, self.view.shape[at])?;
+                *position = nonnegative_position(
+                    entry.entry_index,
+                    *position,
+                    axis,
+                    self.view.shape[view_dim],
+                )?;
             }
-            columns.push((at, positions));
+            columns.push((view_dim, positions));
         }
         Ok((sizes, columns))
     }
 
     /// Returns the dimensions of the view that no array indexes.
     fn kept_dims(&self, columns: &[ArrayColumn]) -> impl Iterator<Item = usize> {
-        let is_indexed = |at: usize| columns.iter().any(|(indexed, _)| *indexed == at);
-        (0..self.view.shape.len()).filter(move |&at| !is_indexed(at))
+        let is_indexed = |view_dim: usize| columns.iter().any(|(indexed, _)| *indexed == view_dim);
+        (0..self.view.shape.len()).filter(move |&view_dim| !is_indexed(view_dim))
     }
 
     /// Plans the gather of arrays that are broadcast against each other.
@@ -322,15 +332,15 @@ impl Selection {
         let count = shape::elements(&sizes)?;
         let mut tuples = zeroed(count.saturating_mul(columns.len()))?;
         let mut coordinates = Vec::new();
-        for (column, (at, positions)) in columns.iter().enumerate() {
+        for (column, (view_dim, positions)) in columns.iter().enumerate() {
             for (tuple, &position) in tuples.chunks_exact_mut(columns.len()).zip(positions) {
                 tuple[column] = position;
             }
-            coordinates.extend(indexed(&self.view, *at..at + 1, column));
+            coordinates.extend(coordinates_for(&self.view, *view_dim..view_dim + 1, column));
         }
         let dims = self
             .kept_dims(&columns)
-            .flat_map(|at| kept_dims(&self.view, at..at + 1));
+            .flat_map(|view_dim| kept_dims(&self.view, view_dim..view_dim + 1));
         let dims: Vec<_> = dims.collect();
         let (dims_before, dims_after) = dims.split_at(self.dims_before);
         let dims = dims_before
@@ -340,9 +350,9 @@ impl Selection {
             .chain(dims_after.iter().copied())
             .collect();
         let tuple_dims = sizes.len();
-        let mut indices = sizes.clone();
-        indices.push(columns.len());
-        let indices = IndexTensor::new((&indices).into(), tuple_dims, Policy::default())?;
+        let mut indices_shape = sizes.clone();
+        indices_shape.push(columns.len());
+        let indices = IndexTensor::new((&indices_shape).into(), tuple_dims, Policy::default())?;
         let gather = Move::of_gather(
             Operation::Named("array_index"),
             self.view,
@@ -364,17 +374,18 @@ impl Selection {
         let mut lists = Vec::new();
         for mut entry in entries {
             // Arrays of an outer expression have one dimension and index one dimension.
-            let Some([axis, at]) = entry.dim else {
+            let Some([axis, view_dim]) = entry.dim else {
                 continue;
             };
             for value in &mut entry.positions {
-                *value = nonnegative_position(entry.item, *value, axis, view.shape[at])?;
+                *value =
+                    nonnegative_position(entry.entry_index, *value, axis, view.shape[view_dim])?;
             }
-            lists.push((at, entry.positions));
+            lists.push((view_dim, entry.positions));
         }
         // The key is the share of its dimension that a list keeps, times 2^32.
-        lists.sort_by_key(|(at, positions)| {
-            ((positions.len() as u128) << 32) / (view.shape[*at].max(1) as u128)
+        lists.sort_by_key(|(view_dim, positions)| {
+            ((positions.len() as u128) << 32) / (view.shape[*view_dim].max(1) as u128)
         });
         Ok(Outer { view, lists })
     }
@@ -388,9 +399,9 @@ impl Outer {
         let output = ArraySpec::result(&self.shape()?, dtype);
         let mut plan = Steps::new(Operation::Named("array_index"), vec![input], output);
         let (mut view, mut from) = (self.view.clone(), Operand::Input(0));
-        for (number, (at, positions)) in self.lists.iter().enumerate() {
+        for (list_index, (view_dim, positions)) in self.lists.iter().enumerate() {
             let options = GatherOptions {
-                axis: Some(at.cast_signed()),
+                axis: Some(view_dim.cast_signed()),
                 ..GatherOptions::default()
             };
             let Some(gather) =
@@ -402,7 +413,7 @@ impl Outer {
                 ));
             };
             view = View::new(&gather.shape)?;
-            let to = match number + 1 == self.lists.len() {
+            let to = match list_index + 1 == self.lists.len() {
                 true => Operand::Output(0),
                 false => plan.temp(&gather.shape, dtype),
             };
@@ -417,8 +428,8 @@ impl Outer {
     /// Returns the shape of the result.
     fn shape(&self) -> Result<Vec<usize>, Error> {
         let mut shape = self.view.shape.clone();
-        for (at, positions) in &self.lists {
-            shape[*at] = positions.len();
+        for (view_dim, positions) in &self.lists {
+            shape[*view_dim] = positions.len();
         }
         shape::elements(&shape)?;
         Ok(shape)
@@ -433,7 +444,7 @@ impl Outer {
 
 /// Returns a position counted from the beginning of a dimension. A negative `position` counts from the end.
 fn nonnegative_position(
-    item: usize,
+    entry_index: usize,
     position: i64,
     axis: usize,
     size: usize,
@@ -443,7 +454,10 @@ fn nonnegative_position(
     match (0..size as i64).contains(&position_from_start) {
         true => Ok(position_from_start),
         false => Err(error::index::position_out_of_range(
-            item, position, axis, size,
+            entry_index,
+            position,
+            axis,
+            size,
         )),
     }
 }
@@ -483,12 +497,21 @@ impl Steps {
 
 /// Fails if the number of values of an array does not match its shape or, in an outer expression, if the array does not
 /// have one dimension.
-fn check_array(item: usize, values: usize, shape: &[usize], is_outer: bool) -> Result<(), Error> {
-    if shape::elements(shape)? != values {
-        return Err(error::index::wrong_value_count(item, values, shape));
+fn check_array(
+    entry_index: usize,
+    value_count: usize,
+    shape: &[usize],
+    is_outer: bool,
+) -> Result<(), Error> {
+    if shape::elements(shape)? != value_count {
+        return Err(error::index::wrong_value_count(
+            entry_index,
+            value_count,
+            shape,
+        ));
     }
     match is_outer && shape.len() != 1 {
-        true => Err(error::index::outer_rank(item, shape.len())),
+        true => Err(error::index::outer_rank(entry_index, shape.len())),
         false => Ok(()),
     }
 }

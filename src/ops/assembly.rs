@@ -1,4 +1,4 @@
-//! The common part of `concat`, `stack`, `pad`, `roll`, `tile` and `repeat`: results that are assembled from pieces.
+//! The common part of `concat`, `stack`, `split`, `pad` and `roll`: results that are assembled from pieces.
 //!
 //! A piece is a step from a view of an input to a view of the output. Together the pieces cover the output, and no two
 //! of them overlap, so they can be written in any order.
@@ -25,7 +25,7 @@ impl Steps {
     pub(super) fn put_runs(&mut self, x: &View, runs: &[Vec<PositionRun>]) -> Result<(), Error> {
         let piece_count = runs
             .iter()
-            .fold(1usize, |all, runs| all.saturating_mul(runs.len()));
+            .fold(1usize, |count, runs| count.saturating_mul(runs.len()));
         if piece_count > MAX_PIECES {
             return Err(error::assembly::too_many_pieces(piece_count, MAX_PIECES));
         }

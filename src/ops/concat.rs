@@ -44,9 +44,9 @@ impl Plan {
         );
         plan.reserve(arrays.len());
         let mut begin = 0;
-        for (number, array) in arrays.iter().enumerate() {
+        for (array_index, array) in arrays.iter().enumerate() {
             let count = array.shape[axis];
-            plan.put(number, array, result.along(axis, begin, 1, count));
+            plan.put(array_index, array, result.along(axis, begin, 1, count));
             begin += count;
         }
         let shortcut = weave_shortcut(arrays, axis, dtype);
@@ -84,11 +84,11 @@ impl Plan {
             ArraySpec::result(&shape, dtype),
         );
         plan.reserve(arrays.len());
-        for (number, array) in arrays.iter().enumerate() {
-            let mut result_view = result.along(axis, number, 1, 1);
+        for (array_index, array) in arrays.iter().enumerate() {
+            let mut result_view = result.along(axis, array_index, 1, 1);
             result_view.shape.remove(axis);
             result_view.strides.remove(axis);
-            plan.put(number, array, result_view);
+            plan.put(array_index, array, result_view);
         }
         let shortcut = weave_shortcut(arrays, axis, dtype);
         Ok(plan.with_shortcut(shortcut).plan())
@@ -250,13 +250,13 @@ pub(super) fn check_axis(axis: isize, rank: usize) -> Result<usize, Error> {
 /// Fails unless all arrays have the shape of the first, except in dimension `axis`.
 fn check_shapes(arrays: &[View], axis: Option<usize>) -> Result<(), Error> {
     let first_shape = &arrays[0].shape;
-    for (number, array) in arrays.iter().enumerate() {
+    for (array_index, array) in arrays.iter().enumerate() {
         let array_shape = &array.shape;
         let mut dims = array_shape.iter().zip(first_shape).enumerate();
         let is_equal = dims.all(|(d, (size, first_size))| size == first_size || Some(d) == axis);
         if array_shape.len() != first_shape.len() || !is_equal {
             return Err(error::assembly::array_shape(
-                number,
+                array_index,
                 array_shape,
                 first_shape,
                 axis,

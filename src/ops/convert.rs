@@ -10,9 +10,9 @@
 //! `positions` positions of this axis.
 //!
 //! The walk of a converting plan counts elements, and its distances on each side are in elements of that side. The
-//! number of an element in the source determines its position along the axis, whatever dimensions the walk has: it is
-//! `number / inner % positions`, where `inner` is the distance in elements between neighbours along the axis. If this
-//! position is the same along a row, it is computed once for the row.
+//! number of an element in the source determines its position along the axis, whatever dimensions the walk has: the
+//! position is `number / inner % positions`, where `inner` is the distance in elements between neighbours along the
+//! axis. If the position is the same for all elements of a row, it is computed once for the row.
 
 use crate::prelude::*;
 use crate::{
@@ -44,8 +44,8 @@ pub(crate) const TABLE_ENTRIES: usize = 256;
 ///
 /// "To the nearest" rounds each number once, to the nearest value of the type, in a tie to the even one. Integers
 /// saturate: a number above the largest integer becomes the largest. A `bool` counts as an integer from 0 to 1. A NaN
-/// becomes the quiet NaN of its sign without a payload, or the integer 0. Elements that already have the type are moved
-/// unchanged. Results are bit-identical on every device.
+/// becomes the quiet NaN of its sign without a payload, or the integer 0. [`Conversion::to`] and [`Conversion::astype`]
+/// move elements that already have the type unchanged. Results are bit-identical on every device.
 ///
 /// Shaders convert elements of 8 bits to types of at most 32 bits. They convert `u16`, `i16`, `f16`, `bf16` and `f32`
 /// to each other and to `u8` and `i8`, to the nearest. A GPU rejects other conversions ([`Error::ConversionOnDevice`]),
@@ -338,9 +338,9 @@ fn table_entries(
 }
 
 fn check_types(from: DType, to: DType) -> Result<(), Error> {
-    for (argument, found) in [("the source", from), ("the result", to)] {
-        if matches!(found, DType::Complex64 | DType::Complex128) {
-            return Err(error::convert::complex_dtype(argument, found));
+    for (argument, dtype) in [("the source", from), ("the result", to)] {
+        if matches!(dtype, DType::Complex64 | DType::Complex128) {
+            return Err(error::convert::complex_dtype(argument, dtype));
         }
     }
     Ok(())
@@ -411,8 +411,8 @@ impl Move {
                 bias,
             } => {
                 let positions = factors.len().max(bias.len());
-                let lists = [("scale", factors.len()), ("bias", bias.len())];
-                let inner_count = self.elements_per_position(*axis, lists)?;
+                let list_lengths = [("scale", factors.len()), ("bias", bias.len())];
+                let inner_count = self.elements_per_position(*axis, list_lengths)?;
                 let entry_at = |list: &[f32], position: usize| list[position.min(list.len() - 1)];
                 if is_byte {
                     let scale_at =
@@ -432,13 +432,12 @@ impl Move {
                 }
             }
             ConversionRule::Table {
-                from: needed,
+                from: table_dtype,
                 axis,
                 entries,
             } => {
-                let (found, needed) = (from, *needed);
-                if found != needed {
-                    return Err(error::convert::wrong_table_source(found, needed));
+                if from != *table_dtype {
+                    return Err(error::convert::wrong_table_source(from, *table_dtype));
                 }
                 let positions = entries.len() / TABLE_ENTRIES;
                 table = Some(PositionTables {
@@ -448,8 +447,8 @@ impl Move {
                 });
             }
         }
-        // A single entry serves all positions. If the source has no elements, no entry is used: a crop then only writes
-        // zeros.
+        // A single entry applies to all positions. If the source has no elements, no entry is used: a crop then only
+        // writes zeros.
         let needs_one_entry = |positions: usize| positions == 1 || self.source.contains(&0);
         if let Some(table) = table
             .as_mut()
@@ -476,21 +475,26 @@ impl Move {
         })
     }
 
-    /// Returns the number of elements from one position of an axis of the source to the next. Fails unless each list
-    /// has an entry for each position, or a single entry for all positions.
+    /// Returns the number of elements from one position of an axis of the source to the next. `list_lengths` has the
+    /// names and the numbers of entries of lists. Fails unless each list has an entry for each position, or a single
+    /// entry for all positions.
     fn elements_per_position<const N: usize>(
         &self,
         axis: isize,
-        lists: [(&'static str, usize); N],
+        list_lengths: [(&'static str, usize); N],
     ) -> Result<usize, Error> {
         let (shape, rank) = (&self.source, self.source.len());
         let Some(d) = shape::axis(axis, rank) else {
             return Err(error::convert::axis_out_of_range(axis, rank));
         };
-        for (argument, found) in lists {
-            if found != 1 && (found != shape[d] || found == 0) {
+        for (argument, entry_count) in list_lengths {
+            if entry_count != 1 && (entry_count != shape[d] || entry_count == 0) {
                 return Err(error::convert::wrong_entry_count(
-                    argument, found, axis, shape, shape[d],
+                    argument,
+                    entry_count,
+                    axis,
+                    shape,
+                    shape[d],
                 ));
             }
         }

@@ -9,13 +9,13 @@
 //! `item` is `box_indices[n]`, or n without `box_indices`. Where `flips[n, d]` is true, the elements of box n along
 //! dimension d come in reverse order. A crop is JAX's `lax.dynamic_slice` for each box, with strides and flips.
 //!
-//! A box has one index tuple: an optional box index, its start indices (begins), and optional flips. A shader therefore
-//! binds a single index tensor, as for all gathers, because devices with the smallest limits have no binding for a
-//! second index tensor. Separate arrays are joined first.
+//! A box has one index tuple: an optional box index, its start indices (begins), and optional flips. So a shader binds
+//! a single index tensor, as for all gathers: devices with the smallest limits have no binding for a second index
+//! tensor. Separate arrays are joined first.
 
 use super::{
     index::{IndexShape, OutOfRange, Policy},
-    indexed::{indexed, kept_dims},
+    indexed::{coordinates_for, kept_dims},
     methods::{InputList, host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -61,8 +61,8 @@ impl CropOptions {
 /// dimensions in which it is reversed. The arrays are host values or tensors; for a [`Plan`] they are shapes and types.
 ///
 /// If boxes have begins in k dimensions, the begins and the flips of N boxes have shape `[N, k]`. Box indices have
-/// shape `[N]` and the type of the begins. A plan has an input for each of these arrays, in this order, after its first
-/// input.
+/// shape `[N]` and the type of the begins. After its first input, a plan has an input for each of these arrays that is
+/// given: the begins, the box indices and the flips, in this order.
 ///
 /// ```
 /// use wgslice::{options::{Boxes, CropOptions}, Backend};
@@ -79,23 +79,23 @@ pub struct Boxes<A, F = A> {
     /// The begins, or index tuples. A row of tuples also has the box index before the begins, the flips after them, or
     /// both.
     begins: A,
-    /// The integers that a row of `begins` has in addition to its begins.
+    /// The optional integers that a row of `begins` has in addition to its begins.
     extra_columns: TupleColumns,
     box_indices: Option<A>,
     flips: Option<F>,
 }
 
-/// The integers that a tuple has in addition to the begins.
+/// The optional integers that a tuple has in addition to the begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct TupleColumns {
-    box_index: bool,
-    flips: bool,
+    has_box_index: bool,
+    has_flips: bool,
 }
 
 impl TupleColumns {
-    /// Returns the number of integers in a tuple if boxes have begins in `dims` dimensions.
-    fn depth(self, dims: usize) -> usize {
-        usize::from(self.box_index) + dims * (1 + usize::from(self.flips))
+    /// Returns the number of integers in a tuple if boxes have begins in `dim_count` dimensions.
+    fn depth(self, dim_count: usize) -> usize {
+        usize::from(self.has_box_index) + dim_count * (1 + usize::from(self.has_flips))
     }
 }
 
@@ -130,8 +130,8 @@ impl<A, F> Boxes<A, F> {
         Self {
             begins: tuples.into(),
             extra_columns: TupleColumns {
-                box_index: box_indices,
-                flips,
+                has_box_index: box_indices,
+                has_flips: flips,
             },
             box_indices: None,
             flips: None,
@@ -144,12 +144,12 @@ impl<A, F> Boxes<A, F> {
         mut map_array: impl FnMut(&'static str, A) -> Result<B, Error>,
         map_flips: impl FnOnce(F) -> Result<G, Error>,
     ) -> Result<Boxes<B, G>, Error> {
-        let items = self.box_indices;
+        let box_indices = self.box_indices;
         Ok(Boxes {
             begins: map_array("begins", self.begins)?,
             extra_columns: self.extra_columns,
-            box_indices: items
-                .map(|items| map_array("box_indices", items))
+            box_indices: box_indices
+                .map(|box_indices| map_array("box_indices", box_indices))
                 .transpose()?,
             flips: self.flips.map(map_flips).transpose()?,
         })
@@ -160,15 +160,15 @@ impl Boxes<&Tensor> {
     /// Returns the shapes and types of the arrays. Fails unless the tensors are on the device of `x` and the flips are
     /// a mask.
     pub(super) fn shapes_and_types(self, x: &Tensor) -> Result<Boxes<IndexShape>, Error> {
-        let array = |name, tensor: &Tensor| {
+        let checked_shape = |name, tensor: &Tensor| {
             x.check_same_device(name, tensor)?;
             Ok(tensor.into())
         };
-        self.map(array, |flips| {
+        self.map(checked_shape, |flips| {
             x.check_same_device("flips", flips)?;
             match flips.dtype() {
                 DType::Bool | DType::U8 => Ok(flips.into()),
-                found => Err(error::value::dtype_mismatch("flips", found, DType::U8)),
+                dtype => Err(error::value::dtype_mismatch("flips", dtype, DType::U8)),
             }
         })
     }
@@ -190,21 +190,24 @@ impl<'a, I: Element> Boxes<ArrayRef<'a, I>, ArrayRef<'a, bool>> {
         self,
         backend: &Backend,
     ) -> Result<(HostBoxes<'a, I>, Boxes<IndexShape>), Error> {
-        let with_shape = self.map(
+        let values_with_shapes = self.map(
             |name, array| array.row_major(name, backend),
             |flips| flips.row_major("flips", backend),
         )?;
         let index_shape = |shape: &[usize]| IndexShape::from((shape, I::DTYPE));
         let shapes = Boxes {
-            begins: index_shape(&with_shape.begins.1),
-            extra_columns: with_shape.extra_columns,
-            box_indices: with_shape
+            begins: index_shape(&values_with_shapes.begins.1),
+            extra_columns: values_with_shapes.extra_columns,
+            box_indices: values_with_shapes
                 .box_indices
                 .as_ref()
-                .map(|items| index_shape(&items.1)),
-            flips: with_shape.flips.as_ref().map(|flips| index_shape(&flips.1)),
+                .map(|box_indices| index_shape(&box_indices.1)),
+            flips: values_with_shapes
+                .flips
+                .as_ref()
+                .map(|flips| index_shape(&flips.1)),
         };
-        let values = with_shape.map(|_, array| Ok(array.0), |flips| Ok(flips.0))?;
+        let values = values_with_shapes.map(|_, array| Ok(array.0), |flips| Ok(flips.0))?;
         Ok((values, shapes))
     }
 }
@@ -217,7 +220,7 @@ impl<'s, I: Element, S> InputList<'s, Values<'s>> for (HostBoxes<'_, I>, S) {
             boxes
                 .box_indices
                 .iter()
-                .map(|items| Values::from(&items[..])),
+                .map(|box_indices| Values::from(&box_indices[..])),
         );
         inputs.extend(boxes.flips.iter().map(|flips| Values::from(&flips[..])));
     }
@@ -227,9 +230,9 @@ impl Boxes<IndexShape> {
     /// Returns the number of dimensions for which boxes have start indices. Fails if no such number fits the shape of
     /// the begins.
     pub(super) fn begin_dims(&self) -> Result<usize, Error> {
-        let columns_per_dim = 1 + usize::from(self.extra_columns.flips);
+        let columns_per_dim = 1 + usize::from(self.extra_columns.has_flips);
         match self.begins.shape[..] {
-            [_, depth] => depth.checked_sub(usize::from(self.extra_columns.box_index)),
+            [_, depth] => depth.checked_sub(usize::from(self.extra_columns.has_box_index)),
             _ => None,
         }
         .filter(|columns| columns.is_multiple_of(columns_per_dim))
@@ -240,75 +243,101 @@ impl Boxes<IndexShape> {
     /// Returns the number of boxes and the columns of their tuples. Fails unless the arrays have the shapes for boxes
     /// of these sizes.
     pub(super) fn tuples(&self, sizes: &[usize]) -> Result<BoxTuples, Error> {
-        let begins = &self.begins.shape[..];
-        let (dims, count) = (sizes.len(), begins.first().copied().unwrap_or(0));
-        let items = self.box_indices.as_ref();
-        let flips = self.flips.as_ref().map(|flips| &flips.shape[..]);
-        for (argument, found, needed) in [
+        let begins_shape = &self.begins.shape[..];
+        let (dim_count, box_count) = (sizes.len(), begins_shape.first().copied().unwrap_or(0));
+        let box_indices = self.box_indices.as_ref();
+        let flips_shape = self.flips.as_ref().map(|flips| &flips.shape[..]);
+        for (argument, found_shape, needed_shape) in [
             (
                 "begins",
-                Some(begins),
-                &[count, self.extra_columns.depth(dims)][..],
+                Some(begins_shape),
+                &[box_count, self.extra_columns.depth(dim_count)][..],
             ),
-            ("box_indices", items.map(|items| &items.shape[..]), &[count]),
-            ("flips", flips, &[count, dims]),
+            (
+                "box_indices",
+                box_indices.map(|box_indices| &box_indices.shape[..]),
+                &[box_count],
+            ),
+            ("flips", flips_shape, &[box_count, dim_count]),
         ] {
-            if let Some(found) = found.filter(|&found| found != needed) {
-                return Err(error::crop::wrong_shape(argument, found, needed, sizes));
+            if let Some(found_shape) =
+                found_shape.filter(|&found_shape| found_shape != needed_shape)
+            {
+                return Err(error::crop::wrong_shape(
+                    argument,
+                    found_shape,
+                    needed_shape,
+                    sizes,
+                ));
             }
         }
         for (argument, is_in_tuples, is_separate) in [
-            ("box_indices", self.extra_columns.box_index, items.is_some()),
-            ("flips", self.extra_columns.flips, flips.is_some()),
+            (
+                "box_indices",
+                self.extra_columns.has_box_index,
+                box_indices.is_some(),
+            ),
+            ("flips", self.extra_columns.has_flips, flips_shape.is_some()),
         ] {
             if is_in_tuples && is_separate {
                 return Err(error::crop::passed_twice(argument));
             }
         }
-        self.begins.index("begins")?;
+        self.begins.index_type("begins")?;
         let dtype = self.begins.dtype;
-        match items
-            .map(|items| items.dtype)
-            .filter(|&found| found != dtype)
+        match box_indices
+            .map(|box_indices| box_indices.dtype)
+            .filter(|&found_dtype| found_dtype != dtype)
         {
-            Some(found) => Err(error::value::dtype_mismatch("box_indices", found, dtype)),
+            Some(found_dtype) => Err(error::value::dtype_mismatch(
+                "box_indices",
+                found_dtype,
+                dtype,
+            )),
             None => Ok(BoxTuples {
-                count,
-                dims,
+                box_count,
+                dim_count,
                 columns: TupleColumns {
-                    box_index: self.extra_columns.box_index || items.is_some(),
-                    flips: self.extra_columns.flips || flips.is_some(),
+                    has_box_index: self.extra_columns.has_box_index || box_indices.is_some(),
+                    has_flips: self.extra_columns.has_flips || flips_shape.is_some(),
                 },
                 dtype,
             }),
         }
     }
 
-    /// Returns `plan`, which takes index tuples as one array, as a plan that takes the arrays of boxes as separate
-    /// inputs. Its first steps join these arrays to index tuples.
+    /// Returns a plan that takes the arrays of boxes as separate inputs. Its first steps join these arrays to the index
+    /// tuples that the only step of `plan` reads. Returns `plan` if the begins are the only array.
     pub(super) fn join_box_inputs(&self, plan: Plan, tuples: BoxTuples) -> Result<Plan, Error> {
         if self.box_indices.is_none() && self.flips.is_none() {
             return Ok(plan);
         }
         let BoxTuples {
-            count, dims, dtype, ..
+            box_count,
+            dim_count,
+            dtype,
+            ..
         } = tuples;
-        let (depth, bytes) = (tuples.depth(), dtype.size());
+        let (depth, integer_bytes) = (tuples.depth(), dtype.size());
         let begins = View::new(&self.begins.shape)?;
-        let joined = View::new(&[count, depth])?;
-        // The tuples as bytes. A flip goes to one byte of its integer; the other bytes are zeros.
-        let tuple_bytes = View::new(&[count, depth, bytes])?;
+        let joined_view = View::new(&[box_count, depth])?;
+        // The tuples as bytes. A flip is written to one byte of its integer; the other bytes are zeros.
+        let tuple_bytes = View::new(&[box_count, depth, integer_bytes])?;
         let mut inputs = vec![
             plan.inputs()[0].clone(),
             ArraySpec::new("begins", &begins, dtype),
         ];
         let output = plan.outputs()[0].clone();
-        let items = self.box_indices.is_some().then(|| {
-            inputs.push(ArraySpec::new("box_indices", &View::whole(&[count]), dtype));
+        let box_indices = self.box_indices.is_some().then(|| {
+            inputs.push(ArraySpec::new(
+                "box_indices",
+                &View::whole(&[box_count]),
+                dtype,
+            ));
             Operand::Input(inputs.len() - 1)
         });
         let flips = self.flips.is_some().then(|| {
-            inputs.push(ArraySpec::mask("flips", &[count, dims]));
+            inputs.push(ArraySpec::mask("flips", &[box_count, dim_count]));
             Operand::Input(inputs.len() - 1)
         });
         let Some(step_move) = plan.into_single_move() else {
@@ -318,12 +347,13 @@ impl Boxes<IndexShape> {
         if step_move.is_in_place() {
             steps = steps.in_place();
         }
-        let temp = steps.temp(&[count, depth], dtype);
-        if flips.is_some() && count > 0 && dims > 0 {
+        let joined_tuples = steps.temp(&[box_count, depth], dtype);
+        if flips.is_some() && box_count > 0 && dim_count > 0 {
             // The gradient of an empty slice writes zeros to the whole destination.
-            let [from, to] = [begins.len(), joined.len()].map(|integers| [integers * bytes]);
+            let [from, to] =
+                [begins.len(), joined_view.len()].map(|integers| [integers * integer_bytes]);
             let zeros = Move::of_grad(&to, DType::U8, &from, None);
-            steps.push(zeros, Operand::Input(1), None, temp.clone());
+            steps.push(zeros, Operand::Input(1), None, joined_tuples.clone());
         }
         let mut copy_columns = |operand, from: &View, to: View, dtype| {
             if !to.is_empty() {
@@ -331,40 +361,51 @@ impl Boxes<IndexShape> {
                     Move::of_update(from, to, dtype),
                     operand,
                     None,
-                    temp.clone(),
+                    joined_tuples.clone(),
                 );
             }
         };
-        let first_column = usize::from(items.is_some());
-        if let Some(items) = items {
+        let first_column = usize::from(box_indices.is_some());
+        if let Some(box_indices) = box_indices {
             copy_columns(
-                items,
-                &View::whole(&[count]),
-                joined.slice(&slice![.., 0])?,
+                box_indices,
+                &View::whole(&[box_count]),
+                joined_view.slice(&slice![.., 0])?,
                 dtype,
             );
         }
         let columns = slice![.., first_column..first_column + begins.shape[1]];
-        copy_columns(Operand::Input(1), &begins, joined.slice(&columns)?, dtype);
+        copy_columns(
+            Operand::Input(1),
+            &begins,
+            joined_view.slice(&columns)?,
+            dtype,
+        );
         if let Some(flips) = flips {
             let low_byte = if cfg!(target_endian = "big") {
-                bytes - 1
+                integer_bytes - 1
             } else {
                 0
             };
-            let to = tuple_bytes.slice(&slice![.., depth - dims.., low_byte])?;
-            copy_columns(flips, &View::whole(&[count, dims]), to, DType::U8);
+            let to = tuple_bytes.slice(&slice![.., depth - dim_count.., low_byte])?;
+            copy_columns(flips, &View::whole(&[box_count, dim_count]), to, DType::U8);
         }
-        steps.push_reporting(step_move, Operand::Input(0), temp, Operand::Output(0));
+        steps.push_reporting(
+            step_move,
+            Operand::Input(0),
+            joined_tuples,
+            Operand::Output(0),
+        );
         Ok(steps.plan())
     }
 }
 
-/// The index tuples of boxes. A tuple has the box index, the begins and the flips of a box.
+/// The index tuples of boxes. A tuple has the begins of a box and, as `columns` states, its box index and its flips.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoxTuples {
-    pub(super) count: usize,
-    dims: usize,
+    pub(super) box_count: usize,
+    /// The number of dimensions for which boxes have begins.
+    dim_count: usize,
     columns: TupleColumns,
     dtype: DType,
 }
@@ -372,18 +413,18 @@ pub(super) struct BoxTuples {
 impl BoxTuples {
     /// Returns the number of integers of a tuple.
     fn depth(self) -> usize {
-        self.columns.depth(self.dims)
+        self.columns.depth(self.dim_count)
     }
 
     /// Returns whether each box belongs to its own item.
     pub(super) fn has_own_items(self) -> bool {
-        !self.columns.box_index
+        !self.columns.has_box_index
     }
 
     pub(super) fn indices(self, policy: Policy) -> Result<IndexTensor, Error> {
-        let tuples = [self.count, self.depth()];
-        shape::elements(&tuples)?;
-        IndexTensor::new((&tuples, self.dtype).into(), 1, policy)
+        let tuples_shape = [self.box_count, self.depth()];
+        shape::elements(&tuples_shape)?;
+        IndexTensor::new((&tuples_shape, self.dtype).into(), 1, policy)
     }
 
     /// Returns the distance between the items of neighbouring boxes. With box indices it is 0, because the tuple
@@ -395,29 +436,32 @@ impl BoxTuples {
         }
     }
 
-    /// Returns the coordinates in `x` for the columns of a tuple. Dimension 1 + d of the walk goes along cropped
-    /// dimension d.
+    /// Returns the coordinates in `x` for the columns of a tuple. Dimension 1 + d of the walk is cropped dimension d.
     pub(super) fn coordinates(
         self,
         x: &View,
         options: &CropOptions,
     ) -> impl Iterator<Item = Coordinate> {
-        let (first, dims) = (usize::from(self.columns.box_index), self.dims);
-        let cropped = indexed(x, 1..1 + dims, first).zip(&options.sizes);
+        let (first_begin_column, dim_count) =
+            (usize::from(self.columns.has_box_index), self.dim_count);
+        let cropped = coordinates_for(x, 1..1 + dim_count, first_begin_column).zip(&options.sizes);
         let cropped = cropped.enumerate().map(move |(d, (coordinate, &extent))| {
             let box_extent = BoxExtent {
                 dim: 1 + d,
                 step: options.step(d),
                 extent,
                 first: 0,
-                flip: self.columns.flips.then_some(first + dims + d),
+                flip: self
+                    .columns
+                    .has_flips
+                    .then_some(first_begin_column + dim_count + d),
             };
             Coordinate {
                 along: Some(box_extent),
                 ..coordinate
             }
         });
-        indexed(x, 0..first, 0).chain(cropped)
+        coordinates_for(x, 0..first_begin_column, 0).chain(cropped)
     }
 }
 
@@ -457,19 +501,19 @@ impl Plan {
         let tuples = boxes.tuples(&options.sizes)?;
         let clamps = options.out_of_range == OutOfRange::Clamp;
         check_options(&x.shape, tuples, options, clamps)?;
-        let dims = options.sizes.len();
+        let dim_count = options.sizes.len();
         let policy = Policy {
             out_of_range: options.out_of_range,
             ..Policy::default()
         };
         let indices = tuples.indices(policy)?;
         let item_stride = tuples.item_stride(&x);
-        let box_dims = options.sizes.iter().map(|&size| Dim::shared(size, 0));
-        let walk_dims = [Dim::with_own_tuples(tuples.count, item_stride)]
+        let box_walk_dims = options.sizes.iter().map(|&size| Dim::shared(size, 0));
+        let walk_dims = [Dim::with_own_tuples(tuples.box_count, item_stride)]
             .into_iter()
-            .chain(box_dims);
+            .chain(box_walk_dims);
         let walk_dims = walk_dims
-            .chain(kept_dims(&x, 1 + dims..x.shape.len()))
+            .chain(kept_dims(&x, 1 + dim_count..x.shape.len()))
             .collect();
         let coordinates = tuples.coordinates(&x, options).collect();
         let layout = layout(&x);
@@ -498,7 +542,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    /// The errors of [`Backend::gather_nd`](crate::Backend::gather_nd).
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop<I: IndexElement>(view x: T, boxes boxes: I, by options: &CropOptions)
         -> reported = |dtype| Plan::crop(x, boxes, options, dtype), [x | boxes];
@@ -527,32 +571,33 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for begins, box indices or flips of another type, device or shape; or an error of the
-    /// device.
+    /// [`Error::Argument`], for example for begins, box indices or flips of another type, device or shape;
+    /// [`Error::ShapeTooLarge`]; [`Error::InvalidIndices`] if the policy makes boxes that are out of range an error and
+    /// the backend has no late errors; or an error of the device.
     #[doc(alias("random_crop", "dynamic_slice", "crop_to_bounding_box"))]
     fn crop(self x, by boxes: Boxes<&Tensor>, by options: &CropOptions)
         -> reported = |dtype| boxes.shapes_and_types(x)
             .and_then(|boxes| Plan::crop(x.layout(), boxes, options, dtype)), [x | boxes];
 }
 
-/// Checks the options of a crop of an array of shape `x`. If `is_bounded`, boxes must not be longer than the dimensions
-/// of `x`.
+/// Checks the options of a crop of an array of shape `x_shape`. If `is_bounded`, boxes must not be longer than the
+/// dimensions of the array.
 pub(super) fn check_options(
-    x: &[usize],
+    x_shape: &[usize],
     boxes: BoxTuples,
     options: &CropOptions,
     is_bounded: bool,
 ) -> Result<(), Error> {
     let CropOptions { sizes, strides, .. } = options;
-    let dims = sizes.len();
-    if x.len() <= dims {
-        return Err(error::crop::rank_too_low(x, sizes));
+    let dim_count = sizes.len();
+    if x_shape.len() <= dim_count {
+        return Err(error::crop::rank_too_low(x_shape, sizes));
     }
-    if !strides.is_empty() && strides.len() != dims {
+    if !strides.is_empty() && strides.len() != dim_count {
         return Err(error::crop::wrong_stride_count(strides, sizes));
     }
-    if boxes.has_own_items() && boxes.count != x[0] {
-        return Err(error::crop::wrong_item_count(boxes.count, x[0]));
+    if boxes.has_own_items() && boxes.box_count != x_shape[0] {
+        return Err(error::crop::wrong_item_count(boxes.box_count, x_shape[0]));
     }
     for (d, &size) in sizes.iter().enumerate() {
         let step = options.step(d);
@@ -560,9 +605,9 @@ pub(super) fn check_options(
             return Err(error::crop::stride_zero(1 + d));
         }
         let last_distance = size.saturating_sub(1) as u128 * step.unsigned_abs() as u128;
-        let is_too_long = size > 0 && last_distance >= x[1 + d] as u128;
+        let is_too_long = size > 0 && last_distance >= x_shape[1 + d] as u128;
         if is_too_long && is_bounded {
-            return Err(error::crop::box_size(1 + d, size, step, x));
+            return Err(error::crop::box_size(1 + d, size, step, x_shape));
         }
     }
     Ok(())

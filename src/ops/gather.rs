@@ -10,7 +10,7 @@
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
-    indexed::{added_dims, batch, indexed, kept_dims},
+    indexed::{added_dims, as_batch_dims, coordinates_for, kept_dims},
     methods::{host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -70,11 +70,11 @@ impl Plan {
         shape::elements(&indices.shape)?;
         let (axis, batch_dims) = check_shapes(&params.shape, &indices.shape, &options)?;
         let mut dims = Vec::with_capacity(params.shape.len() + indices.shape.len());
-        dims.extend(batch(&params, 0..batch_dims));
+        dims.extend(as_batch_dims(&params, 0..batch_dims));
         dims.extend(kept_dims(&params, batch_dims..axis));
         dims.extend(added_dims(&indices.shape[batch_dims..]));
         dims.extend(kept_dims(&params, axis + 1..params.shape.len()));
-        let coordinates = indexed(&params, axis..axis + 1, 0).collect();
+        let coordinates = coordinates_for(&params, axis..axis + 1, 0).collect();
         let tuple_dims = indices.shape.len();
         let policy = Policy::new(options.out_of_range, options.negative);
         let indices = IndexTensor::new(indices, tuple_dims, policy)?;
@@ -131,12 +131,12 @@ tensor_methods! {
 /// Checks the shape rules, in TensorFlow's order. Returns the axis and the number of batch dimensions as non-negative
 /// numbers.
 fn check_shapes(
-    params: &[usize],
-    indices: &[usize],
+    params_shape: &[usize],
+    indices_shape: &[usize],
     options: &GatherOptions,
 ) -> Result<(usize, usize), Error> {
-    let (params_rank, indices_rank) = (params.len(), indices.len());
-    if params.is_empty() {
+    let (params_rank, indices_rank) = (params_shape.len(), indices_shape.len());
+    if params_shape.is_empty() {
         return Err(error::gather::params_rank());
     }
     let axis = options.axis.unwrap_or(options.batch_dims);
@@ -152,8 +152,12 @@ fn check_shapes(
             indices_rank,
         ));
     };
-    if params[..batch_dims] != indices[..batch_dims] {
-        return Err(error::gather::batch_shape(batch_dims, params, indices));
+    if params_shape[..batch_dims] != indices_shape[..batch_dims] {
+        return Err(error::gather::batch_shape(
+            batch_dims,
+            params_shape,
+            indices_shape,
+        ));
     }
     Ok((axis, batch_dims))
 }

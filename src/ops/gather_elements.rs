@@ -12,7 +12,7 @@
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
-    indexed::indexed,
+    indexed::coordinates_for,
     methods::{host_methods, tensor_methods},
 };
 use crate::{
@@ -66,7 +66,7 @@ impl Plan {
             true => Dim::with_own_tuples(size, 0),
             false => Dim::with_own_tuples(size, stride),
         });
-        let coordinates = indexed(&params, axis..axis + 1, 0).collect();
+        let coordinates = coordinates_for(&params, axis..axis + 1, 0).collect();
         let dims = dims.collect();
         let tuple_dims = indices.shape.len();
         let policy = Policy::new(options.out_of_range, options.negative);
@@ -127,17 +127,25 @@ tensor_methods! {
 }
 
 /// Checks the shapes. Returns `axis` as a dimension, counted from 0.
-fn check_shapes(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Error> {
-    let params_rank = params.len();
-    if params.is_empty() {
+fn check_shapes(
+    params_shape: &[usize],
+    indices_shape: &[usize],
+    axis: isize,
+) -> Result<usize, Error> {
+    let params_rank = params_shape.len();
+    if params_shape.is_empty() {
         return Err(error::gather::params_rank());
     }
     let Some(axis) = shape::axis(axis, params_rank) else {
         return Err(error::gather::axis_out_of_range(axis, params_rank));
     };
-    let is_longer = |d: usize| d != axis && indices[d] > params[d];
-    if indices.len() != params_rank || (0..params_rank).any(is_longer) {
-        return Err(error::gather::elements_shape(axis, params, indices));
+    let is_longer = |d: usize| d != axis && indices_shape[d] > params_shape[d];
+    if indices_shape.len() != params_rank || (0..params_rank).any(is_longer) {
+        return Err(error::gather::elements_shape(
+            axis,
+            params_shape,
+            indices_shape,
+        ));
     }
     Ok(axis)
 }

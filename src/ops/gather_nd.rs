@@ -13,7 +13,7 @@
 
 use super::{
     index::{IndexShape, NegativeIndex, OutOfRange, Policy},
-    indexed::{added_dims, batch, indexed, kept_dims},
+    indexed::{added_dims, as_batch_dims, coordinates_for, kept_dims},
     methods::{host_methods, tensor_methods},
 };
 use crate::{
@@ -65,19 +65,19 @@ impl Plan {
     ) -> Result<Self, Error> {
         let (params, indices) = (params.into_view()?, indices.into());
         shape::elements(&indices.shape)?;
-        let (batch_dims, depth, tuple_dims) =
+        let (batch_dims, depth, tuple_shape) =
             check_shapes(&params.shape, &indices.shape, options.batch_dims)?;
-        let tuples = shape::elements(tuple_dims)?;
-        if tuples > 0 && params.is_empty() {
-            return Err(error::gather::empty_params(&params.shape, tuples));
+        let tuple_count = shape::elements(tuple_shape)?;
+        if tuple_count > 0 && params.is_empty() {
+            return Err(error::gather::empty_params(&params.shape, tuple_count));
         }
-        let end = batch_dims + depth;
-        let dims = batch(&params, 0..batch_dims)
-            .chain(added_dims(&tuple_dims[batch_dims..]))
-            .chain(kept_dims(&params, end..params.shape.len()))
+        let first_kept_dim = batch_dims + depth;
+        let dims = as_batch_dims(&params, 0..batch_dims)
+            .chain(added_dims(&tuple_shape[batch_dims..]))
+            .chain(kept_dims(&params, first_kept_dim..params.shape.len()))
             .collect();
-        let coordinates = indexed(&params, batch_dims..end, 0).collect();
-        let tuple_dims = tuple_dims.len();
+        let coordinates = coordinates_for(&params, batch_dims..first_kept_dim, 0).collect();
+        let tuple_dims = tuple_shape.len();
         let policy = Policy::new(options.out_of_range, options.negative);
         let indices = IndexTensor::new(indices, tuple_dims, policy)?;
         let layout = layout(&params);
@@ -105,7 +105,8 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    /// [`Error::Argument`]; [`Error::Length`]; [`Error::ShapeTooLarge`]; [`Error::InvalidIndices`] if the policy makes
+    /// out-of-range tuples an error; or an error of the device.
     fn gather_nd<I: IndexElement>(view params: T, rows indices: I, by options: GatherNdOptions)
         -> reported = |dtype| Plan::gather_nd(params, (indices, I::DTYPE), options, dtype),
         [params, indices];
@@ -120,43 +121,51 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for indices that are not i32, i64 or u32, or for indices on another device; or an error of
-    /// the device.
+    /// [`Error::Argument`], for example for indices that are not i32, i64 or u32, or that are on another device;
+    /// [`Error::ShapeTooLarge`]; [`Error::InvalidIndices`] if the policy makes out-of-range tuples an error and the
+    /// backend has no late errors; or an error of the device.
     fn gather_nd(self params, rows indices, by options: GatherNdOptions)
         -> reported = |dtype| Plan::gather_nd(params.layout(), indices, options, dtype), [params, indices];
 }
 
 /// Checks the shape rules, in TensorFlow's order. Returns the number of batch dimensions, the length of a tuple, and
-/// the dimensions of `indices` that number the tuples.
+/// the dimensions of `indices_shape` that number the tuples.
 fn check_shapes<'a>(
-    params: &[usize],
-    indices: &'a [usize],
+    params_shape: &[usize],
+    indices_shape: &'a [usize],
     batch_dims: isize,
 ) -> Result<(usize, usize, &'a [usize]), Error> {
-    let is_below_ranks = |&number: &usize| number < params.len() && number < indices.len();
+    let is_below_ranks = |&count: &usize| count < params_shape.len() && count < indices_shape.len();
     let dim_count = usize::try_from(batch_dims).ok();
     let Some(batch_dims) =
         dim_count.filter(|dim_count| *dim_count == 0 || is_below_ranks(dim_count))
     else {
         return Err(error::gather::batch_dims(
             batch_dims,
-            params.len(),
-            indices.len(),
+            params_shape.len(),
+            indices_shape.len(),
         ));
     };
-    if params.is_empty() {
+    if params_shape.is_empty() {
         return Err(error::gather::params_rank());
     }
-    let (&depth, tuples) = indices
+    let (&depth, tuple_shape) = indices_shape
         .split_last()
         .ok_or_else(error::gather::indices_rank)?;
-    if params[..batch_dims] != indices[..batch_dims] {
-        return Err(error::gather::batch_shape(batch_dims, params, indices));
-    }
-    if depth > params.len() - batch_dims {
-        return Err(error::gather::index_depth(
-            depth, batch_dims, params, indices,
+    if params_shape[..batch_dims] != indices_shape[..batch_dims] {
+        return Err(error::gather::batch_shape(
+            batch_dims,
+            params_shape,
+            indices_shape,
         ));
     }
-    Ok((batch_dims, depth, tuples))
+    if depth > params_shape.len() - batch_dims {
+        return Err(error::gather::index_depth(
+            depth,
+            batch_dims,
+            params_shape,
+            indices_shape,
+        ));
+    }
+    Ok((batch_dims, depth, tuple_shape))
 }

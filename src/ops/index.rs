@@ -21,12 +21,12 @@ pub enum OutOfRange {
     /// out-of-range tuples and the first of them.
     #[default]
     Ignore,
-    /// The operation fails with [`Error::InvalidIndices`] and has no result. This is TensorFlow's default on a CPU;
-    /// TensorFlow's GPU kernels do not support this policy.
+    /// The operation fails with [`Error::InvalidIndices`]. This is TensorFlow's default on a CPU; TensorFlow's GPU
+    /// kernels do not support this policy.
     ///
     /// Under this policy a call with tensors on a GPU waits for the device, unless the backend was made by
     /// `Backend::with_late_errors`. In a browser no call can wait: there the call fails with [`Error::WouldBlock`]
-    /// before it submits anything.
+    /// before it submits the operation.
     Error,
     /// Each coordinate that is out of range moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
     /// then counts as in range. A dimension of size 0 has no position to move to: tuples that index it are treated as
@@ -40,8 +40,8 @@ pub enum NegativeIndex {
     /// A negative index is out of range, as in TensorFlow.
     #[default]
     Invalid,
-    /// A negative index counts from the end, as in NumPy and ONNX: the dimension's size is added once, so that -1 is
-    /// the last position.
+    /// A negative index counts from the end, as in NumPy and ONNX: the dimension's size is added once, so -1 is the
+    /// last position.
     Wrap,
 }
 
@@ -68,8 +68,8 @@ pub struct IndexShape {
 }
 
 impl IndexShape {
-    /// Returns the index type. `argument` is the name of the tuples in the error.
-    pub(crate) fn index(&self, argument: &'static str) -> Result<IndexType, Error> {
+    /// Returns the type of an index. `argument` is the name of the tuples in the error.
+    pub(crate) fn index_type(&self, argument: &'static str) -> Result<IndexType, Error> {
         IndexType::from_dtype(self.dtype, argument)
     }
 }
@@ -158,19 +158,19 @@ pub(crate) enum IndexType {
 }
 
 impl IndexType {
-    /// Returns the type of index tensors of this element type. `argument` is their name in the error.
+    /// Returns the index type for index tensors of this element type. `argument` is their name in the error.
     pub(crate) fn from_dtype(dtype: DType, argument: &'static str) -> Result<Self, Error> {
         match dtype {
             DType::I32 => Ok(Self::I32),
             DType::U32 => Ok(Self::U32),
             DType::I64 => Ok(Self::I64),
-            found => Err(error::value::index_dtype(argument, found)),
+            _ => Err(error::value::index_dtype(argument, dtype)),
         }
     }
 }
 
 impl IndexType {
-    /// Returns the number of 32-bit words of an index, or 0 for a byte.
+    /// Returns the number of 32-bit words of an index, or 0 for a byte of a mask.
     pub(crate) fn words(self) -> u32 {
         match self {
             Self::I32 | Self::U32 => 1,
@@ -197,7 +197,7 @@ impl IndexType {
                 .iter()
                 .map(|&[low, high]| i64::from(high.cast_signed()) << 32 | i64::from(low))
                 .collect(),
-            // Reports do not contain the bytes of a mask.
+            // Not reached: only out-of-range tuples are decoded, for reports, and masks have no such tuples to report.
             Self::Mask => Vec::new(),
         }
     }
@@ -212,12 +212,12 @@ pub(crate) trait Index: Copy + Into<i64> + Sync {
         let mut index: i64 = self.into();
         // Neither the cast nor the sum below overflows: `shape::elements` has checked the shape, so its dimensions are
         // far below i64::MAX.
-        let end = size as i64;
+        let signed_size = size as i64;
         if wraps && index < 0 {
-            index += end;
+            index += signed_size;
         }
-        if clamps && end > 0 {
-            index = index.clamp(0, end - 1);
+        if clamps && signed_size > 0 {
+            index = index.clamp(0, signed_size - 1);
         }
         usize::try_from(index).ok().filter(|&index| index < size)
     }

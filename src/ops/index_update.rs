@@ -1,6 +1,6 @@
 //! `index_update`: NumPy's `x[…] = value` with arrays, NumPy's `add.at`, and JAX's `x.at[…]`.
 //!
-//! A plan knows all positions of its expression. It divides x into numbered slices of one length, the longest for which
+//! A plan holds all positions of its expression. It divides x into numbered slices of one length, the longest for which
 //! the expression selects only whole slices. The update is a scatter of rows by the numbers of the selected slices. The
 //! value is first broadcast to the selection, unless it has the selection's shape. If the expression has no arrays, a
 //! single move replaces the view that it selects.
@@ -56,9 +56,10 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`]: the kinds of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` was
-    /// broadcast, so that it selects an element twice, then `Undefined` for a combination that the element type does
-    /// not have; [`Error::ShapeTooLarge`]; [`Error::OutOfHostMemory`].
+    /// [`Error::Argument`]: the kinds of [`Plan::index`], then `Broadcast` for the value, then `Repeats` if `x` selects
+    /// an element twice, as a broadcast does, or `Undecided` if the search for such an element takes too long, then
+    /// `Undefined` for a combination that the element type does not have; [`Error::ShapeTooLarge`];
+    /// [`Error::OutOfHostMemory`].
     #[doc(alias("index_put", "add_at"))]
     pub fn index_update(
         x: impl IntoView,
@@ -116,9 +117,14 @@ impl Plan {
             let index_dtype = slices.index_dtype;
             // If only one dimension has several positions, its list is as long as the list of numbers, so writing by
             // lists would save no memory.
-            let has_several = slices.dims.iter().filter(|dim| dim.len() > 1).count() > 1;
+            let has_several_lists = slices
+                .number_lists
+                .iter()
+                .filter(|list| list.len() > 1)
+                .count()
+                > 1;
             if combine == Combine::Update
-                && has_several
+                && has_several_lists
                 && slice_length * dtype.size() <= MAX_WRITTEN_BYTES
             {
                 let slices = Arc::new(slices);
@@ -141,17 +147,17 @@ pub(crate) struct SelectedSlices {
     length: usize,
     /// The integer type of slice numbers: 32 bits if these are enough for all slices of the array.
     index_dtype: DType,
-    /// The number of a slice is `first` plus one entry of each list in `dims`.
-    first: i64,
+    /// The number of a slice is `first_number` plus one entry of each list in `number_lists`.
+    first_number: i64,
     /// A list for each selector of slices, outermost first: the number that each of its positions adds.
-    dims: Vec<Vec<i64>>,
+    number_lists: Vec<Vec<i64>>,
 }
 
 impl SelectedElements {
     /// Returns the longest slices that the selection consists of, in an array of `elements` elements. The selection
     /// must not be empty.
     fn slices(&self, elements: usize) -> SelectedSlices {
-        let (mut run, mut selectors) = (1, &self.parts[..]);
+        let (mut run, mut selectors) = (1, &self.selectors[..]);
         while let [outer_selectors @ .., ArraySelector::Dim(size, stride)] = selectors
             && (*size == 1 || *stride == usize::cast_signed(run))
         {
@@ -183,8 +189,8 @@ impl SelectedElements {
                 Ok(_) => DType::I32,
                 Err(_) => DType::I64,
             },
-            first: self.offset as i64 / divisor,
-            dims: selectors
+            first_number: self.offset as i64 / divisor,
+            number_lists: selectors
                 .iter()
                 .chain([&dim_selector])
                 .map(numbers_of_selector)
@@ -196,7 +202,7 @@ impl SelectedElements {
 impl SelectedSlices {
     /// Returns the number of slices.
     fn count(&self) -> usize {
-        let sizes = self.dims.iter().map(Vec::len);
+        let sizes = self.number_lists.iter().map(Vec::len);
         sizes.fold(1, usize::saturating_mul)
     }
 
@@ -216,16 +222,17 @@ impl SelectedSlices {
         source: &[u8],
         dest: &mut [u8],
     ) -> Result<(), Error> {
-        let unit = dtype.size();
-        let bytes = self.length * unit;
+        let element_bytes = dtype.size();
+        let slice_bytes = self.length * element_bytes;
         let broadcast_bytes;
         let (values, step) = if value.is_whole() {
-            (source, bytes)
+            (source, slice_bytes)
         } else if value.strides.iter().all(|&stride| stride == 0) {
-            broadcast_bytes = source[value.offset * unit..][..unit].repeat(self.length);
+            broadcast_bytes =
+                source[value.offset * element_bytes..][..element_bytes].repeat(self.length);
             (&broadcast_bytes[..], 0)
         } else {
-            let mut value_bytes = zeroed(value.len() * unit)?;
+            let mut value_bytes = zeroed(value.len() * element_bytes)?;
             value.copy(
                 dtype,
                 source,
@@ -233,19 +240,20 @@ impl SelectedSlices {
                 Threads::default(),
             );
             broadcast_bytes = value_bytes;
-            (&broadcast_bytes[..], bytes)
+            (&broadcast_bytes[..], slice_bytes)
         };
         // Converts a distance in slices to a distance in bytes. A negative distance wraps.
         let distance = |&number: &i64| {
             let slices = isize::try_from(number).expect("slices are in memory");
-            (slices * bytes.cast_signed()).cast_unsigned()
+            (slices * slice_bytes.cast_signed()).cast_unsigned()
         };
-        let dims: Vec<Vec<usize>> = self
-            .dims
+        let distance_lists: Vec<Vec<usize>> = self
+            .number_lists
             .iter()
-            .map(|dim| dim.iter().map(distance).collect())
+            .map(|list| list.iter().map(distance).collect())
             .collect();
-        outer::write((distance(&self.first), bytes), &dims, (values, step), dest);
+        let first_slice = (distance(&self.first_number), slice_bytes);
+        outer::write(first_slice, &distance_lists, (values, step), dest);
         Ok(())
     }
 
@@ -254,24 +262,26 @@ impl SelectedSlices {
     ) -> Result<Arc<[u8]>, Error> {
         let to_index = |number: i64| N::try_from(number).expect("no more than there are slices");
         let mut numbers = zeroed::<N>(self.count())?;
-        numbers[0] = to_index(self.first);
-        // The numbers of the inner dimensions are repeated for each position of the next outer dimension. The first
-        // position comes last: it overwrites the numbers from which the other positions are made.
+        numbers[0] = to_index(self.first_number);
+        // The numbers from the inner lists are repeated for each position of the next outer list. The first position
+        // comes last: it overwrites the numbers from which the numbers of the other positions are made.
         let mut count = 1;
-        for dim in self.dims.iter().rev() {
-            for (at, &distance) in dim.iter().enumerate().rev() {
+        for list in self.number_lists.iter().rev() {
+            for (position, &distance) in list.iter().enumerate().rev() {
                 let distance = to_index(distance);
-                if at == 0 {
+                if position == 0 {
                     numbers[..count]
                         .iter_mut()
                         .for_each(|to| *to = *to + distance);
                 } else {
-                    let (inner, rest) = numbers.split_at_mut(at * count);
-                    let pairs = rest[..count].iter_mut().zip(&inner[..count]);
+                    let (earlier_numbers, later_numbers) = numbers.split_at_mut(position * count);
+                    let pairs = later_numbers[..count]
+                        .iter_mut()
+                        .zip(&earlier_numbers[..count]);
                     pairs.for_each(|(to, from)| *to = *from + distance);
                 }
             }
-            count *= dim.len();
+            count *= list.len();
         }
         Ok(bytemuck::cast_slice(&numbers).into())
     }

@@ -1,4 +1,4 @@
-//! Gathers as walks: index tuples select the starting points.
+//! Gathers and crops as walks: index tuples select the positions in the source at which slices and boxes start.
 //!
 //! The walk has the dimensions of the result. Each dimension has a distance in the source. Its positions either have
 //! their own tuples or share the same tuples:
@@ -8,6 +8,7 @@
 //! | batch, or in `gather_elements` any except `axis` | the distance of the dimension in params | own |
 //! | added by the index tensor, or `axis` of `gather_elements` | 0 | own |
 //! | of params, not indexed | the distance of the dimension in params | shared |
+//! | of a box, in a crop | 0, because a coordinate moves the position | shared |
 //!
 //! The tuples are in row-major order. Params can be any view, because flips, steps, transposes and broadcasts only
 //! change distances.
@@ -26,7 +27,7 @@ use crate::{
 use core::ops::Range;
 
 /// Returns the dimensions `range` of params as batch dimensions, in which each position has its own tuples.
-pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
+pub(crate) fn as_batch_dims(params: &View, range: Range<usize>) -> impl Iterator<Item = Dim> {
     sizes_and_strides(params, range).map(|(size, from)| Dim::with_own_tuples(size, from))
 }
 
@@ -40,15 +41,15 @@ pub(crate) fn added_dims(sizes: &[usize]) -> impl Iterator<Item = Dim> {
     sizes.iter().map(|&size| Dim::with_own_tuples(size, 0))
 }
 
-/// Returns a coordinate for each dimension of params in `range`. The first coordinate reads column `first` of the
-/// tuples, and each other coordinate reads the next column.
-pub(crate) fn indexed(
+/// Returns a coordinate for each dimension of params in `range`. The first coordinate reads column `first_column` of
+/// the tuples, and each other coordinate reads the next column.
+pub(crate) fn coordinates_for(
     params: &View,
     range: Range<usize>,
-    first: usize,
+    first_column: usize,
 ) -> impl Iterator<Item = Coordinate> {
     let strides = sizes_and_strides(params, range).enumerate();
-    strides.map(move |(d, (size, stride))| Coordinate::indexed(size, stride, first + d))
+    strides.map(move |(d, (size, stride))| Coordinate::indexed(size, stride, first_column + d))
 }
 
 fn sizes_and_strides(view: &View, range: Range<usize>) -> impl Iterator<Item = (usize, isize)> {
@@ -65,7 +66,7 @@ impl IndexTensor {
         policy: Policy,
     ) -> Result<Self, Error> {
         Ok(Self {
-            index_type: indices.index("indices")?,
+            index_type: indices.index_type("indices")?,
             shape: indices.shape,
             tuple_dims,
             target: None,
@@ -75,8 +76,8 @@ impl IndexTensor {
 }
 
 impl Move {
-    /// Plans a gather from the view `params` with elements of this type. The walk has the dimensions of the result,
-    /// `dims`, and `coordinates`. Distances count elements.
+    /// Plans a gather from the view `params` with elements of this type. The walk has `coordinates` and the dimensions
+    /// `dims`, whose sizes are the shape of the result. Distances count elements.
     pub(crate) fn of_gather(
         operation: Operation,
         params: View,

@@ -1,11 +1,11 @@
 //! Selection by mask: nonzero, boolean_mask, compress, select, masked_update and masked_scatter.
 //!
-//! A mask is an array of bool or u8. An element is true unless it is 0. All these operations use two moves:
+//! A mask is an array of bool or u8. An element is true unless it is 0. Two kinds of moves read masks:
 //!
 //! - A search finds the positions of the true elements, in row-major order, as index tuples. `boolean_mask` and
-//!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. The host knows the number of
-//!   true elements only when the device is done. So the caller passes a capacity. Rows after the last position are -1,
-//!   which is out of range for gathers and scatters.
+//!   `compress` are a search and a gather, and `masked_scatter` is a search and a scatter. The host can read the number
+//!   of true elements only when the device is done. So the caller passes a capacity. Rows after the last position are
+//!   -1, which is out of range for gathers and scatters.
 //! - A masked update writes the elements of a view where a mask is true. It is a walk with the bytes of the mask as
 //!   index tuples. `select` copies y and updates the copy with x.
 //!
@@ -13,7 +13,7 @@
 
 use super::{
     index::Policy,
-    indexed::{added_dims, indexed, kept_dims},
+    indexed::{added_dims, coordinates_for, kept_dims},
     methods::{HostMask, host_methods, tensor_methods},
 };
 use crate::prelude::*;
@@ -53,13 +53,16 @@ pub(crate) struct Found {
 impl Found {
     /// Returns the words that a device writes for this result: see [`Plan::with_count`].
     pub(crate) fn words(self) -> [u32; COUNT_WORDS] {
-        let word = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let word = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let kept_rows = self.count.min(self.capacity);
-        let groups = kept_rows.div_ceil(INDIRECT_WORKGROUP);
+        let group_count = kept_rows.div_ceil(INDIRECT_WORKGROUP);
         let count = self.count as u64;
         let [low, high] =
             [count % (1 << 32), count >> 32].map(|half| u32::try_from(half).unwrap_or(0));
-        let (width, height) = (groups.min(INDIRECT_WIDTH), groups.div_ceil(INDIRECT_WIDTH));
+        let (width, height) = (
+            group_count.min(INDIRECT_WIDTH),
+            group_count.div_ceil(INDIRECT_WIDTH),
+        );
         [
             word(width),
             word(height),
@@ -91,27 +94,31 @@ impl Steps {
 }
 
 impl Move {
-    /// Makes a search in a mask. Fails if `index` cannot hold all positions and -1.
-    fn of_find(mask: &[usize], capacity: Option<usize>, index: DType) -> Result<Self, Error> {
-        let elements = shape::elements(mask)?;
-        let index_type = IndexType::from_dtype(index, "positions")?;
+    /// Makes a search in a mask. Fails if `index_dtype` cannot hold all positions and -1.
+    fn of_find(
+        mask_shape: &[usize],
+        capacity: Option<usize>,
+        index_dtype: DType,
+    ) -> Result<Self, Error> {
+        let element_count = shape::elements(mask_shape)?;
+        let index_type = IndexType::from_dtype(index_dtype, "positions")?;
         // -1 must differ from every position in this type.
         let max_size = match index_type {
             IndexType::I32 => i32::MAX as usize,
             IndexType::U32 => u32::MAX as usize,
             _ => usize::MAX,
         };
-        if mask.iter().any(|&size| size > max_size) {
-            return Err(error::mask::index(index, mask));
+        if mask_shape.iter().any(|&size| size > max_size) {
+            return Err(error::mask::index(index_dtype, mask_shape));
         }
-        let capacity = capacity.unwrap_or(elements);
-        let shape = vec![capacity, mask.len()];
+        let capacity = capacity.unwrap_or(element_count);
+        let shape = vec![capacity, mask_shape.len()];
         shape::elements(&shape)?;
         Ok(Self {
             operation: Operation::Nonzero,
             shape,
-            dtype: index,
-            source: mask.to_vec(),
+            dtype: index_dtype,
+            source: mask_shape.to_vec(),
             walk: None,
             effect: Effect::Find(Find {
                 capacity,
@@ -150,7 +157,7 @@ impl Plan {
     /// Plans the slices of `x` that a mask selects: TensorFlow's `boolean_mask`. The inputs are x and the mask. The
     /// mask covers the dimensions of x from `axis` on; a negative `axis` counts from the end. In the result, one
     /// dimension of `capacity` positions replaces these dimensions. A capacity of `None` stands for the number of
-    /// elements of the mask. Slices after the last true element are zeros.
+    /// elements of the mask. The positions after the last selected slice are zeros.
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -207,17 +214,20 @@ impl Plan {
         ))
     }
 
-    /// Plans a search in a mask and a gather at the positions that it finds: from `x` or, if `is_copied` is true, from a
-    /// copy of `x` in row-major order.
+    /// Plans a search in a mask and a gather at the positions that the search finds. The gather reads `x` or, if
+    /// `is_copied` is true, a copy of `x` in row-major order.
     fn plan_boolean_mask(
         x: &View,
-        mask: &[usize],
+        mask_shape: &[usize],
         axis: usize,
         (find, gather): (Move, Move),
         is_copied: bool,
     ) -> Self {
         let dtype = gather.dtype;
-        let inputs = vec![ArraySpec::new("x", x, dtype), ArraySpec::mask("mask", mask)];
+        let inputs = vec![
+            ArraySpec::new("x", x, dtype),
+            ArraySpec::mask("mask", mask_shape),
+        ];
         let output = ArraySpec::result(&gather.shape, dtype);
         let mut plan = Steps::new(Operation::Named("boolean_mask"), inputs, output);
         let mut source = Operand::Input(0);
@@ -267,8 +277,8 @@ impl Plan {
             ArraySpec::result(&shape, dtype),
         );
         plan.push(copy, Operand::Input(2), None, Operand::Output(0));
-        let mask = Some(Operand::Input(0));
-        plan.push(update, Operand::Input(1), mask, Operand::Output(0));
+        let mask_operand = Some(Operand::Input(0));
+        plan.push(update, Operand::Input(1), mask_operand, Operand::Output(0));
         Ok(plan.plan())
     }
 
@@ -289,7 +299,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`Broadcast`; `Repeats` if `dest` was broadcast).
+    /// [`Error::Argument`] (`Broadcast`; `Repeats` if `dest` selects an element twice, as a broadcast does, or
+    /// `Undecided` if the search for such an element takes too long); [`Error::ShapeTooLarge`].
     #[doc(alias = "masked_fill")]
     pub fn masked_update(
         value: impl IntoView,
@@ -308,7 +319,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] (`MaskScalar`, `MaskShape`, `MaskValues`).
+    /// [`Error::Argument`] (`MaskScalar`, `MaskShape`, `MaskValues`); [`Error::ShapeTooLarge`].
     pub fn masked_scatter(
         x: &[usize],
         mask: &[usize],
@@ -318,9 +329,11 @@ impl Plan {
         // The mask's dimensions, the leading dimensions of x, are merged to one if a 32-bit number can count their
         // elements.
         let (merged_find, _) = find_and_gather(&View::new(x)?, mask, 0, Some(0), dtype)?;
-        let (columns, index_dtype) = (merged_find.source, merged_find.dtype);
-        let slice = &x[mask.len()..];
-        let Some((&count, slice_shape)) = values.split_first().filter(|values| values.1 == slice)
+        let (merged_sizes, index_dtype) = (merged_find.source, merged_find.dtype);
+        let x_slice_shape = &x[mask.len()..];
+        let Some((&count, slice_shape)) = values
+            .split_first()
+            .filter(|values| values.1 == x_slice_shape)
         else {
             return Err(error::mask::values(values, x, mask.len()));
         };
@@ -330,7 +343,7 @@ impl Plan {
         ];
         let output = ArraySpec::result(x, dtype);
         let mut plan = Steps::new(Operation::Named("masked_scatter"), inputs, output).in_place();
-        let find = Move::of_find(&columns, Some(count), index_dtype)?;
+        let find = Move::of_find(&merged_sizes, Some(count), index_dtype)?;
         let tuples_shape = find.shape.clone();
         let rows = plan.search(1, find);
         if !x.contains(&0) && count > 0 {
@@ -338,7 +351,7 @@ impl Plan {
                 unique: true,
                 ..ScatterOptions::default()
             };
-            let shape = [&columns, slice_shape].concat();
+            let shape = [&merged_sizes, slice_shape].concat();
             let tuples = (&tuples_shape, index_dtype);
             let scatter = Self::tensor_scatter_nd(&shape, tuples, values, options, dtype)?;
             if let Some(scatter) = scatter.into_single_move() {
@@ -356,42 +369,46 @@ fn keeps_in_one_pass(x: &View, axis: usize, piece_bytes: usize) -> bool {
 }
 
 /// Returns the dimension after the dimensions that a mask covers. Fails if the mask is a scalar or has other sizes than
-/// the view.
-fn masked_end(view: &View, mask: &[usize], axis: usize) -> Result<usize, Error> {
-    if mask.is_empty() {
+/// these dimensions of the view.
+fn masked_end(view: &View, mask_shape: &[usize], axis: usize) -> Result<usize, Error> {
+    if mask_shape.is_empty() {
         return Err(error::mask::scalar());
     }
-    let end = axis.saturating_add(mask.len());
-    match view.shape.get(axis..end) == Some(mask) {
-        true => Ok(end),
-        false => Err(error::mask::shape(mask, &view.shape, axis)),
+    let end_dim = axis.saturating_add(mask_shape.len());
+    match view.shape.get(axis..end_dim) == Some(mask_shape) {
+        true => Ok(end_dim),
+        false => Err(error::mask::shape(mask_shape, &view.shape, axis)),
     }
 }
 
 /// Returns the search in a mask, and the gather of the slices that the mask selects from a view.
 fn find_and_gather(
     view: &View,
-    mask: &[usize],
+    mask_shape: &[usize],
     axis: usize,
     capacity: Option<usize>,
     dtype: DType,
 ) -> Result<(Move, Move), Error> {
-    let end = masked_end(view, mask, axis)?;
+    let end_dim = masked_end(view, mask_shape, axis)?;
     // Dimensions with a common stride are merged to one dimension, so that a position is one number.
-    let (sizes, strides) = (&view.shape[axis..end], &view.strides[axis..end]);
-    let count = shape::elements(mask)?;
-    let (columns, coordinates): (_, Vec<_>) = match common_stride(sizes, strides) {
-        Some(stride) if i32::try_from(count).is_ok() => {
-            (vec![count], vec![Coordinate::indexed(count, stride, 0)])
-        }
-        _ => (mask.to_vec(), indexed(view, axis..end, 0).collect()),
+    let (sizes, strides) = (&view.shape[axis..end_dim], &view.strides[axis..end_dim]);
+    let element_count = shape::elements(mask_shape)?;
+    let (merged_sizes, coordinates): (_, Vec<_>) = match common_stride(sizes, strides) {
+        Some(stride) if i32::try_from(element_count).is_ok() => (
+            vec![element_count],
+            vec![Coordinate::indexed(element_count, stride, 0)],
+        ),
+        _ => (
+            mask_shape.to_vec(),
+            coordinates_for(view, axis..end_dim, 0).collect(),
+        ),
     };
-    let fits_u32 = columns.iter().all(|&size| u32::try_from(size).is_ok());
+    let fits_u32 = merged_sizes.iter().all(|&size| u32::try_from(size).is_ok());
     let index_dtype = if fits_u32 { DType::U32 } else { DType::I64 };
-    let find = Move::of_find(&columns, capacity, index_dtype)?;
+    let find = Move::of_find(&merged_sizes, capacity, index_dtype)?;
     let dims = kept_dims(view, 0..axis)
         .chain(added_dims(&find.shape[..1]))
-        .chain(kept_dims(view, end..view.shape.len()))
+        .chain(kept_dims(view, end_dim..view.shape.len()))
         .collect();
     let tuples = (&find.shape, index_dtype).into();
     let gather = Move::of_gather(
@@ -418,8 +435,8 @@ impl View {
     }
 
     /// Returns `axis` counted from 0. Fails if the view does not have this axis, or if the mask is a scalar.
-    fn masked_axis(&self, mask: &[usize], axis: isize) -> Result<usize, Error> {
-        if mask.is_empty() {
+    fn masked_axis(&self, mask_shape: &[usize], axis: isize) -> Result<usize, Error> {
+        if mask_shape.is_empty() {
             return Err(error::mask::scalar());
         }
         let rank = self.shape.len();
@@ -429,15 +446,20 @@ impl View {
     /// Returns the view of the first positions along `axis`, one for each element of the condition, and `axis` counted
     /// from 0. Fails if the view does not have this axis, or if the condition has another rank than 1 or is longer than
     /// the axis.
-    fn along_condition(&self, condition: &[usize], axis: isize) -> Result<(Self, usize), Error> {
-        let &[length] = condition else {
-            return Err(error::mask::condition_rank(condition));
+    fn along_condition(
+        &self,
+        condition_shape: &[usize],
+        axis: isize,
+    ) -> Result<(Self, usize), Error> {
+        let &[length] = condition_shape else {
+            return Err(error::mask::condition_rank(condition_shape));
         };
         let rank = self.shape.len();
-        let found_axis = shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))?;
-        let size = self.shape[found_axis];
+        let nonnegative_axis =
+            shape::axis(axis, rank).ok_or_else(|| error::mask::axis(axis, rank))?;
+        let size = self.shape[nonnegative_axis];
         match length <= size {
-            true => Ok((self.along(found_axis, 0, 1, length), found_axis)),
+            true => Ok((self.along(nonnegative_axis, 0, 1, length), nonnegative_axis)),
             false => Err(error::mask::condition(length, size)),
         }
     }
@@ -447,12 +469,12 @@ impl Move {
     /// Makes the move that writes the elements of `value` to `dest` where a mask is true.
     fn of_masked_update(
         value: &View,
-        mask: &[usize],
+        mask_shape: &[usize],
         dest: &View,
         dtype: DType,
     ) -> Result<Self, Error> {
         let source = value.broadcast_to(&dest.shape)?;
-        let mask_view = View::new(mask)?.broadcast_to(&dest.shape)?;
+        let mask_view = View::new(mask_shape)?.broadcast_to(&dest.shape)?;
         dest.check_no_repeats()?;
         let walk = (!dest.is_empty()).then(|| {
             let sides = source
@@ -485,7 +507,7 @@ impl Move {
             indices: Some(IndexTensor {
                 target: Some(vec![1]),
                 index_type: IndexType::Mask,
-                ..IndexTensor::new(mask.into(), mask.len(), Policy::default())?
+                ..IndexTensor::new(mask_shape.into(), mask_shape.len(), Policy::default())?
             }),
         })
     }
@@ -526,8 +548,8 @@ impl Backend {
     /// ```
     /// use wgslice::Backend;
     ///
-    /// let found = Backend::cpu().nonzero((&[false, true, true, false], &[2, 2]))?;
-    /// assert_eq!((found.shape, found.data), (vec![2, 2], vec![0, 1, 1, 0]));
+    /// let positions = Backend::cpu().nonzero((&[false, true, true, false], &[2, 2]))?;
+    /// assert_eq!((positions.shape, positions.data), (vec![2, 2], vec![0, 1, 1, 0]));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -630,8 +652,8 @@ host_methods! {
         -> made = |dtype| Plan::select(mask, x, y, dtype), [mask, x, y];
 
     /// Returns a copy of `x` in which `values`, in row-major order, replace the slices that a mask selects: NumPy's
-    /// `x[mask] = values`. The mask covers the first dimensions of `x`. To write one value everywhere, use
-    /// [`Backend::select`].
+    /// `x[mask] = values`. The mask covers the first dimensions of `x`. To write the same value to all selected
+    /// elements, use [`Backend::select`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -679,8 +701,8 @@ tensor_methods! {
     fn nonzero(self mask, by capacity: Option<usize>)
         -> reported = |_dtype| Plan::nonzero(mask.shape(), capacity, DType::I64), [mask];
 
-    /// Returns the slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. Slices
-    /// after the last true element are zeros.
+    /// Returns the slices of this tensor that a mask selects, in row-major order: see [`Plan::boolean_mask`]. The
+    /// positions after the last selected slice are zeros.
     ///
     /// ```
     /// use wgslice::Backend;
@@ -734,8 +756,8 @@ tensor_methods! {
     fn masked_scatter(self x, rows mask, like values)
         -> changed = |dtype| Plan::masked_scatter(x.shape(), mask.shape(), values.shape(), dtype), [values, mask];
 
-    /// Selects the positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`].
-    /// Positions after the last true element are zeros.
+    /// Selects the positions of this tensor along `axis` at which a condition is true: see [`Backend::compress`]. The
+    /// positions of the result after the last selected one are zeros.
     ///
     /// # Errors
     ///
@@ -756,9 +778,9 @@ tensor_methods! {
 }
 
 /// Fails unless the number of rows of values is the number of true elements.
-fn check_count(count: usize, rows: usize) -> Result<(), Error> {
-    match count == rows {
+fn check_count(true_count: usize, row_count: usize) -> Result<(), Error> {
+    match true_count == row_count {
         true => Ok(()),
-        false => Err(error::mask::count(count, rows)),
+        false => Err(error::mask::count(true_count, row_count)),
     }
 }

@@ -1,8 +1,8 @@
 //! Macros for methods of [`Backend`](crate::Backend) and [`Tensor`](crate::Tensor) that plan an operation and run it.
 //!
-//! A declaration has the arrays and options in order, the kind of the result, and the plan. It ends with the arrays in
-//! the order of the plan's inputs. Arrays that are optional, or that come in any number, follow a bar (`|`). If a
-//! method on host values changes a copy of an array, this array comes last, after a semicolon if there is a bar.
+//! A declaration has the arrays and options as parameters, the kind of the result, and the plan. It ends with the
+//! arrays in the order of the plan's inputs. Arrays that are optional, or that come in any number, follow a bar (`|`).
+//! If a method on host values changes a copy of an array, this array comes last, after a semicolon if there is a bar.
 //!
 //! | kind | result |
 //! |---|---|
@@ -24,7 +24,7 @@ use alloc::borrow::Cow;
 /// | `view x: T` | a [`View`] of the caller's memory |
 /// | `rows x: T` | a shape; the values are first copied to row-major order if necessary |
 /// | `mask x: M` | a [`HostMask`] |
-/// | `boxes x: T` | the arrays of boxes in rows: their shapes and types |
+/// | `boxes x: T` | the arrays of boxes, in row-major order: their shapes and types |
 /// | `all x: T` | any number of arrays: their views |
 /// | `by x: TYPE` | an option, unchanged |
 macro_rules! host_methods {
@@ -88,16 +88,16 @@ macro_rules! host_methods {
 }
 pub(super) use host_methods;
 
-/// Declares methods of [`Tensor`](crate::Tensor). The plan gets the tensors and takes their [layouts](Tensor::layout)
-/// and shapes.
+/// Declares methods of [`Tensor`](crate::Tensor). The expression of the plan gets the tensors and reads their
+/// [layouts](Tensor::layout) or shapes.
 ///
 /// | parameter | meaning |
 /// |---|---|
 /// | `self x` | the tensor itself |
-/// | `of x` | not a parameter: the name of the tensor itself in a method without `self`, where the parameter is `lead x` |
+/// | `of x` | not a parameter: names the tensor with which others are compared, in a method without `self`. Its parameter is `lead x` |
 /// | `all x` | any number of tensors, without `self`: their layouts |
-/// | `like x` | a tensor of the same element type |
-/// | `rows x` | a tensor of another element type |
+/// | `like x` | a tensor of the same element type and device |
+/// | `rows x` | a tensor of the same device and any element type |
 /// | `mask x` | a mask: its type is checked before shapes |
 /// | `by x: TYPE` | an option |
 macro_rules! tensor_methods {

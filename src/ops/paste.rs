@@ -69,7 +69,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], for example if `x` was broadcast, so that it selects an element twice;
+    /// [`Error::Argument`], for example if `x` selects an element twice, as a broadcast does;
     /// [`Error::ShapeTooLarge`].
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     pub fn paste(
@@ -80,20 +80,20 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let (x, patches) = (x.into_view()?, patches.into_view()?);
-        let dims = boxes.begin_dims()?;
-        let Some(sizes) = patches.shape.get(1..=dims) else {
-            return Err(error::crop::patches_rank_too_low(&patches.shape, dims));
+        let dim_count = boxes.begin_dims()?;
+        let Some(sizes) = patches.shape.get(1..=dim_count) else {
+            return Err(error::crop::patches_rank_too_low(&patches.shape, dim_count));
         };
         let tuples = boxes.tuples(sizes)?;
-        // The crop that would read the same boxes.
-        let crop = CropOptions {
+        // The options of the crop that would read the same boxes.
+        let crop_options = CropOptions {
             sizes: sizes.to_vec(),
             strides: options.strides.clone(),
             out_of_range: options.out_of_range,
         };
         let is_bounded = options.circular || options.out_of_range == OutOfRange::Clamp;
-        check_options(&x.shape, tuples, &crop, is_bounded)?;
-        let needed_shape = [&[tuples.count], sizes, &x.shape[1 + dims..]].concat();
+        check_options(&x.shape, tuples, &crop_options, is_bounded)?;
+        let needed_shape = [&[tuples.box_count], sizes, &x.shape[1 + dim_count..]].concat();
         if patches.shape != needed_shape {
             let found_shape = &patches.shape;
             return Err(error::crop::wrong_shape(
@@ -114,7 +114,7 @@ impl Plan {
             let dim = |(d, (&size, &from))| Dim {
                 to: match d {
                     0 => tuples.item_stride(&x),
-                    d if d <= dims => 0,
+                    d if d <= dim_count => 0,
                     d => x.strides[d],
                 },
                 tuple: usize::from(d == 0),
@@ -123,7 +123,7 @@ impl Plan {
             let patch_dims = patches.shape.iter().zip(&patches.strides).enumerate();
             let (from, to) = (patches.offset.cast_signed(), x.offset.cast_signed());
             let mut walk = Walk::strided(dtype.size(), from, to, patch_dims.map(dim).collect());
-            walk.coordinates = tuples.coordinates(&x, &crop).collect();
+            walk.coordinates = tuples.coordinates(&x, &crop_options).collect();
             walk.columns = indices.shape[1];
             walk.points = Side::Dest;
             walk.counts_tuples = true;
@@ -144,7 +144,7 @@ impl Plan {
                     combine: Combine::Update,
                     policy,
                     any_order: false,
-                    unique: options.unique || tuples.has_own_items() || tuples.count <= 1,
+                    unique: options.unique || tuples.has_own_items() || tuples.box_count <= 1,
                 },
             }),
             conversion: None,
@@ -176,7 +176,7 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], [`Error::Length`], or an error of the device.
+    /// The errors of [`Backend::gather_nd`](crate::Backend::gather_nd).
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste<I: IndexElement>(rows x: T, view patches: T, boxes boxes: I, by options: &PasteOptions)
         -> reported = |dtype| Plan::paste(x, patches, boxes, options, dtype), [patches | boxes; x];
@@ -207,8 +207,9 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for an argument of another type or shape or on another device; or an error of the device. An
-    /// error leaves the tensor unchanged.
+    /// [`Error::Argument`], for example for an argument of another type or shape or on another device;
+    /// [`Error::ShapeTooLarge`]; [`Error::InvalidIndices`] if the policy makes boxes that are out of range an error and
+    /// the backend has no late errors; or an error of the device. An error leaves the tensor unchanged.
     #[doc(alias("kv_cache", "append", "dynamic_update_slice", "TensorScatter"))]
     fn paste(self x, like patches, by boxes: Boxes<&Tensor>, by options: &PasteOptions)
         -> changed = |dtype| boxes.shapes_and_types(x)

@@ -32,7 +32,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Argument`] (`Axis` for a scalar, then `Shifts`, then `Axis`, then `Pieces` if more than 15 axes are
-    /// rolled).
+    /// rolled); [`Error::ShapeTooLarge`].
     pub fn roll(
         x: impl IntoView,
         shifts: &[i64],

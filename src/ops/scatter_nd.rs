@@ -53,10 +53,9 @@ pub struct ScatterOptions {
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index. In ONNX it counts from the end, which is [`NegativeIndex::Wrap`].
     pub negative: NegativeIndex,
-    /// True if several rows can be combined with one slice in any order, so that results can differ from run to run. A
-    /// GPU then does not sort the rows of each slice. Otherwise rows are combined in order, as in TensorFlow's CPU
-    /// kernels: results are bit-identical on every device and in every run, except for subnormal numbers, infinities
-    /// and NaNs.
+    /// True if several rows can be combined with one slice in any order. Results can then differ from run to run, and a
+    /// GPU does not sort the rows of each slice. Otherwise rows are combined in order, as in TensorFlow's CPU kernels:
+    /// results are bit-identical on every device and in every run, except for subnormal numbers, infinities and NaNs.
     ///
     /// This option has an effect only on a GPU, for floating-point elements, and not for [`Combine::Update`]. For these
     /// elements the order matters because sums, differences and products are rounded after each row, and because the
@@ -76,10 +75,10 @@ impl ScatterOptions {
     /// Returns the options for elements of this type, with the default combination of the operation.
     pub(super) fn combine_options(
         &self,
-        default: Combine,
+        default_combine: Combine,
         dtype: DType,
     ) -> Result<CombineOptions, Error> {
-        let combine = self.combine.unwrap_or(default);
+        let combine = self.combine.unwrap_or(default_combine);
         match combine.is_defined_for(dtype) {
             true => Ok(CombineOptions {
                 combine,
@@ -92,7 +91,7 @@ impl ScatterOptions {
     }
 }
 
-/// Returns the walk of a scatter that is not empty. The innermost of `dims` goes along a slice of the destination,
+/// Returns the walk of a scatter that is not empty. The innermost of `dims` steps along a slice of the destination,
 /// unless a slice is a single element. Distances count elements.
 pub(super) fn scatter_walk(
     dims: Vec<Dim>,
@@ -179,25 +178,25 @@ impl Plan {
         dtype: DType,
         starts_from_zeros: bool,
     ) -> Result<Self, Error> {
-        let (operation, default) = match starts_from_zeros {
+        let (operation, default_combine) = match starts_from_zeros {
             true => (Operation::ScatterNd, Combine::Add),
             false => (Operation::TensorScatterNd, Combine::Update),
         };
         let depth = check_shapes(shape, &indices.shape, updates, starts_from_zeros)?;
-        let options = options.combine_options(default, dtype)?;
-        let (indexed, slice) = shape.split_at(depth);
-        let (slice, tuple_dims) = (slice.iter().product(), indices.shape.len() - 1);
+        let options = options.combine_options(default_combine, dtype)?;
+        let (indexed_sizes, slice_shape) = shape.split_at(depth);
+        let (slice_length, tuple_dims) = (slice_shape.iter().product(), indices.shape.len() - 1);
         let walk = (!updates.contains(&0)).then(|| {
             let count = indices.shape[..tuple_dims].iter().product();
             let dims = vec![
-                Dim::with_own_tuples(count, usize::cast_signed(slice)),
+                Dim::with_own_tuples(count, usize::cast_signed(slice_length)),
                 Dim {
                     to: 1,
-                    ..Dim::shared(slice, 1)
+                    ..Dim::shared(slice_length, 1)
                 },
             ];
             let strides = shape::row_major_strides(shape);
-            let coordinates = indexed.iter().zip(&strides).enumerate();
+            let coordinates = indexed_sizes.iter().zip(&strides).enumerate();
             let coordinates = coordinates.map(|(column, (&size, &stride))| {
                 Coordinate::indexed(size, stride.cast_signed(), column)
             });
@@ -210,7 +209,7 @@ impl Plan {
             source: updates.to_vec(),
             walk,
             effect: Effect::Scatter(Scatter {
-                slices: indexed.iter().product(),
+                slices: indexed_sizes.iter().product(),
                 starts_from_zeros,
                 dtype,
                 options,
@@ -238,8 +237,9 @@ host_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
-    /// types that the device cannot combine.
+    /// [`Error::Argument`]; [`Error::Length`]; [`Error::ShapeTooLarge`]; [`Error::InvalidIndices`] if the policy makes
+    /// out-of-range tuples an error; or an error of the device, such as [`Error::DTypeOnDevice`] for element types that
+    /// the device cannot combine.
     #[doc(alias = "scatter_add")]
     fn scatter_nd<I: IndexElement>(by shape: &[usize], rows indices: I, rows updates: T, by options: ScatterOptions)
         -> reported = |dtype| Plan::scatter_nd(shape, (indices, I::DTYPE), updates, options, dtype),
@@ -296,8 +296,10 @@ tensor_methods! {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for an argument that does not match this tensor; or an error of the device, such as
-    /// [`Error::DTypeOnDevice`] for element types that the device cannot combine. An error leaves the tensor unchanged.
+    /// [`Error::Argument`], for example for an argument that does not match this tensor; [`Error::ShapeTooLarge`];
+    /// [`Error::InvalidIndices`] if the policy makes out-of-range tuples an error and the backend has no late errors;
+    /// or an error of the device, such as [`Error::DTypeOnDevice`] for element types that the device cannot combine. An
+    /// error leaves the tensor unchanged.
     #[doc(alias("scatter_add", "index_add", "index_put"))]
     fn tensor_scatter_nd(self tensor, rows indices, like updates, by options: ScatterOptions)
         -> changed = |dtype| Plan::tensor_scatter_nd(
@@ -308,43 +310,62 @@ tensor_methods! {
 /// Checks the shape rules, in TensorFlow's order. Returns the number of integers in an index tuple.
 fn check_shapes(
     shape: &[usize],
-    indices: &[usize],
-    updates: &[usize],
+    indices_shape: &[usize],
+    updates_shape: &[usize],
     starts_from_zeros: bool,
 ) -> Result<usize, Error> {
-    let index_count = shape::elements(indices)?;
-    let update_count = shape::elements(updates)?;
-    let elements = shape::elements(shape)?;
-    let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
-        return Err(error::scatter::updates_rank(indices, updates));
+    let index_count = shape::elements(indices_shape)?;
+    let update_count = shape::elements(updates_shape)?;
+    let element_count = shape::elements(shape)?;
+    let Some((&depth, tuple_shape)) = indices_shape
+        .split_last()
+        .filter(|_| !updates_shape.is_empty())
+    else {
+        return Err(error::scatter::updates_rank(indices_shape, updates_shape));
     };
-    // True if indices and updates are both empty, or if indices, updates and the output (of size `output`) all have
-    // elements.
-    let is_consistent = |output: usize| match (index_count, update_count) {
+    // True if indices and updates are both empty, or if indices, updates and the output (of size `output_size`) all
+    // have elements.
+    let is_consistent = |output_size: usize| match (index_count, update_count) {
         (0, 0) => true,
-        (indices, updates) => indices > 0 && updates > 0 && output > 0,
+        (index_count, update_count) => index_count > 0 && update_count > 0 && output_size > 0,
     };
-    // For a new array, TensorFlow first checks only that the rank is not 0. Its check that no dimension is 0 comes
-    // later.
+    // For a new array, TensorFlow first checks only that the array's rank is not 0. It checks later that none of the
+    // array's dimensions is 0.
     if !is_consistent(if starts_from_zeros {
         shape.len()
     } else {
-        elements
+        element_count
     }) {
-        return Err(error::scatter::empty_output(indices, updates, shape));
+        return Err(error::scatter::empty_output(
+            indices_shape,
+            updates_shape,
+            shape,
+        ));
     }
-    let slice = updates.strip_prefix(tuples);
-    if slice.is_none() || slice != shape.get(depth..) {
-        return Err(error::scatter::updates_shape(indices, updates, shape));
+    let slice_shape = updates_shape.strip_prefix(tuple_shape);
+    if slice_shape.is_none() || slice_shape != shape.get(depth..) {
+        return Err(error::scatter::updates_shape(
+            indices_shape,
+            updates_shape,
+            shape,
+        ));
     }
-    if !is_consistent(elements) {
-        return Err(error::scatter::empty_output(indices, updates, shape));
+    if !is_consistent(element_count) {
+        return Err(error::scatter::empty_output(
+            indices_shape,
+            updates_shape,
+            shape,
+        ));
     }
     // TensorFlow's first check treats a vector of indices as one tuple, and its last check treats it as tuples of one
     // integer each. Only an empty vector passes both checks, and only if the destination's first dimension is also
     // empty.
-    if tuples.is_empty() && (depth > 0 || shape.first() != Some(&0)) {
-        return Err(error::scatter::updates_shape(indices, updates, shape));
+    if tuple_shape.is_empty() && (depth > 0 || shape.first() != Some(&0)) {
+        return Err(error::scatter::updates_shape(
+            indices_shape,
+            updates_shape,
+            shape,
+        ));
     }
     Ok(depth)
 }

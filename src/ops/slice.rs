@@ -45,24 +45,34 @@ impl SliceSpec {
     }
 }
 
-/// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements. Returns
-/// the position after the block.
-fn checked_end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, Error> {
-    // A `count` that does not fit in an i64 becomes negative, so that every block is out of range.
-    let elements = i64::try_from(count).unwrap_or(i64::MIN);
-    let available = elements.saturating_sub(begin);
-    let is_begin_valid = (0..=elements).contains(&begin);
-    let is_within = size == ALL_REMAINING || (0..=available).contains(&size);
+/// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `element_count` elements.
+/// Returns the position after the block.
+fn checked_end(
+    dimension: usize,
+    element_count: usize,
+    begin: i64,
+    size: i64,
+) -> Result<i64, Error> {
+    // A number of elements that does not fit in an i64 becomes negative, so every block is out of range.
+    let signed_count = i64::try_from(element_count).unwrap_or(i64::MIN);
+    let remaining_count = signed_count.saturating_sub(begin);
+    let is_begin_valid = (0..=signed_count).contains(&begin);
+    let is_within = size == ALL_REMAINING || (0..=remaining_count).contains(&size);
     // In a dimension without elements, TensorFlow reports a wrong `size` as a wrong `begin`.
-    if !is_begin_valid || !is_within && count == 0 {
-        return Err(error::spec::slice_begin(dimension, begin, count));
+    if !is_begin_valid || !is_within && element_count == 0 {
+        return Err(error::spec::slice_begin(dimension, begin, element_count));
     }
     if !is_within {
-        return Err(error::spec::slice_size(dimension, begin, size, count));
+        return Err(error::spec::slice_size(
+            dimension,
+            begin,
+            size,
+            element_count,
+        ));
     }
     Ok(begin
         + if size == ALL_REMAINING {
-            available
+            remaining_count
         } else {
             size
         })

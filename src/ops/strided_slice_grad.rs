@@ -38,27 +38,34 @@ impl Plan {
         dy: &[usize],
         dtype: DType,
     ) -> Result<Self, Error> {
-        let element = dtype.size();
+        let element_bytes = dtype.size();
         let dest = spec.view(shape)?;
         if dy != dest.shape {
             return Err(error::spec::dy_shape(dy, &dest.shape));
         }
         // The zeros are written in units too, so the size of the result must be a multiple of a unit.
-        let max_unit = shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element]);
-        let make_walk = || Walk::between(&View::whole(dy), &dest, element, max_unit);
+        let max_unit =
+            shape::common_power_of_two(MAX_UNIT, [shape::elements(shape)? * element_bytes]);
+        let make_walk = || Walk::between(&View::whole(dy), &dest, element_bytes, max_unit);
         let walk = (!dest.is_empty()).then(make_walk);
         Ok(Self::from_move(Move::of_grad(shape, dtype, dy, walk)))
     }
 }
 
 impl Move {
-    /// Makes the move that writes units of `dy` to an array of `shape` by `walk`, and zeros everywhere else.
-    pub(crate) fn of_grad(shape: &[usize], dtype: DType, dy: &[usize], walk: Option<Walk>) -> Self {
+    /// Makes the move that writes units of an array of shape `dy_shape` to an array of `shape` by `walk`, and zeros
+    /// everywhere else.
+    pub(crate) fn of_grad(
+        shape: &[usize],
+        dtype: DType,
+        dy_shape: &[usize],
+        walk: Option<Walk>,
+    ) -> Self {
         Self {
             operation: Operation::StridedSliceGrad,
             shape: shape.to_vec(),
             dtype,
-            source: dy.to_vec(),
+            source: dy_shape.to_vec(),
             walk,
             effect: Effect::Fill,
             conversion: None,

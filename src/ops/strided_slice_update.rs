@@ -1,8 +1,8 @@
 //! `strided_slice_update`: writes a value into a slice of an array, in place.
 //!
-//! The value is broadcast to the shape of the slice, and the [`Walk`] goes from the value to the slice. Only the
-//! positions of the slice are written. The semantics are the same as in TensorFlow 2.21's `tensor_strided_slice_update`
-//! and `variable[spec].assign(value)`, for any rank.
+//! The value is broadcast to the shape of the slice, and the [`Walk`] pairs its elements with the elements of the
+//! slice. Only the positions of the slice are written. The semantics are the same as in TensorFlow 2.21's
+//! `tensor_strided_slice_update` and `variable[spec].assign(value)`, for any rank.
 
 use super::methods::{host_methods, tensor_methods};
 use crate::{
@@ -116,15 +116,15 @@ tensor_methods! {
         -> changed = |dtype| Plan::slice_update(x.shape(), spec, value.layout(), dtype), [value];
 }
 
-/// Returns the view of a value after broadcasting it to `slice`, the shape of the slice. Leading dimensions of size 1
-/// that the slice does not have are dropped first.
-pub(super) fn broadcast_to_slice(value: &View, slice: &[usize]) -> Result<View, Error> {
+/// Returns the view of a value after broadcasting it to the shape of a slice. Leading dimensions of size 1 that the
+/// slice does not have are dropped first.
+pub(super) fn broadcast_to_slice(value: &View, slice_shape: &[usize]) -> Result<View, Error> {
     let mut view = value.clone();
-    while view.shape.len() > slice.len() && view.shape[0] == 1 {
+    while view.shape.len() > slice_shape.len() && view.shape[0] == 1 {
         view.shape.remove(0);
         view.strides.remove(0);
     }
     // The error shows all dimensions of the value, including those dropped above.
-    view.broadcast_to(slice)
-        .map_err(|_| error::view::broadcast(&value.shape, slice))
+    view.broadcast_to(slice_shape)
+        .map_err(|_| error::view::broadcast(&value.shape, slice_shape))
 }

@@ -32,9 +32,13 @@ impl Plan {
     /// [`Error::Argument`] (`Entries`) if there is not one multiple for each dimension; [`Error::ShapeTooLarge`].
     pub fn tile(x: impl IntoView, multiples: &[usize], dtype: DType) -> Result<Self, Error> {
         let x = x.into_view()?;
-        let (found, rank) = (multiples.len(), x.shape.len());
-        if found != rank {
-            return Err(error::assembly::wrong_entry_count("multiples", found, rank));
+        let (multiple_count, rank) = (multiples.len(), x.shape.len());
+        if multiple_count != rank {
+            return Err(error::assembly::wrong_entry_count(
+                "multiples",
+                multiple_count,
+                rank,
+            ));
         }
         // Before each dimension, the view gets another dimension with stride 0, along which the copies repeat.
         let mut repeated_view = x.clone();

@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A [`Walk`] describes both operations. In it, a dimension of the result that numbers windows has its own tuples. If
-//! it is a batching dimension, it also goes along a dimension of the operand. A dimension within windows goes along the
-//! operand, and its positions share a tuple. A coordinate has `size - window + 1` positions: the starts of all windows
-//! inside the operand. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for a scatter,
-//! in which the operand is the destination.
+//! it is a batching dimension, it also steps along a dimension of the operand. A dimension within windows steps along
+//! the operand, and its positions share a tuple. A coordinate has `size - window + 1` positions: the starts of all
+//! windows inside the operand. So a window is in range, clamped or dropped as a whole, as in XLA. The same holds for a
+//! scatter, in which the operand is the destination.
 //!
 //! Moves take tuples along the last dimension of the indices. If `index_vector_dim` is another dimension, a first step
 //! moves the tuples to the last dimension.
@@ -190,7 +190,7 @@ struct DimensionNumbers<'a> {
 
 /// A dimension of the result of a gather, or of the updates of a scatter.
 enum ResultDim {
-    /// A dimension of windows, which goes along this dimension of the operand.
+    /// A dimension of windows, which steps along this dimension of the operand.
     Window(usize),
     /// A dimension that numbers windows: the number of windows and, if there is one, the batching dimension of the
     /// operand that corresponds to this dimension.
@@ -201,11 +201,14 @@ impl DimensionNumbers<'_> {
     /// Returns the permutation of indices of this rank that moves the tuples to the last dimension, and the batching
     /// dimensions after the permutation. Returns `None` if the tuples need no move.
     fn tuples_last(&self, rank: usize) -> Option<(Vec<usize>, Vec<usize>)> {
-        let at = self.index_vector_dim;
-        if at + 1 >= rank {
+        let tuple_dim = self.index_vector_dim;
+        if tuple_dim + 1 >= rank {
             return None;
         }
-        let order: Vec<usize> = (0..rank).filter(|&d| d != at).chain([at]).collect();
+        let order: Vec<usize> = (0..rank)
+            .filter(|&d| d != tuple_dim)
+            .chain([tuple_dim])
+            .collect();
         let new_position = |d: &usize| order.iter().position(|dim| dim == d).unwrap_or(*d);
         let batching = self.index_batching.iter().map(new_position).collect();
         Some((order, batching))
@@ -222,10 +225,10 @@ impl DimensionNumbers<'_> {
             let found_list = &[self.index_vector_dim];
             return Err(dimension_numbers("index_vector_dim", found_list, &rule));
         }
-        let (lead, tuple) = indices.split_at(self.index_vector_dim);
-        let depth = tuple.first().copied().unwrap_or(1);
+        let (lead_shape, tuple_shape) = indices.split_at(self.index_vector_dim);
+        let depth = tuple_shape.first().copied().unwrap_or(1);
         let operand_rank = ("the operand", operand.len());
-        let result_rank = lead.len() + self.windows.len();
+        let result_rank = lead_shape.len() + self.windows.len();
         let [
             windows_name,
             dropped_name,
@@ -252,7 +255,7 @@ impl DimensionNumbers<'_> {
         check_list(
             index_batching_name,
             self.index_batching,
-            ("the indices", lead.len()),
+            ("the indices", lead_shape.len()),
             false,
             &[],
         )?;
@@ -264,7 +267,7 @@ impl DimensionNumbers<'_> {
         let sizes = |dims: &[usize], shape: &[usize]| dims.iter().map(|&d| shape[d]).collect();
         let [operand_sizes, index_sizes]: [Vec<usize>; 2] = [
             sizes(self.batching, operand),
-            sizes(self.index_batching, lead),
+            sizes(self.index_batching, lead_shape),
         ];
         if operand_sizes != index_sizes {
             let rule = format!(
@@ -285,31 +288,34 @@ impl DimensionNumbers<'_> {
             );
             return Err(dimension_numbers(windows_name, self.windows, &rule));
         }
-        let mut tuples = lead.iter().enumerate().map(|(number, &size)| {
-            let at = self.index_batching.iter().position(|&d| d == number);
-            ResultDim::Tuples(size, at.map(|at| self.batching[at]))
+        let mut tuple_dims = lead_shape.iter().enumerate().map(|(index_dim, &size)| {
+            let batching_index = self.index_batching.iter().position(|&d| d == index_dim);
+            ResultDim::Tuples(
+                size,
+                batching_index.map(|batching_index| self.batching[batching_index]),
+            )
         });
         let mut kept_dims = kept_dims.into_iter().map(ResultDim::Window);
         let axes = (0..result_rank).filter_map(|d| match self.windows.contains(&d) {
             true => kept_dims.next(),
-            false => tuples.next(),
+            false => tuple_dims.next(),
         });
         Ok(axes.collect())
     }
 
     /// Returns a coordinate for each integer of a tuple. Its positions are the starts of all windows inside an operand
-    /// with these `sizes` and `strides`. `windows` has the sizes of the windows.
+    /// with these `sizes` and `strides`. `window_sizes` has the sizes of the windows.
     fn coordinates(
         &self,
         sizes: &[usize],
         strides: &[isize],
-        windows: &[usize],
+        window_sizes: &[usize],
     ) -> Vec<Coordinate> {
         let begins = self.map.iter().enumerate().map(|(column, &d)| {
-            let positions = sizes[d] - windows[d] + 1;
+            let position_count = sizes[d] - window_sizes[d] + 1;
             // The stride of a single position does not matter, and the real stride could be too large.
-            let stride = if positions == 1 { 0 } else { strides[d] };
-            Coordinate::indexed(positions, stride, column)
+            let stride = if position_count == 1 { 0 } else { strides[d] };
+            Coordinate::indexed(position_count, stride, column)
         });
         begins.collect()
     }
@@ -320,13 +326,13 @@ impl DimensionNumbers<'_> {
 }
 
 /// Checks that the entries of a list are different dimensions of an array of this rank, in ascending order if
-/// `must_ascend` is true, and that none is in `others`.
+/// `must_ascend` is true, and that none of them is in `excluded_dims`.
 fn check_list(
     name: &'static str,
     list: &[usize],
     (array, rank): (&str, usize),
     must_ascend: bool,
-    others: &[usize],
+    excluded_dims: &[usize],
 ) -> Result<(), Error> {
     let mut sorted_list = list.to_vec();
     sorted_list.sort_unstable();
@@ -340,13 +346,13 @@ fn check_list(
     if are_different
         && are_inside
         && (!must_ascend || sorted_list == list)
-        && !others.iter().any(|d| list.contains(d))
+        && !excluded_dims.iter().any(|d| list.contains(d))
     {
         return Ok(());
     }
-    let exception = match others {
+    let exception = match excluded_dims {
         [] => String::new(),
-        others => format!(", none of {others:?}"),
+        excluded_dims => format!(", none of {excluded_dims:?}"),
     };
     let rule =
         format!("it must name different dimensions of {array}, of rank {rank}{order}{exception}");
@@ -488,7 +494,7 @@ impl Plan {
         let (tuples, dims) = dims.with_tuples_last(&scatter_indices)?;
         let numbers = dims.numbers();
         let axes = numbers.axes(operand, &tuples.shape)?;
-        let windows = window_sizes(&axes, operand, updates)?;
+        let window_shape = window_sizes(&axes, operand, updates)?;
         if elements == 0 && !updates.contains(&0) {
             let indices = &scatter_indices.shape;
             return Err(error::scatter::empty_output(indices, updates, operand));
@@ -505,7 +511,7 @@ impl Plan {
             options,
         };
         let walk = (!updates.contains(&0)).then(|| {
-            let coordinates = numbers.coordinates(operand, &strides, &windows);
+            let coordinates = numbers.coordinates(operand, &strides, &window_shape);
             let (walk, row_elements) =
                 scatter_walk(&axes, &strides, updates, coordinates, &effect, &numbers);
             effect.slices = elements / row_elements;
@@ -541,8 +547,13 @@ impl Plan {
             plan = plan.in_place();
         }
         let ordered_tuples = plan.temp(&tuples.shape, index_dtype);
-        let order = Move::from_view(tuples.clone(), index_dtype);
-        plan.push(order, Operand::Input(1), None, ordered_tuples.clone());
+        let ordering_move = Move::from_view(tuples.clone(), index_dtype);
+        plan.push(
+            ordering_move,
+            Operand::Input(1),
+            None,
+            ordered_tuples.clone(),
+        );
         plan.push_reporting(
             step_move,
             Operand::Input(0),
@@ -560,7 +571,7 @@ fn window_sizes(
     operand: &[usize],
     updates: &[usize],
 ) -> Result<Vec<usize>, Error> {
-    let mut windows = vec![1; operand.len()];
+    let mut sizes = vec![1; operand.len()];
     let needed_shape = axes.iter().map(|axis| match axis {
         ResultDim::Window(d) => operand[*d],
         ResultDim::Tuples(size, _) => *size,
@@ -570,14 +581,14 @@ fn window_sizes(
     for (axis, &size) in axes.iter().zip(updates) {
         is_valid &= match *axis {
             ResultDim::Window(d) => {
-                windows[d] = size;
+                sizes[d] = size;
                 size <= operand[d]
             }
             ResultDim::Tuples(count, _) => size == count,
         };
     }
     if is_valid {
-        return Ok(windows);
+        return Ok(sizes);
     }
     let rule = format!("it must be {needed_shape:?}, or smaller along update_window_dims");
     Err(dimension_numbers("the shape of updates", updates, &rule))
@@ -627,16 +638,16 @@ fn scatter_walk(
             column.is_some_and(|column| coordinates[column].size > 1)
         }
     };
-    let outer_dims = axes
+    let outer_dim_count = axes
         .iter()
         .rposition(is_tuple_dependent)
         .map_or(0, |last| last + 1);
-    let element = effect.dtype.size();
-    let mut walk = Walk::strided(element, 0, 0, dims.split_off(outer_dims));
+    let element_bytes = effect.dtype.size();
+    let mut walk = Walk::strided(element_bytes, 0, 0, dims.split_off(outer_dim_count));
     walk.merge();
-    let mut outer = Walk::strided(element, 0, 0, dims);
-    outer.merge();
-    walk.dims.splice(0..0, outer.dims);
+    let mut outer_walk = Walk::strided(element_bytes, 0, 0, dims);
+    outer_walk.merge();
+    walk.dims.splice(0..0, outer_walk.dims);
     walk.columns = coordinates.len();
     walk.coordinates = coordinates;
     walk.points = Side::Dest;

@@ -26,7 +26,7 @@ impl Move {
     ) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let indices = self.index_tensor()?;
-        let (numbering_dims, tuple) = indices.shape.split_at(indices.tuple_dims);
+        let (numbering_sizes, tuple_shape) = indices.shape.split_at(indices.tuple_dims);
         if result.iter().any(Range::is_empty) {
             return Ok(indices.shape.iter().map(|_| 0..0).collect());
         }
@@ -40,9 +40,11 @@ impl Move {
             1 => Some(0..1),
             _ => own_dims.next().map(|(_, range)| range.clone()),
         };
-        let ranges: Option<Vec<_>> = numbering_dims.iter().map(range).collect();
+        let ranges: Option<Vec<_>> = numbering_sizes.iter().map(range).collect();
         let ranges = ranges.unwrap_or_default().into_iter();
-        Ok(ranges.chain(tuple.iter().map(|&size| 0..size)).collect())
+        Ok(ranges
+            .chain(tuple_shape.iter().map(|&size| 0..size))
+            .collect())
     }
 
     pub(super) fn part_of_gather(
@@ -69,8 +71,12 @@ impl Move {
             PartTuples::read_tuples(self.depth(), coordinates, index_tensor.policy, indices);
         self.check_tuples(index_tensor, &needed_indices, indices, &tuples)?;
         let dims = self.result_dims();
-        let coordinates = coordinates.iter().map(|axis| axis.stride);
-        let strides: Vec<_> = dims.iter().map(|dim| dim.from).chain(coordinates).collect();
+        let index_strides = coordinates.iter().map(|axis| axis.stride);
+        let strides: Vec<_> = dims
+            .iter()
+            .map(|dim| dim.from)
+            .chain(index_strides)
+            .collect();
         let ranges: Vec<_> = result.iter().chain(&tuples.ranges).cloned().collect();
         let source_box = self.source_box(&strides, &ranges);
         let strides = source_box.strides(strides.len());
@@ -190,12 +196,12 @@ impl PartTuples {
         // If tuples have depth 0, every tuple is valid, and there are no ranges.
         let tuples = if depth == 0 { &[] } else { indices };
         let mut positions = Vec::with_capacity(depth);
-        for (number, tuple) in tuples.chunks(depth.max(1)).enumerate() {
+        for (tuple_number, tuple) in tuples.chunks(depth.max(1)).enumerate() {
             let index_axes = tuple.iter().zip(coordinates);
             positions.clear();
             positions.extend(index_axes.map_while(|(i, axis)| i.within(axis.size, wraps, clamps)));
             if positions.len() < depth {
-                part_tuples.first_invalid.get_or_insert(number);
+                part_tuples.first_invalid.get_or_insert(tuple_number);
                 part_tuples
                     .rebased_indices
                     .extend(iter::repeat_n(-1, depth));

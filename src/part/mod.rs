@@ -13,8 +13,8 @@ use core::ops::Range;
 #[non_exhaustive]
 pub struct Part {
     /// The smallest box of the source that contains all elements that the part reads: a range for each dimension. If
-    /// the part reads nothing, all ranges are empty. For a gather with tuples out of range, the box also covers the
-    /// positions of these tuples in the dimensions without indices.
+    /// the part reads nothing, all ranges are empty. A tuple of a gather that is out of range reads nothing, but if
+    /// other tuples are valid, the box covers its position in the dimensions without indices, such as batch dimensions.
     pub source: Vec<Range<usize>>,
     /// The plan that makes the box of the result from the box of the source.
     pub plan: Plan,

@@ -124,7 +124,7 @@ impl SourceBox {
     /// Returns the strides of the `count` axes in the box, in elements of the box.
     pub(super) fn strides(&self, count: usize) -> Vec<isize> {
         let box_strides: Vec<usize> = shape::row_major_strides(&self.box_extents());
-        let stride_of = |number| match self.steps.get(number) {
+        let stride_of = |axis| match self.steps.get(axis) {
             Some(&Some((dimension, step))) => step * usize::cast_signed(box_strides[dimension]),
             _ => 0,
         };

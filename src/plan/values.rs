@@ -140,19 +140,19 @@ pub(super) fn with_all_bytes<R>(
     values: &mut [ValuesMut<'_>],
     run: impl FnOnce(Vec<&mut [u8]>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let copy_bools = |item: &ValuesMut<'_>| match &item.memory {
+    let copy_bools = |array: &ValuesMut<'_>| match &array.memory {
         Writable::Bytes(_) => Vec::new(),
         Writable::Bools(bools) => bool::as_bytes(bools).to_vec(),
     };
     let mut copies: Vec<Vec<u8>> = values.iter().map(copy_bools).collect();
     let memory = values.iter_mut().zip(&mut copies);
-    let memory = memory.map(|(item, copy)| match &mut item.memory {
+    let memory = memory.map(|(array, copy)| match &mut array.memory {
         Writable::Bytes(bytes) => &mut **bytes,
         Writable::Bools(_) => &mut copy[..],
     });
     let outcome = run(memory.collect());
-    for (item, copy) in values.iter_mut().zip(copies) {
-        item.memory.set_bools(&copy);
+    for (array, copy) in values.iter_mut().zip(copies) {
+        array.memory.set_bools(&copy);
     }
     outcome
 }

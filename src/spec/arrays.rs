@@ -53,7 +53,7 @@ pub enum IndexItem {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IndexSpec {
     items: Vec<IndexItem>,
-    outer: bool,
+    is_outer: bool,
 }
 
 impl IndexSpec {
@@ -61,7 +61,7 @@ impl IndexSpec {
     pub fn new(items: impl Into<Vec<IndexItem>>) -> Self {
         Self {
             items: items.into(),
-            outer: false,
+            is_outer: false,
         }
     }
 
@@ -69,7 +69,7 @@ impl IndexSpec {
     #[must_use]
     pub fn outer(self) -> Self {
         Self {
-            outer: true,
+            is_outer: true,
             ..self
         }
     }
@@ -81,7 +81,7 @@ impl IndexSpec {
 
     /// Returns whether all combinations of positions are selected.
     pub(crate) fn is_outer(&self) -> bool {
-        self.outer
+        self.is_outer
     }
 }
 

@@ -8,10 +8,10 @@ use crate::prelude::*;
 /// ```
 /// use wgslice::{slice, spec::{SliceItem::{Ellipsis, NewAxis}, TfStridedSlice}, SliceSpec};
 ///
-/// let text: SliceSpec = "1, 2:4, None, ..., :-3:-1, :".parse()?;
-/// assert_eq!(text, slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]);
-/// assert_eq!(text, (&TfStridedSlice::try_from(&text)?).try_into()?);
-/// assert_eq!(text.to_string(), "1, 2:4, None, ..., :-3:-1, :");
+/// let parsed: SliceSpec = "1, 2:4, None, ..., :-3:-1, :".parse()?;
+/// assert_eq!(parsed, slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]);
+/// assert_eq!(parsed, (&TfStridedSlice::try_from(&parsed)?).try_into()?);
+/// assert_eq!(parsed.to_string(), "1, 2:4, None, ..., :-3:-1, :");
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

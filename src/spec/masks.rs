@@ -1,4 +1,4 @@
-//! Slices in TensorFlow's encoding: three vectors and five masks. No other file interprets these masks.
+//! Slices in TensorFlow's encoding: three vectors and five masks. No other file of this crate interprets these masks.
 //!
 //! Bit `i` of a mask applies to entry `i` of the vectors. If several bits are set for one entry, the first of ellipsis,
 //! new axis and shrink axis wins. The begin and end bits have an effect only for a range. Bits beyond the vectors have
@@ -87,15 +87,19 @@ impl TryFrom<&TfStridedSlice> for SliceSpec {
     type Error = Error;
 
     fn try_from(encoded: &TfStridedSlice) -> Result<Self, Error> {
-        let [entries, ends, strides] =
+        let [begin_count, end_count, stride_count] =
             [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
-        if entries != ends || entries != strides || entries >= ENTRY_LIMIT {
-            return Err(error::spec::wrong_vector_lengths(entries, ends, strides));
+        if begin_count != end_count || begin_count != stride_count || begin_count >= ENTRY_LIMIT {
+            return Err(error::spec::wrong_vector_lengths(
+                begin_count,
+                end_count,
+                stride_count,
+            ));
         }
         if encoded.ellipsis_mask.count_ones() > 1 {
             return Err(error::spec::multiple_ellipses());
         }
-        Ok((0..entries).map(|entry| encoded.item(entry)).collect())
+        Ok((0..begin_count).map(|entry| encoded.item(entry)).collect())
     }
 }
 
@@ -105,9 +109,13 @@ impl TryFrom<&SliceSpec> for TfStridedSlice {
     type Error = Error;
 
     fn try_from(spec: &SliceSpec) -> Result<Self, Error> {
-        let entries = spec.items().len();
-        if entries >= ENTRY_LIMIT {
-            return Err(error::spec::wrong_vector_lengths(entries, entries, entries));
+        let entry_count = spec.items().len();
+        if entry_count >= ENTRY_LIMIT {
+            return Err(error::spec::wrong_vector_lengths(
+                entry_count,
+                entry_count,
+                entry_count,
+            ));
         }
         let mut tf_slice = Self::default();
         for (entry, item) in spec.items().iter().enumerate() {

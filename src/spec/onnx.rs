@@ -41,22 +41,27 @@ impl SliceSpec {
         axes: Option<&[i64]>,
         steps: Option<&[i64]>,
     ) -> Result<Self, Error> {
-        let (rank, entries) = (shape.len(), starts.len());
+        let (rank, entry_count) = (shape.len(), starts.len());
         let lengths = [
-            entries,
+            entry_count,
             ends.len(),
-            axes.map_or(entries, <[i64]>::len),
-            steps.map_or(entries, <[i64]>::len),
+            axes.map_or(entry_count, <[i64]>::len),
+            steps.map_or(entry_count, <[i64]>::len),
         ];
-        if lengths != [entries; 4] {
-            let [starts, ends, axes, steps] = lengths;
-            return Err(error::spec::wrong_onnx_lengths(starts, ends, axes, steps));
+        if lengths != [entry_count; 4] {
+            let [start_count, end_count, axis_count, step_count] = lengths;
+            return Err(error::spec::wrong_onnx_lengths(
+                start_count,
+                end_count,
+                axis_count,
+                step_count,
+            ));
         }
-        if axes.is_none() && entries > rank {
-            return Err(error::spec::too_many_specs(entries, rank));
+        if axes.is_none() && entry_count > rank {
+            return Err(error::spec::too_many_specs(entry_count, rank));
         }
         let mut items = vec![None; rank];
-        for entry in 0..entries {
+        for entry in 0..entry_count {
             let dimension = match axes {
                 Some(axes) => nonnegative_axis(axes[entry], rank)?,
                 None => entry,
@@ -89,8 +94,8 @@ impl SliceSpec {
 /// Returns `axis` as one of `rank` dimensions, counted from 0. A negative `axis` counts from the end. Fails if there is
 /// no such dimension.
 fn nonnegative_axis(axis: i64, rank: usize) -> Result<usize, Error> {
-    let dimension = isize::try_from(axis).ok();
-    dimension
+    let native_axis = isize::try_from(axis).ok();
+    native_axis
         .and_then(|axis| shape::axis(axis, rank))
         .ok_or_else(|| error::spec::axis_out_of_range(axis, rank))
 }

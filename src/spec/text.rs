@@ -8,7 +8,7 @@
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
-//! An index expression with arrays has one more kind of item:
+//! An index expression with arrays has more kinds of items:
 //!
 //! ```text
 //! item  = list | array | "True" | "False"
@@ -36,7 +36,9 @@ impl FromStr for SliceSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         parse_all(text, |parser| {
-            parser.parse_expression(Parser::slice_item).map(Self::new)
+            parser
+                .parse_expression(Parser::parse_slice_item)
+                .map(Self::new)
         })
     }
 }
@@ -46,7 +48,9 @@ impl FromStr for IndexSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         parse_all(text, |parser| {
-            parser.parse_expression(Parser::index_item).map(Self::new)
+            parser
+                .parse_expression(Parser::parse_index_item)
+                .map(Self::new)
         })
     }
 }
@@ -61,10 +65,10 @@ fn parse_all<T>(
         None => Ok(value),
         Some(_) => Err(parser.problem("nothing may follow the closing bracket")),
     });
-    outcome.map_err(|(at, problem)| {
+    outcome.map_err(|(offset, problem)| {
         ParseError {
             text: text.to_owned(),
-            position: text[..at].chars().count(),
+            position: text[..offset].chars().count(),
             problem,
         }
         .into()
@@ -92,7 +96,7 @@ impl ParsedList {
 
     /// Converts the list, which begins at byte `start` of the text, to an entry of an expression. Fails if the list has
     /// both numbers and truth values.
-    fn item(self, start: usize) -> Result<IndexItem, ParseProblem> {
+    fn into_item(self, start: usize) -> Result<IndexItem, ParseProblem> {
         let Self {
             shape,
             numbers,
@@ -177,9 +181,9 @@ impl Parser<'_> {
     fn skip_bracket(&mut self, open: char, close: &'static str) -> Option<Bracket> {
         let is_open = self.skip_spaces_and_peek() == Some(open);
         is_open.then(|| {
-            let at = self.at();
+            let offset = self.offset();
             self.rest = &self.rest[1..];
-            Bracket { at, close }
+            Bracket { offset, close }
         })
     }
 
@@ -191,7 +195,7 @@ impl Parser<'_> {
         parse_item: impl Fn(&mut Self) -> Result<T, ParseProblem>,
     ) -> Result<Vec<T>, ParseProblem> {
         let is_closed = |parser: &mut Self| match bracket {
-            Some(bracket) => parser.take(bracket.close),
+            Some(bracket) => parser.skip_token(bracket.close),
             None => parser.skip_spaces_and_peek().is_none(),
         };
         let mut items = Vec::new();
@@ -200,9 +204,9 @@ impl Parser<'_> {
             if is_closed(self) {
                 break;
             }
-            if !self.take(",") {
+            if !self.skip_token(",") {
                 return Err(match (self.skip_spaces_and_peek(), bracket) {
-                    (None, Some(open)) => (open.at, "this bracket is not closed".into()),
+                    (None, Some(open)) => (open.offset, "this bracket is not closed".into()),
                     (Some(']' | ')'), None) => self.problem("a bracket that was not opened"),
                     _ => {
                         let next_token = self.describe_next();
@@ -216,17 +220,17 @@ impl Parser<'_> {
 
     /// Reads an item of a slice. Rejects lists, but parses them first, so that a syntax error in a list is reported
     /// instead.
-    fn slice_item(&mut self) -> Result<SliceItem, ParseProblem> {
+    fn parse_slice_item(&mut self) -> Result<SliceItem, ParseProblem> {
         if self.skip_spaces_and_peek() != Some('[') {
-            return self.item();
+            return self.parse_plain_item();
         }
-        let start = self.at();
+        let start = self.offset();
         self.parse_list(MAX_NESTED_LISTS)?;
         let reason = "a slice has no lists of positions (`index` takes them: Backend::index)";
         Err((start, reason.into()))
     }
 
-    fn index_item(&mut self) -> Result<IndexItem, ParseProblem> {
+    fn parse_index_item(&mut self) -> Result<IndexItem, ParseProblem> {
         if let Some(bracket) = self.skip_array_name() {
             return self.parse_array_arguments(bracket);
         }
@@ -234,10 +238,10 @@ impl Parser<'_> {
             && !self.rest.starts_with("True")
             && !self.rest.starts_with("False")
         {
-            return self.item().map(IndexItem::Slice);
+            return self.parse_plain_item().map(IndexItem::Slice);
         }
-        let start = self.at();
-        self.parse_list(MAX_NESTED_LISTS)?.item(start)
+        let start = self.offset();
+        self.parse_list(MAX_NESTED_LISTS)?.into_item(start)
     }
 
     /// Skips `array(`, with or without `np.` or `numpy.`, and returns the bracket. If the text begins differently,
@@ -260,13 +264,13 @@ impl Parser<'_> {
     /// Reads the arguments of NumPy's `array`.
     fn parse_array_arguments(&mut self, bracket: Bracket) -> Result<IndexItem, ParseProblem> {
         self.skip_spaces_and_peek();
-        let start = self.at();
+        let start = self.offset();
         let mut parsed_list = self.parse_list(MAX_NESTED_LISTS)?;
         let mut is_mask = false;
-        while self.take(",") {
+        while self.skip_token(",") {
             self.skip_spaces_and_peek();
-            let at = self.at();
-            if self.skip_word("dtype") && self.take("=") {
+            let argument_start = self.offset();
+            if self.skip_word("dtype") && self.skip_token("=") {
                 let end = self.rest.find([',', ')']).unwrap_or(self.rest.len());
                 let (name, rest) = self.rest.split_at(end);
                 self.rest = rest;
@@ -274,31 +278,37 @@ impl Parser<'_> {
                 let name = name.strip_prefix("np.").unwrap_or(name);
                 is_mask = name.starts_with("bool");
                 if !is_mask && !name.starts_with("int") && !name.starts_with("uint") {
-                    return Err((at, "an index is an array of integers or of bool".into()));
+                    return Err((
+                        argument_start,
+                        "an index is an array of integers or of bool".into(),
+                    ));
                 }
-            } else if self.skip_word("shape") && self.take("=") {
+            } else if self.skip_word("shape") && self.skip_token("=") {
                 let shape_bracket = self.skip_bracket('(', ")");
                 let Some(shape_bracket) = shape_bracket else {
                     return Err(self.problem("expected a shape, as in (0, 3)"));
                 };
                 let sizes = self.parse_items_until(Some(shape_bracket), |parser| {
-                    let at = parser.at();
+                    let size_start = parser.offset();
                     let size = parser.parse_bound()?.into_integer();
                     let size = size.and_then(|size| usize::try_from(size).ok());
-                    size.ok_or((at, "expected a size".into()))
+                    size.ok_or((size_start, "expected a size".into()))
                 })?;
                 if !parsed_list.is_empty() || !sizes.contains(&0) {
-                    return Err((at, "only an array without elements has a shape".into()));
+                    return Err((
+                        argument_start,
+                        "only an array without elements has a shape".into(),
+                    ));
                 }
                 parsed_list.shape = sizes;
             } else {
-                return Err((at, "expected `dtype=` or `shape=`".into()));
+                return Err((argument_start, "expected `dtype=` or `shape=`".into()));
             }
         }
-        if !self.take(bracket.close) {
-            return Err((bracket.at, "this bracket is not closed".into()));
+        if !self.skip_token(bracket.close) {
+            return Err((bracket.offset, "this bracket is not closed".into()));
         }
-        match parsed_list.item(start)? {
+        match parsed_list.into_item(start)? {
             IndexItem::Positions { values, shape } if is_mask && values.is_empty() => {
                 let values = Vec::new();
                 Ok(IndexItem::Mask { values, shape })
@@ -312,7 +322,7 @@ impl Parser<'_> {
 
     /// Reads a list, a number or a truth value. `max_levels` is the maximum number of levels of nested lists in it.
     fn parse_list(&mut self, max_levels: usize) -> Result<ParsedList, ParseProblem> {
-        let start = self.at();
+        let start = self.offset();
         let Some(bracket) = self.skip_bracket('[', "]") else {
             let mut parsed_list = ParsedList::default();
             for (name, truth) in [("True", true), ("False", false)] {
@@ -359,8 +369,8 @@ impl Parser<'_> {
         Ok(joined_list)
     }
 
-    fn item(&mut self) -> Result<SliceItem, ParseProblem> {
-        if self.take("...") || self.skip_word("Ellipsis") {
+    fn parse_plain_item(&mut self) -> Result<SliceItem, ParseProblem> {
+        if self.skip_token("...") || self.skip_word("Ellipsis") {
             return Ok(SliceItem::Ellipsis);
         }
         for name in NEW_AXES {
@@ -376,7 +386,7 @@ impl Parser<'_> {
             self.rest = unread_before;
         }
         let first_bound = self.parse_bound()?;
-        if !self.take(":") {
+        if !self.skip_token(":") {
             return match first_bound {
                 RangeBound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
                 RangeBound::None => Ok(SliceItem::NewAxis),
@@ -389,7 +399,7 @@ impl Parser<'_> {
             };
         }
         let end = self.parse_bound()?.into_integer();
-        let stride = match self.take(":") {
+        let stride = match self.skip_token(":") {
             true => self.parse_bound()?.into_integer().unwrap_or(1),
             false => 1,
         };
@@ -399,7 +409,7 @@ impl Parser<'_> {
 
     /// Reads the arguments of Python's `slice`: the end alone, or the start, the end and optionally the stride.
     fn parse_slice_arguments(&mut self, bracket: Bracket) -> Result<SliceItem, ParseProblem> {
-        let at = bracket.at;
+        let start = bracket.offset;
         let bounds =
             self.parse_items_until(Some(bracket), |parser| match parser.parse_bound()? {
                 RangeBound::Absent => {
@@ -412,7 +422,7 @@ impl Parser<'_> {
             [end] => (None, end, None),
             [begin, end] => (begin, end, None),
             [begin, end, stride] => (begin, end, stride),
-            _ => return Err((at, "slice takes one, two or three bounds".into())),
+            _ => return Err((start, "slice takes one, two or three bounds".into())),
         };
         let stride = stride.unwrap_or(1);
         Ok(SliceItem::Range { begin, end, stride })
@@ -423,16 +433,21 @@ impl Parser<'_> {
             return Ok(RangeBound::None);
         }
         self.skip_spaces_and_peek();
-        let start = self.at();
+        let start = self.offset();
         let sign_length = usize::from(self.rest.starts_with(['-', '+']));
         let digit_count =
             self.rest[sign_length..].find(|c: char| !(c.is_ascii_digit() || c == '_'));
         let length = digit_count.map_or(self.rest.len(), |count| sign_length + count);
-        let (number, rest) = self.rest.split_at(length);
+        let (number_text, rest) = self.rest.split_at(length);
         // Python's rule: an underscore must be between two digits.
-        let is_digit = |at: usize| number.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let is_digit = |at: usize| {
+            number_text
+                .as_bytes()
+                .get(at)
+                .is_some_and(u8::is_ascii_digit)
+        };
         let is_between_digits = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
-        if let Some((at, _)) = number
+        if let Some((at, _)) = number_text
             .match_indices('_')
             .find(|&(at, _)| !is_between_digits(at))
         {
@@ -440,23 +455,23 @@ impl Parser<'_> {
             return Err((start + at, reason.into()));
         }
         self.rest = rest;
-        if number.is_empty() {
+        if number_text.is_empty() {
             return Ok(RangeBound::Absent);
         }
-        if number.len() == sign_length {
+        if number_text.len() == sign_length {
             return Err((start, "a sign without a number".into()));
         }
         if rest.starts_with(['.', 'e', 'E']) {
             return Err((start, "an index must be an integer".into()));
         }
-        match number.replace('_', "").parse() {
+        match number_text.replace('_', "").parse() {
             Ok(integer) => Ok(RangeBound::Integer(integer)),
             Err(_) => Err((start, "this number does not fit 64 bits".into())),
         }
     }
 
     /// Returns the offset in bytes of the next character.
-    fn at(&self) -> usize {
+    fn offset(&self) -> usize {
         self.text.len() - self.rest.len()
     }
 
@@ -466,7 +481,8 @@ impl Parser<'_> {
         self.rest.chars().next()
     }
 
-    fn take(&mut self, token: &str) -> bool {
+    /// Skips `token` and returns true if it comes next. Otherwise skips only white space and returns false.
+    fn skip_token(&mut self, token: &str) -> bool {
         self.skip_spaces_and_peek();
         let after_token = self.rest.strip_prefix(token);
         self.rest = after_token.unwrap_or(self.rest);
@@ -478,7 +494,7 @@ impl Parser<'_> {
     fn skip_word(&mut self, name: &str) -> bool {
         let unread_before = self.rest;
         let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-        let is_taken = self.take(name) && !is_longer(self.rest);
+        let is_taken = self.skip_token(name) && !is_longer(self.rest);
         if !is_taken {
             self.rest = unread_before;
         }
@@ -492,18 +508,20 @@ impl Parser<'_> {
         }
     }
 
-    fn problem(&self, what: &str) -> ParseProblem {
-        (self.at(), what.to_owned())
+    /// Makes an error at the next character.
+    fn problem(&self, message: &str) -> ParseProblem {
+        (self.offset(), message.to_owned())
     }
 }
 
 /// The offset in bytes of an opening bracket in the text, and its closing bracket.
 #[derive(Clone, Copy)]
 struct Bracket {
-    at: usize,
+    offset: usize,
     close: &'static str,
 }
 
+/// The text where a range can have a bound or a stride: nothing, the word `None`, or an integer.
 enum RangeBound {
     Absent,
     None,
@@ -614,8 +632,8 @@ fn write_items(f: &mut fmt::Formatter<'_>, items: &[impl fmt::Display]) -> fmt::
 
 /// Prints Python's spelling. Parsing the text returns the same slice, except that all single indices have stride 1.
 ///
-/// For a single index, all positive strides have the same meaning. Any other stride of a single index is lost in the
-/// text, although it makes the slice an error on every shape.
+/// For a single index, all positive strides have the same meaning. The text does not show other strides of a single
+/// index either, although they make the slice an error on every shape.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_items(f, self.items())

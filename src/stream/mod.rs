@@ -48,15 +48,17 @@ impl Piece {
         let Some(walk) = self.piece_move.walk() else {
             return 0;
         };
-        let (unit, element, run) = (walk.unit, self.piece_move.dtype.size(), walk.run());
+        let (unit_bytes, element_bytes, run) =
+            (walk.unit, self.piece_move.dtype.size(), walk.run());
         // Returns the largest possible size of all pages that contiguous bytes touch. It is largest if only the first
         // element is in the first page.
-        let max_page_bytes =
-            |bytes: usize| (bytes.saturating_sub(element).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES;
-        let row_bytes = (run.size - 1) * run.from.unsigned_abs() * unit + unit;
+        let max_page_bytes = |bytes: usize| {
+            (bytes.saturating_sub(element_bytes).div_ceil(PAGE_BYTES) + 1) * PAGE_BYTES
+        };
+        let row_bytes = (run.size - 1) * run.from.unsigned_abs() * unit_bytes + unit_bytes;
         // If the units of a row are more than a page apart, the pages between them do not count.
         let row_page_bytes =
-            max_page_bytes(row_bytes).min(run.size.saturating_mul(max_page_bytes(unit)));
+            max_page_bytes(row_bytes).min(run.size.saturating_mul(max_page_bytes(unit_bytes)));
         max_page_bytes(self.span().len()).min(walk.rows().saturating_mul(row_page_bytes))
     }
 }
@@ -210,8 +212,9 @@ impl Stream<'_> {
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         cut_into_pieces(self.single_move(), move |piece| {
-            let result = piece.result_bytes();
-            result <= CPU_PIECE_BYTES && result.saturating_add(piece.page_bytes()) <= memory
+            let result_bytes = piece.result_bytes();
+            result_bytes <= CPU_PIECE_BYTES
+                && result_bytes.saturating_add(piece.page_bytes()) <= memory
         })
     }
 
@@ -220,11 +223,11 @@ impl Stream<'_> {
         let memory = self.memory;
         let max_buffer_bytes = gpu.device().limits().max_buffer_size;
         cut_into_pieces(self.single_move(), move |piece| {
-            let result = piece.result_bytes();
+            let result_bytes = piece.result_bytes();
             let packed_bytes = piece.split().host.result_bytes();
-            let held_bytes =
-                PieceRing::bytes_held(packed_bytes, result).saturating_add(piece.page_bytes());
-            let max_bytes = packed_bytes.max(result);
+            let held_bytes = PieceRing::bytes_held(packed_bytes, result_bytes)
+                .saturating_add(piece.page_bytes());
+            let max_bytes = packed_bytes.max(result_bytes);
             max_bytes <= GPU_PIECE_BYTES
                 && padded_size(max_bytes) <= max_buffer_bytes
                 && held_bytes <= memory

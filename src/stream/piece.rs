@@ -11,7 +11,7 @@ pub(crate) struct Piece {
     slice_move: Arc<Move>,
     /// The box of the result that the piece makes: single positions in the outermost dimensions, then a range of one
     /// dimension, then whole dimensions.
-    result: Vec<Range<usize>>,
+    result_box: Vec<Range<usize>>,
     /// The range of the source that the piece needs, in elements.
     source_range: Range<usize>,
     /// The move that makes the piece. Its source has only the bytes of [`Piece::span`].
@@ -26,17 +26,17 @@ impl Piece {
             source: vec![step_move.source.iter().product()],
             ..step_move.clone()
         };
-        let result = slice_move.shape.iter().map(|&size| 0..size).collect();
-        Self::from_ranges(Arc::new(slice_move), result)
+        let result_box = slice_move.shape.iter().map(|&size| 0..size).collect();
+        Self::for_box(Arc::new(slice_move), result_box)
     }
 
-    fn from_ranges(slice_move: Arc<Move>, result: Vec<Range<usize>>) -> Option<Self> {
-        let Part { source, plan, .. } = slice_move.part(&result, None).ok()?;
+    fn for_box(slice_move: Arc<Move>, result_box: Vec<Range<usize>>) -> Option<Self> {
+        let Part { source, plan, .. } = slice_move.part(&result_box, None).ok()?;
         let piece_move = plan.into_single_move()?;
         let source_range = source.into_iter().next()?;
         Some(Self {
             slice_move,
-            result,
+            result_box,
             source_range,
             piece_move,
         })
@@ -49,19 +49,19 @@ impl Piece {
 
     /// Returns the range of the source from the lowest to the highest byte that the piece reads.
     pub(crate) fn span(&self) -> Range<usize> {
-        let element = self.slice_move.dtype.size();
-        self.source_range.start * element..self.source_range.end * element
+        let element_bytes = self.slice_move.dtype.size();
+        self.source_range.start * element_bytes..self.source_range.end * element_bytes
     }
 
     /// Cuts the piece into two consecutive pieces. Returns `None` if the piece is a single element.
     fn split_piece(&self) -> Option<[Self; 2]> {
-        let outermost_dim = self.result.iter().position(|range| range.len() > 1)?;
-        let range = self.result[outermost_dim].clone();
+        let cut_dim = self.result_box.iter().position(|range| range.len() > 1)?;
+        let range = self.result_box[cut_dim].clone();
         let middle = range.start + split_position(range.len())?;
         let half = |range| {
-            let mut result = self.result.clone();
-            result[outermost_dim] = range;
-            Self::from_ranges(Arc::clone(&self.slice_move), result)
+            let mut half_box = self.result_box.clone();
+            half_box[cut_dim] = range;
+            Self::for_box(Arc::clone(&self.slice_move), half_box)
         };
         Some([half(range.start..middle)?, half(middle..range.end)?])
     }

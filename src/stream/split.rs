@@ -22,43 +22,45 @@ pub(crate) struct PieceSplit {
     pub(crate) device: Move,
 }
 
-/// The longest gap in bytes that the host copies: copying it takes about as long as starting another copy.
-const SHORT_GAP: usize = 64;
+/// The size in bytes of the longest gap that the host copies: copying this gap takes about as long as starting another
+/// copy.
+const MAX_COPIED_GAP_BYTES: usize = 64;
 
-/// The maximum number of bytes that the host packs for each byte that the piece needs. This limits the gaps that are
-/// uploaded.
+/// The maximum number of bytes that the host packs for each byte that the piece needs. It limits how many bytes of gaps
+/// are uploaded.
 const MAX_PACKED_PER_NEEDED: usize = 4;
 
 impl Piece {
     pub(crate) fn split(&self) -> PieceSplit {
         let dims = self.piece_move.walk().map_or(&[][..], |walk| &walk.dims);
-        let unit = self.piece_move.walk().map_or(1, |walk| walk.unit);
-        // The host copies the `run_dims` innermost dimensions with their gaps, as one run of `length` units, and leaves
-        // out the gaps of the other dimensions. `needed_units` is the number of units of a run that the piece needs.
-        let (mut run_dims, mut length, mut needed_units) = (0, 1, 1);
+        let unit_bytes = self.piece_move.walk().map_or(1, |walk| walk.unit);
+        // The host copies the `run_dims` innermost dimensions with their gaps, as one run of `run_length` units, and
+        // leaves out the gaps of the other dimensions. `needed_units` is the number of units of a run that the piece
+        // needs.
+        let (mut run_dims, mut run_length, mut needed_units) = (0, 1, 1);
         for dim in dims.iter().rev() {
             let distance = dim.from.unsigned_abs();
-            let longer_length = (dim.size - 1) * distance + length;
+            let longer_length = (dim.size - 1) * distance + run_length;
             needed_units *= dim.size;
-            if distance.saturating_sub(length) * unit > SHORT_GAP
+            if distance.saturating_sub(run_length) * unit_bytes > MAX_COPIED_GAP_BYTES
                 || longer_length > MAX_PACKED_PER_NEEDED * needed_units
             {
                 break;
             }
-            length = longer_length;
+            run_length = longer_length;
             run_dims += 1;
         }
         let packed_dims = dims.len() - run_dims;
-        let mut host = View::flat(length);
+        let mut host = View::flat(run_length);
         let mut device = View {
             shape: Vec::new(),
             strides: Vec::new(),
             ..View::flat(0)
         };
-        let mut packed_units = length;
-        for (number, dim) in dims.iter().enumerate().rev() {
+        let mut packed_units = run_length;
+        for (d, dim) in dims.iter().enumerate().rev() {
             let mut stride = dim.from;
-            if number < packed_dims {
+            if d < packed_dims {
                 host.shape.insert(0, dim.size);
                 host.strides.insert(0, stride.abs());
                 stride = stride.signum() * packed_units.cast_signed();
@@ -77,8 +79,8 @@ impl Piece {
         ];
         device.source = vec![packed_units];
         PieceSplit {
-            host: Move::from_view(host, DType::of_size(unit)),
-            device: Move::from_view(device, DType::of_size(unit)),
+            host: Move::from_view(host, DType::of_size(unit_bytes)),
+            device: Move::from_view(device, DType::of_size(unit_bytes)),
         }
     }
 }

@@ -18,7 +18,7 @@ impl Tensor {
     /// error and the backend does not have late errors.
     ///
     /// A plan that was made for a tensor's [layout](Self::layout) reads the tensor without a copy. A plan that was made
-    /// for a shape takes any tensor of this shape; a view is copied first.
+    /// for a shape takes any tensor of this shape; a view is copied first, on a GPU in another submission.
     ///
     /// ```
     /// use wgslice::{slice, Backend, Conversion, DType, Plan, Tensor};
@@ -129,25 +129,26 @@ impl Tensor {
         inputs: &[&Self],
         outputs: &mut [&mut Self],
     ) -> Result<Pending<Report>, Error> {
-        let needed_outputs = plan.outputs();
-        check_number("outputs", outputs.len(), needed_outputs.len())?;
-        for (needed_output, found) in needed_outputs.iter().zip(&*outputs) {
-            outputs[0].check_same_device("outputs", found)?;
-            if (found.dtype, found.shape()) != (needed_output.dtype, &needed_output.shape[..]) {
+        let output_specs = plan.outputs();
+        check_number("outputs", outputs.len(), output_specs.len())?;
+        for (output_spec, output) in output_specs.iter().zip(&*outputs) {
+            outputs[0].check_same_device("outputs", output)?;
+            if (output.dtype, output.shape()) != (output_spec.dtype, &output_spec.shape[..]) {
                 return Err(error::value::dest_mismatch(
-                    found.shape(),
-                    found.dtype,
-                    &needed_output.shape,
-                    needed_output.dtype,
+                    output.shape(),
+                    output.dtype,
+                    &output_spec.shape,
+                    output_spec.dtype,
                 ));
             }
         }
         let inputs = outputs[0].ready_inputs(plan, inputs)?;
         let mut copied_bytes = 0;
-        for (number, (needed_output, output)) in
-            needed_outputs.iter().zip(&mut *outputs).enumerate()
+        for (output_index, (output_spec, output)) in
+            output_specs.iter().zip(&mut *outputs).enumerate()
         {
-            copied_bytes += output.own_memory(needed_output, number == 0 && plan.is_in_place())?;
+            copied_bytes +=
+                output.ensure_own_memory(output_spec, output_index == 0 && plan.is_in_place())?;
         }
         #[cfg(feature = "gpu")]
         if let Device::Gpu(gpu) = &outputs[0].backend.device.clone() {
@@ -185,36 +186,36 @@ impl Tensor {
         plan: &Plan,
         inputs: &[&'i Self],
     ) -> Result<Vec<Cow<'i, Self>>, Error> {
-        let needed_inputs = plan.inputs();
-        check_number("inputs", inputs.len(), needed_inputs.len())?;
-        for (needed_input, found) in needed_inputs.iter().zip(inputs) {
-            self.check_same_device(needed_input.name, found)?;
-            needed_input.check_dtype(found.dtype)?;
-            if !needed_input.reads(&found.layout) && found.shape() != needed_input.shape {
-                let (found, needed_shape) = (found.shape(), &needed_input.shape);
+        let input_specs = plan.inputs();
+        check_number("inputs", inputs.len(), input_specs.len())?;
+        for (input_spec, input) in input_specs.iter().zip(inputs) {
+            self.check_same_device(input_spec.name, input)?;
+            input_spec.check_dtype(input.dtype)?;
+            if !input_spec.reads(&input.layout) && input.shape() != input_spec.shape {
                 return Err(error::view::wrong_input_layout(
-                    needed_input.name,
-                    found,
-                    needed_shape,
+                    input_spec.name,
+                    input.shape(),
+                    &input_spec.shape,
                 ));
             }
         }
-        let dense_inputs = needed_inputs
-            .iter()
-            .zip(inputs)
-            .map(|(needed_input, &found)| {
-                match needed_input.reads(&found.layout) || found.is_contiguous() {
-                    true => Ok(Cow::Borrowed(found)),
-                    false => found.contiguous().map(Cow::Owned),
-                }
-            });
+        let dense_inputs = input_specs.iter().zip(inputs).map(|(input_spec, &input)| {
+            match input_spec.reads(&input.layout) || input.is_contiguous() {
+                true => Ok(Cow::Borrowed(input)),
+                false => input.contiguous().map(Cow::Owned),
+            }
+        });
         dense_inputs.collect()
     }
 
     /// Prepares this tensor as an output of a plan: gives it contiguous memory that it does not share, with its values
     /// if the plan changes it in place. Returns the number of bytes that are copied. If memory on a GPU is contiguous
     /// but shared, [`Gpu::run`](crate::Gpu) copies it later.
-    fn own_memory(&mut self, needed_output: &ArraySpec, in_place: bool) -> Result<usize, Error> {
+    fn ensure_own_memory(
+        &mut self,
+        output_spec: &ArraySpec,
+        is_in_place: bool,
+    ) -> Result<usize, Error> {
         let is_unshared = match &mut self.storage {
             #[cfg(feature = "gpu")]
             TensorStorage::Device(bytes) => bytes.is_unshared(),
@@ -223,8 +224,8 @@ impl Tensor {
         if self.is_contiguous() && is_unshared {
             return Ok(0);
         }
-        if !in_place {
-            *self = Self::for_output(needed_output, &self.backend)?;
+        if !is_in_place {
+            *self = Self::for_output(output_spec, &self.backend)?;
             return Ok(0);
         }
         if !self.is_contiguous() {
@@ -237,7 +238,7 @@ impl Tensor {
             };
             self.storage = self.backend.host_storage(bytes.len(), copy)?.0;
         }
-        Ok(needed_output.bytes())
+        Ok(output_spec.bytes())
     }
 
     fn run_on_host(
@@ -311,9 +312,9 @@ impl Tensor {
     pub(crate) fn check_same_device(
         &self,
         argument: &'static str,
-        other: &Self,
+        tensor: &Self,
     ) -> Result<(), Error> {
-        match other.backend.device == self.backend.device {
+        match tensor.backend.device == self.backend.device {
             true => Ok(()),
             false => Err(error::value::device_mismatch(argument)),
         }
@@ -323,12 +324,16 @@ impl Tensor {
     pub(crate) fn check_goes_with(
         &self,
         argument: &'static str,
-        other: &Self,
+        tensor: &Self,
     ) -> Result<(), Error> {
-        self.check_same_device(argument, other)?;
-        let (found, needed) = (other.dtype, self.dtype);
-        if found != needed {
-            return Err(error::value::dtype_mismatch(argument, found, needed));
+        self.check_same_device(argument, tensor)?;
+        let (found_dtype, needed_dtype) = (tensor.dtype, self.dtype);
+        if found_dtype != needed_dtype {
+            return Err(error::value::dtype_mismatch(
+                argument,
+                found_dtype,
+                needed_dtype,
+            ));
         }
         Ok(())
     }

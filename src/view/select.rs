@@ -33,14 +33,14 @@ pub(crate) trait Dimensions {
     fn count(&self) -> usize;
 
     /// Returns the size of a dimension, and the distance between its positions.
-    fn get(&self, at: usize) -> (usize, isize);
+    fn get(&self, dim_index: usize) -> (usize, isize);
 
-    fn set(&mut self, at: usize, size: usize, stride: isize);
+    fn set(&mut self, dim_index: usize, size: usize, stride: isize);
 
     /// Adds a dimension of size 1.
-    fn insert(&mut self, at: usize);
+    fn insert(&mut self, dim_index: usize);
 
-    fn remove(&mut self, at: usize);
+    fn remove(&mut self, dim_index: usize);
 }
 
 impl Dimensions for View {
@@ -48,22 +48,22 @@ impl Dimensions for View {
         self.shape.len()
     }
 
-    fn get(&self, at: usize) -> (usize, isize) {
-        (self.shape[at], self.strides[at])
+    fn get(&self, dim_index: usize) -> (usize, isize) {
+        (self.shape[dim_index], self.strides[dim_index])
     }
 
-    fn set(&mut self, at: usize, size: usize, stride: isize) {
-        (self.shape[at], self.strides[at]) = (size, stride);
+    fn set(&mut self, dim_index: usize, size: usize, stride: isize) {
+        (self.shape[dim_index], self.strides[dim_index]) = (size, stride);
     }
 
-    fn insert(&mut self, at: usize) {
-        self.shape.insert(at, 1);
-        self.strides.insert(at, 0);
+    fn insert(&mut self, dim_index: usize) {
+        self.shape.insert(dim_index, 1);
+        self.strides.insert(dim_index, 0);
     }
 
-    fn remove(&mut self, at: usize) {
-        self.shape.remove(at);
-        self.strides.remove(at);
+    fn remove(&mut self, dim_index: usize) {
+        self.shape.remove(dim_index);
+        self.strides.remove(dim_index);
     }
 }
 
@@ -72,20 +72,20 @@ impl Dimensions for Vec<Dim> {
         self.len()
     }
 
-    fn get(&self, at: usize) -> (usize, isize) {
-        (self[at].size, self[at].from)
+    fn get(&self, dim_index: usize) -> (usize, isize) {
+        (self[dim_index].size, self[dim_index].from)
     }
 
-    fn set(&mut self, at: usize, size: usize, stride: isize) {
-        self[at] = Dim::shared(size, stride);
+    fn set(&mut self, dim_index: usize, size: usize, stride: isize) {
+        self[dim_index] = Dim::shared(size, stride);
     }
 
-    fn insert(&mut self, at: usize) {
-        self.insert(at, Dim::shared(1, 0));
+    fn insert(&mut self, dim_index: usize) {
+        self.insert(dim_index, Dim::shared(1, 0));
     }
 
-    fn remove(&mut self, at: usize) {
-        self.remove(at);
+    fn remove(&mut self, dim_index: usize) {
+        self.remove(dim_index);
     }
 }
 
@@ -98,39 +98,39 @@ impl SliceSpec {
         mut offset: usize,
     ) -> Result<usize, Error> {
         let ellipsis_dims = self.ellipsis_dims(dims.count())?;
-        // The next item is for dimension `dimension` of the original array. In `dims` this is dimension `at`, because
-        // earlier single indices have removed dimensions and new axes have added dimensions. Dimensions after the last
-        // item stay whole.
-        let (mut dimension, mut at) = (0, 0);
+        // The next item is for dimension `dimension` of the original array. In `dims` this is dimension `dim_index`,
+        // because earlier single indices have removed dimensions and new axes have added dimensions. Dimensions after
+        // the last item stay whole.
+        let (mut dimension, mut dim_index) = (0, 0);
         for &item in self.items() {
             match item {
                 SliceItem::Index { stride: 0, .. } | SliceItem::Range { stride: 0, .. } => {
                     return Err(error::spec::stride_zero(dimension));
                 }
                 SliceItem::NewAxis => {
-                    dims.insert(at);
-                    at += 1;
+                    dims.insert(dim_index);
+                    dim_index += 1;
                 }
                 SliceItem::Ellipsis => {
                     dimension += ellipsis_dims;
-                    at += ellipsis_dims;
+                    dim_index += ellipsis_dims;
                 }
                 SliceItem::Index { index, stride } => {
-                    let (size, spacing) = dims.get(at);
+                    let (size, spacing) = dims.get(dim_index);
                     let position = single_position(dimension, size, index, stride)?;
-                    dims.remove(at);
+                    dims.remove(dim_index);
                     offset = along(offset, spacing, position);
                     dimension += 1;
                 }
                 SliceItem::Range { begin, end, stride } => {
-                    let (size, spacing) = dims.get(at);
+                    let (size, spacing) = dims.get(dim_index);
                     let (first, step, count) = range(size, begin, end, stride);
                     // If the range has at least two positions, the new stride is a distance between existing elements
                     // and cannot overflow.
-                    dims.set(at, count, if count > 1 { step * spacing } else { 0 });
+                    dims.set(dim_index, count, if count > 1 { step * spacing } else { 0 });
                     offset = along(offset, spacing, first);
                     dimension += 1;
-                    at += 1;
+                    dim_index += 1;
                 }
             }
         }
@@ -151,18 +151,18 @@ impl SliceSpec {
     /// Checks the items against the rank. Returns the number of dimensions that the ellipsis stands for or, without an
     /// ellipsis, the number of dimensions after the last item.
     fn ellipsis_dims(&self, rank: usize) -> Result<usize, Error> {
-        let (mut ellipses, mut specs) = (0, 0);
+        let (mut ellipsis_count, mut indexed_dims) = (0, 0);
         for item in self.items() {
-            ellipses += usize::from(*item == SliceItem::Ellipsis);
-            specs += usize::from(item.takes_dimension());
+            ellipsis_count += usize::from(*item == SliceItem::Ellipsis);
+            indexed_dims += usize::from(item.takes_dimension());
         }
-        if ellipses > 1 {
+        if ellipsis_count > 1 {
             return Err(error::spec::multiple_ellipses());
         }
-        match rank.checked_sub(specs) {
+        match rank.checked_sub(indexed_dims) {
             Some(dims) => Ok(dims),
             None if rank == 0 => Err(error::spec::scalar_input()),
-            None => Err(error::spec::too_many_specs(specs, rank)),
+            None => Err(error::spec::too_many_specs(indexed_dims, rank)),
         }
     }
 }

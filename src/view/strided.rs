@@ -69,8 +69,7 @@ impl View {
         }
         shape::elements(&[elements])?;
         let is_empty = shape::elements(shape)? == 0;
-        // The sum of all sizes is below 2^59, and strides are below 2^63, so that no sum in this function
-        // overflows.
+        // The sum of all sizes is below 2^59, and strides are below 2^63, so no sum in this function overflows.
         let (mut low, mut high) = (offset as i128, offset as i128);
         for (&size, &stride) in shape.iter().zip(strides).filter(|dim| *dim.0 > 1) {
             let dim_reach = (size - 1) as i128 * stride as i128;
@@ -109,8 +108,8 @@ impl View {
     /// let windows = View::new(&[7])?.windows(0, 3, 2)?;
     /// assert_eq!((windows.shape(), windows.strides()), (&[3, 3][..], &[2, 1][..]));
     /// let plan = Plan::contiguous(windows, DType::I32)?;
-    /// let (found, _) = Backend::cpu().run::<i32>(&plan, &[(&[0, 1, 2, 3, 4, 5, 6]).into()])?;
-    /// assert_eq!(found.data, [0, 1, 2, 2, 3, 4, 4, 5, 6]);
+    /// let (copied, _) = Backend::cpu().run::<i32>(&plan, &[(&[0, 1, 2, 3, 4, 5, 6]).into()])?;
+    /// assert_eq!(copied.data, [0, 1, 2, 2, 3, 4, 4, 5, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -122,25 +121,25 @@ impl View {
     pub fn windows(&self, axis: isize, size: usize, step: usize) -> Result<Self, Error> {
         let rank = self.shape.len();
         let d = shape::axis(axis, rank).ok_or_else(|| error::view::axis(axis, rank))?;
-        let positions = self.shape[d];
-        if size == 0 || size > positions || step == 0 {
+        let position_count = self.shape[d];
+        if size == 0 || size > position_count || step == 0 {
             return Err(error::view::windows(
                 size,
                 step,
                 axis,
                 &self.shape,
-                positions,
+                position_count,
             ));
         }
         let mut view = self.clone();
-        let count = (positions - size) / step + 1;
+        let window_count = (position_count - size) / step + 1;
         // With one position the stride is unused, and the product could overflow, so it is 0.
         let stride_of = |dim_size: usize, times: usize| match dim_size {
             1 => 0,
             _ => self.strides[d] * times.cast_signed(),
         };
-        view.shape[d] = count;
-        view.strides[d] = stride_of(count, step);
+        view.shape[d] = window_count;
+        view.strides[d] = stride_of(window_count, step);
         view.shape.push(size);
         view.strides.push(stride_of(size, 1));
         shape::elements(&view.shape)?;
@@ -181,10 +180,10 @@ impl View {
         let dims = self.shape.iter().copied().zip(self.strides.iter().copied());
         let old_dims: Vec<(usize, isize)> = dims.filter(|dim| dim.0 > 1).collect();
         // A group of old dimensions is matched with a group of new dimensions that has the same number of elements.
-        let (mut at, mut to) = (0, 0);
-        while at < old_dims.len() {
-            let (mut from_end, mut to_end) = (at + 1, to + 1);
-            let (mut from_size, mut to_size) = (old_dims[at].0, shape[to]);
+        let (mut from_begin, mut to_begin) = (0, 0);
+        while from_begin < old_dims.len() {
+            let (mut from_end, mut to_end) = (from_begin + 1, to_begin + 1);
+            let (mut from_size, mut to_size) = (old_dims[from_begin].0, shape[to_begin]);
             while from_size != to_size {
                 if to_size < from_size {
                     to_size *= shape[to_end];
@@ -194,7 +193,7 @@ impl View {
                     from_end += 1;
                 }
             }
-            let group = &old_dims[at..from_end];
+            let group = &old_dims[from_begin..from_end];
             let are_joined =
                 |pair: &[(usize, isize)]| pair[0].1 == pair[1].1 * pair[1].0.cast_signed();
             if !group.windows(2).all(are_joined) {
@@ -205,12 +204,12 @@ impl View {
                 ));
             }
             let mut stride = group[group.len() - 1].1;
-            for d in (to..to_end).rev().filter(|&d| shape[d] > 1) {
+            for d in (to_begin..to_end).rev().filter(|&d| shape[d] > 1) {
                 view.strides[d] = stride;
                 // After the outermost dimension, the product can exceed the size of the array, but it is not used.
                 stride = stride.wrapping_mul(shape[d].cast_signed());
             }
-            (at, to) = (from_end, to_end);
+            (from_begin, to_begin) = (from_end, to_end);
         }
         Ok(view)
     }
@@ -242,8 +241,8 @@ impl View {
         if self.len() > reaches[0] + 1 {
             return Repeats::Somewhere;
         }
-        let mut tries = MAX_TRIES;
-        match sums_to_zero(&dims, &reaches, 0, true, &mut tries) {
+        let mut remaining_tries = MAX_TRIES;
+        match sums_to_zero(&dims, &reaches, 0, true, &mut remaining_tries) {
             Some(true) => Repeats::Somewhere,
             Some(false) => Repeats::Never,
             None => Repeats::Undecided,
@@ -251,36 +250,36 @@ impl View {
     }
 }
 
-/// Returns whether `distance` and some steps of the dimensions sum up to 0, so that two positions are the same element.
+/// Returns whether `distance` and some steps of the dimensions sum up to 0. Then two positions are the same element.
 /// A dimension can take steps in either direction, at most one fewer than its positions. The first dimension that takes
-/// steps goes forward. `is_first` is true if no dimension has taken steps so far. Returns `None` if `tries` becomes 0
-/// before the answer is found.
+/// steps goes forward. `has_no_steps` is true if no dimension has taken steps so far. Returns `None` if
+/// `remaining_tries` becomes 0 before the answer is found.
 fn sums_to_zero(
     dims: &[(usize, usize)],
     reaches: &[usize],
     distance: isize,
-    is_first: bool,
-    tries: &mut usize,
+    has_no_steps: bool,
+    remaining_tries: &mut usize,
 ) -> Option<bool> {
     let Some((&(max_steps, step), inner)) = dims.split_first() else {
-        return Some(distance == 0 && !is_first);
+        return Some(distance == 0 && !has_no_steps);
     };
-    *tries = tries.checked_sub(1)?;
+    *remaining_tries = remaining_tries.checked_sub(1)?;
     let (step, max_steps) = (step.cast_signed(), max_steps.cast_signed());
     // The inner dimensions must bring the sum back to 0.
     let inner_reach = reaches[1].cast_signed();
-    let min_count = if is_first { 0 } else { -max_steps };
+    let min_count = if has_no_steps { 0 } else { -max_steps };
     let low = (-inner_reach - distance).div_euclid(step)
         + isize::from((-inner_reach - distance).rem_euclid(step) > 0);
     let high = (inner_reach - distance).div_euclid(step);
     for count in low.max(min_count)..=high.min(max_steps) {
-        let is_first = is_first && count == 0;
+        let has_no_steps = has_no_steps && count == 0;
         if sums_to_zero(
             inner,
             &reaches[1..],
             distance + count * step,
-            is_first,
-            tries,
+            has_no_steps,
+            remaining_tries,
         )? {
             return Some(true);
         }
@@ -293,14 +292,14 @@ mod tests {
     use super::*;
 
     /// For every small view of three dimensions, the search finds a repeated element exactly when two positions have
-    /// the same place.
+    /// the same offset.
     #[test]
     fn repeats_are_found() {
         let mut counts = [0; 2];
-        for number in 0..4u32.pow(3) * 8u32.pow(3) {
-            let digit = |base: u32, at: u32| (number / base.pow(at)) as usize;
+        for case_number in 0..4u32.pow(3) * 8u32.pow(3) {
+            let digit = |base: u32, at: u32| (case_number / base.pow(at)) as usize;
             let shape = [digit(4, 0) % 4, digit(4, 1) % 4, digit(4, 2) % 4].map(|n| n + 1);
-            let stride_digits = number / 64;
+            let stride_digits = case_number / 64;
             let strides = [
                 stride_digits % 8,
                 stride_digits / 8 % 8,
@@ -308,22 +307,22 @@ mod tests {
             ]
             .map(|n| n as isize - 3);
             let view = View::from_strides(&shape, &strides, 50, 100).unwrap();
-            let mut places = Vec::new();
+            let mut offsets = Vec::new();
             for i in 0..shape[0] as isize {
                 for j in 0..shape[1] as isize {
                     for k in 0..shape[2] as isize {
-                        places.push(i * strides[0] + j * strides[1] + k * strides[2]);
+                        offsets.push(i * strides[0] + j * strides[1] + k * strides[2]);
                     }
                 }
             }
-            let place_count = places.len();
-            places.sort_unstable();
-            places.dedup();
-            let expected = match places.len() < place_count {
+            let position_count = offsets.len();
+            offsets.sort_unstable();
+            offsets.dedup();
+            let expected = match offsets.len() < position_count {
                 true => Repeats::Somewhere,
                 false => Repeats::Never,
             };
-            counts[usize::from(places.len() < place_count)] += 1;
+            counts[usize::from(offsets.len() < position_count)] += 1;
             assert_eq!(view.repeats(), expected, "{view:?}");
         }
         assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");

@@ -1,7 +1,7 @@
-//! Runs the calls of golden vectors and of random cases on every device of the harness.
+//! Runs the calls of golden vectors and of random cases on drawn devices.
 
 use super::{
-    GatherForm, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad,
+    GatherForm, ScatterCase, Sizes, check_block, check_crop, check_gather_from_view, check_grad,
     check_scatter, check_slice, check_update, check_view, devices,
 };
 use wgslice::options::{
@@ -13,7 +13,7 @@ use wgslice_vectors::{
     ScatterNd, Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, View, check, random,
 };
 
-/// Checks on every device that a case has the reference's result. The case determines shapes, indices and arguments,
+/// Checks on drawn devices that a case has the reference's result. The case determines shapes, indices and arguments,
 /// and the harness replaces the elements. Cases of operations without a check in the harness keep their elements and
 /// run in one variant.
 ///
@@ -49,12 +49,13 @@ pub(crate) fn check_case(case: &Case) {
             batch_dims,
         }) => {
             let axis = (*axis).try_into().unwrap();
-            let options = options(number, from, Some(axis), (*batch_dims).try_into().unwrap());
+            let options =
+                gather_options(number, from, Some(axis), (*batch_dims).try_into().unwrap());
             gather(number, from, GatherForm::Gather(options));
         }
         Call::BatchGather(BatchGather { from }) => {
             let batch_dims = from.indices.shape.len().cast_signed() - 1;
-            let options = options(number, from, None, batch_dims);
+            let options = gather_options(number, from, None, batch_dims);
             gather(number, from, GatherForm::BatchGather(options));
         }
         Call::ScatterNd(ScatterNd { rows, shape }) => {
@@ -88,9 +89,9 @@ pub(crate) fn check_case(case: &Case) {
             };
             for device in devices() {
                 let outcome = check(&case, call, &device.backend, &variant);
-                let splits = device.splits_tuples(depth, depth * count);
+                let can_split = device.splits_tuples(depth, depth * count);
                 let is_split_tuple = |problem: &String| problem.contains("an index tuple needs");
-                if splits && outcome.as_ref().is_err_and(is_split_tuple) {
+                if can_split && outcome.as_ref().is_err_and(is_split_tuple) {
                     continue;
                 }
                 outcome.unwrap_or_else(|problem| panic!("{}: {variant}: {problem}", device.name));
@@ -99,7 +100,7 @@ pub(crate) fn check_case(case: &Case) {
     }
 }
 
-fn options(
+fn gather_options(
     number: usize,
     from: &Gathering<'_>,
     axis: Option<isize>,
@@ -116,7 +117,7 @@ fn options(
 #[track_caller]
 fn gather(number: usize, from: &Gathering<'_>, form: GatherForm) {
     let params = (&from.params.tensor.shape[..], &from.params.view[..]);
-    check_gathering(
+    check_gather_from_view(
         number,
         params,
         (&from.indices.data, &from.indices.shape),
@@ -127,15 +128,15 @@ fn gather(number: usize, from: &Gathering<'_>, form: GatherForm) {
 #[track_caller]
 fn scatter(
     number: usize,
-    unique: bool,
+    is_unique: bool,
     shape: &[usize],
     rows: &Rows<'_>,
-    fresh: bool,
+    starts_from_zeros: bool,
     combine: Combine,
 ) {
     check_scatter(ScatterCase {
         shape,
-        fresh,
+        starts_from_zeros,
         indices: &rows.indices.data,
         indices_shape: &rows.indices.shape,
         updates_shape: &rows.updates.shape,
@@ -144,7 +145,7 @@ fn scatter(
             out_of_range: out_of_range(rows.indexing, number),
             negative: negative(rows.indexing),
             any_order: number / 2 % 2 == 1,
-            unique: unique && number / 4 % 2 == 1,
+            unique: is_unique && number / 4 % 2 == 1,
         },
     });
 }

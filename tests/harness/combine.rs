@@ -4,46 +4,50 @@
 use std::ops::{Add, Mul, Sub};
 use wgslice::{DType, options::Combine};
 
-/// The layout of a floating-point number of `bits` bits: the sign in the highest bit, then the exponent, and the
-/// fraction in the lowest `fraction` bits.
+/// The layout of a floating-point number of `bit_count` bits: the sign in the highest bit, then the exponent, and the
+/// fraction in the lowest `fraction_bits` bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Float {
-    pub(crate) bits: u32,
-    pub(crate) fraction: u32,
+    pub(crate) bit_count: u32,
+    pub(crate) fraction_bits: u32,
 }
 
 impl Float {
     /// Returns the layout of the components of a type, or `None` if the components are not floating-point numbers.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
-        let (bits, fraction) = match dtype {
+        let (bit_count, fraction_bits) = match dtype {
             DType::F16 => (16, 10),
             DType::BF16 => (16, 7),
             DType::F32 | DType::Complex64 => (32, 23),
             DType::F64 | DType::Complex128 => (64, 52),
             _ => return None,
         };
-        Some(Self { bits, fraction })
+        Some(Self {
+            bit_count,
+            fraction_bits,
+        })
     }
 
     /// Returns the number that has these bits. `f64` represents it exactly.
     fn value(self, bits: u128) -> f64 {
-        let sign = if bits >> (self.bits - 1) & 1 == 1 {
+        let sign = if bits >> (self.bit_count - 1) & 1 == 1 {
             -1.0
         } else {
             1.0
         };
-        let fraction = bits & ((1 << self.fraction) - 1);
-        let width = self.bits - 1 - self.fraction;
-        let exponent = i32::try_from(bits >> self.fraction & ((1 << width) - 1)).unwrap();
-        let bias = (1 << (width - 1)) - 1;
+        let fraction = bits & ((1 << self.fraction_bits) - 1);
+        let exponent_bits = self.bit_count - 1 - self.fraction_bits;
+        let exponent =
+            i32::try_from(bits >> self.fraction_bits & ((1 << exponent_bits) - 1)).unwrap();
+        let bias = (1 << (exponent_bits - 1)) - 1;
         // The power is the product of two powers, so that each result of `powi` is far from the ends of the range of
         // `f64`.
         let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
         let scale = power(exponent.max(1) - bias);
-        let fraction_value = fraction as f64 / (1u64 << self.fraction) as f64;
+        let fraction_value = fraction as f64 / (1u64 << self.fraction_bits) as f64;
         sign * match exponent {
             0 => fraction_value * scale,
-            _ if exponent < (1 << width) - 1 => (1.0 + fraction_value) * scale,
+            _ if exponent < (1 << exponent_bits) - 1 => (1.0 + fraction_value) * scale,
             _ if fraction == 0 => f64::INFINITY,
             _ => f64::NAN,
         }
@@ -55,7 +59,7 @@ impl Float {
         let magnitude = value.abs();
         let (mut low, mut high) = (
             0u128,
-            ((1 << (self.bits - 1 - self.fraction)) - 1) << self.fraction,
+            ((1 << (self.bit_count - 1 - self.fraction_bits)) - 1) << self.fraction_bits,
         );
         while high - low > 1 {
             let middle = (low + high) / 2;
@@ -72,7 +76,7 @@ impl Float {
         } else {
             low
         };
-        rounded | u128::from(value.is_sign_negative()) << (self.bits - 1)
+        rounded | u128::from(value.is_sign_negative()) << (self.bit_count - 1)
     }
 }
 
@@ -127,7 +131,10 @@ pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128
                     }
                     _ if dtype == DType::F64 => arithmetic(combine, x, y).to_bits().into(),
                     _ => {
-                        #[expect(clippy::cast_possible_truncation, reason = "both are single")]
+                        #[expect(
+                            clippy::cast_possible_truncation,
+                            reason = "f32 represents both exactly"
+                        )]
                         let (x, y) = (x as f32, y as f32);
                         let single = arithmetic(combine, x, y);
                         match dtype {
@@ -138,8 +145,8 @@ pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128
                 }
             }
             None => {
-                let signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
-                let value = |element: u128| match signed {
+                let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
+                let value = |element: u128| match is_signed {
                     true => (element << (128 - bits)).cast_signed() >> (128 - bits),
                     false => element.cast_signed(),
                 };
@@ -170,7 +177,7 @@ fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
 }
 
 /// Returns whether the shaders support the combination for a type.
-pub(crate) fn on_gpu(combine: Combine, dtype: DType) -> bool {
+pub(crate) fn is_supported_on_gpu(combine: Combine, dtype: DType) -> bool {
     match dtype {
         _ if combine == Combine::Update => true,
         DType::Bool | DType::I32 | DType::U32 | DType::F32 => true,

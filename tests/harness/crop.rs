@@ -1,11 +1,11 @@
-//! Compares crops on every device with the reference. If a crop reads a view, the reference crops a copy of the
-//! elements that the view selects.
+//! Runs crops on drawn devices and compares the results with the reference. If a crop reads a view, the reference crops
+//! a copy of the elements that the view selects.
 
 use super::{
-    Device, SIZES, assert_same,
+    DTYPE_OF_EACH_SIZE, Device, assert_same,
     call::out_of_range,
     devices, elements,
-    gather::{Typed, view},
+    gather::{TypedIndices, view},
     kind, to_bytes,
 };
 use wgslice::{
@@ -14,15 +14,18 @@ use wgslice::{
 };
 use wgslice_vectors::Crop;
 
-/// Checks a crop on every device against the reference, at only one element size, index type and policy, as `number`
-/// chooses, because every shader takes a while to compile.
+/// Checks a crop on drawn devices against the reference. `case_number` chooses the only element size, index type and
+/// policy of the check, because every shader takes a while to compile.
 #[track_caller]
-pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
-    let dtype = SIZES[number % SIZES.len()];
-    let mut typed_indices = Typed::all(&crop.from.indices.data);
-    let typed_indices = typed_indices.swap_remove(number / SIZES.len() % typed_indices.len());
-    let boxes = crop.boxes.of(crop.sizes.len(), typed_indices.get().dtype());
-    let options = crop.options(out_of_range(crop.from.indexing, number));
+pub(crate) fn check_crop(case_number: usize, crop: &Crop<'_>) {
+    let dtype = DTYPE_OF_EACH_SIZE[case_number % DTYPE_OF_EACH_SIZE.len()];
+    let mut typed_indices = TypedIndices::in_all_types(&crop.from.indices.data);
+    let typed_indices =
+        typed_indices.swap_remove(case_number / DTYPE_OF_EACH_SIZE.len() % typed_indices.len());
+    let boxes = crop
+        .boxes
+        .of(crop.sizes.len(), typed_indices.borrow().dtype());
+    let options = crop.options(out_of_range(crop.from.indexing, case_number));
     let (shape, steps) = (&crop.from.params.tensor.shape, &crop.from.params.view);
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
@@ -39,61 +42,77 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     assert_eq!(plan.shape(), expected.shape, "{crop:?}");
     let values = to_bytes(&expected.values, dtype.size());
     let source = to_bytes(&source, dtype.size());
-    let (depth, integers) = (crop.from.indices.shape[1], crop.from.indices.data.len());
+    let (depth, index_count) = (crop.from.indices.shape[1], crop.from.indices.data.len());
     // A GPU can reject a crop with more than four dimensions in addition to the dimension of the boxes, or with offsets
     // beyond the range of i32.
     let reach = |(&size, &stride): (&usize, &i64)| {
         (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
     };
-    let furthest = crop.sizes.iter().zip(&crop.strides).map(reach).max();
-    let is_wide = plan.shape().len() > 5 || furthest > Some(i32::MAX as u64);
-    let takes = |device: &&Device| device.takes(source.len(), values.len());
-    for device in devices().iter().filter(takes) {
-        let what = || format!("{}: {crop:?}: {typed_indices:?}: {plan}", device.name);
-        let found = match device.by_tensors {
+    let max_reach = crop.sizes.iter().zip(&crop.strides).map(reach).max();
+    let can_exceed_limits = plan.shape().len() > 5 || max_reach > Some(i32::MAX as u64);
+    let can_run = |device: &&Device| device.can_run(source.len(), values.len());
+    for device in devices().iter().filter(can_run) {
+        let describe = || format!("{}: {crop:?}: {typed_indices:?}: {plan}", device.name);
+        let outcome = match device.uses_tensors {
             true => device.crop(dtype, &source, &typed_indices, crop, options.out_of_range),
             false => device
-                .run(&plan, &source, Some(typed_indices.get()))
+                .run(&plan, &source, Some(typed_indices.borrow()))
                 .map(|(bytes, report)| (bytes, report.expect("a crop reports"))),
         };
-        let (first, out_of_range_count) = match found {
+        let (first, out_of_range_count) = match outcome {
             Ok((got, report)) => {
-                let is_error = options.out_of_range == OutOfRange::Error;
-                assert!(!is_error || expected.bad_rows.is_empty(), "{}", what());
-                assert_same(&values, &got, dtype.size(), &what);
+                let is_error_policy = options.out_of_range == OutOfRange::Error;
+                assert!(
+                    !is_error_policy || expected.bad_rows.is_empty(),
+                    "{}",
+                    describe()
+                );
+                assert_same(&values, &got, dtype.size(), &describe);
                 let valid_counts = [0, crop.boxes.count];
-                assert!(valid_counts.contains(&report.tuples), "{}", what());
+                assert!(valid_counts.contains(&report.tuples), "{}", describe());
                 (report.first, report.out_of_range)
             }
             Err(Error::InvalidIndices(report)) if options.out_of_range == OutOfRange::Error => {
                 (report.first, report.out_of_range)
             }
-            Err(Error::DeviceLimit { .. }) if is_wide && !device.backend.is_cpu() => continue,
-            Err(Error::DeviceLimit { .. }) if device.splits_tuples(depth, integers) => continue,
-            Err(error) => panic!("{}: {error}", what()),
+            Err(Error::DeviceLimit { .. }) if can_exceed_limits && !device.backend.is_cpu() => {
+                continue;
+            }
+            Err(Error::DeviceLimit { .. }) if device.splits_tuples(depth, index_count) => continue,
+            Err(error) => panic!("{}: {error}", describe()),
         };
-        assert_eq!(out_of_range_count, expected.bad_rows.len(), "{}", what());
-        let tuple = |&n: &usize| {
+        assert_eq!(
+            out_of_range_count,
+            expected.bad_rows.len(),
+            "{}",
+            describe()
+        );
+        let tuple = |&tuple_number: &usize| {
             let depth = crop.from.indices.shape[1];
             let reported_length = usize::from(crop.boxes.box_indices) + crop.sizes.len();
             wgslice::error::InvalidIndex {
-                tuple: n,
-                position: vec![n],
-                index: crop.from.indices.data[n * depth..][..reported_length].to_vec(),
+                tuple: tuple_number,
+                position: vec![tuple_number],
+                index: crop.from.indices.data[tuple_number * depth..][..reported_length].to_vec(),
             }
         };
-        assert_eq!(first, expected.bad_rows.first().map(tuple), "{}", what());
+        assert_eq!(
+            first,
+            expected.bad_rows.first().map(tuple),
+            "{}",
+            describe()
+        );
     }
 }
 
 /// Makes boxes from start indices and, if given, box indices and flips.
 pub(crate) fn boxes_of<'t>(
     begins: &'t Tensor,
-    items: Option<&'t Tensor>,
+    box_indices: Option<&'t Tensor>,
     flips: Option<&'t Tensor>,
 ) -> Boxes<&'t Tensor> {
     let boxes = Boxes::new(begins);
-    let boxes = items.map_or(boxes, |items| boxes.of_items(items));
+    let boxes = box_indices.map_or(boxes, |box_indices| boxes.of_items(box_indices));
     flips.map_or(boxes, |flips| boxes.flipped(flips))
 }
 
@@ -103,31 +122,35 @@ impl Device {
         &self,
         dtype: DType,
         source: &[u8],
-        typed_indices: &Typed,
+        typed_indices: &TypedIndices,
         crop: &Crop<'_>,
         policy: OutOfRange,
     ) -> Result<(Vec<u8>, Report), Error> {
         let shape = &crop.from.params.tensor.shape;
-        let mut x = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
+        let mut params = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
         for step in &crop.from.params.view {
-            x = step.of_tensor(&x)?;
+            params = step.of_tensor(&params)?;
         }
-        let [items, begins, flips] = crop.parts();
+        let [box_indices, begins, flips] = crop.parts();
         let upload = |part: &wgslice_vectors::Tensor| {
             let (data, shape) = (&part.data, &part.shape);
             match typed_indices {
-                Typed::I32(_) => self.backend.upload((&cast::<i32>(data), shape)),
-                Typed::U32(_) => self.backend.upload((&cast::<u32>(data), shape)),
-                Typed::I64(_) => self.backend.upload((data, shape)),
+                TypedIndices::I32(_) => self.backend.upload((&cast::<i32>(data), shape)),
+                TypedIndices::U32(_) => self.backend.upload((&cast::<u32>(data), shape)),
+                TypedIndices::I64(_) => self.backend.upload((data, shape)),
             }
         };
-        let items = crop.boxes.box_indices.then(|| upload(&items)).transpose()?;
+        let box_indices = crop
+            .boxes
+            .box_indices
+            .then(|| upload(&box_indices))
+            .transpose()?;
         let bits: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
         let upload_flips = || self.backend.upload((&bits, &flips.shape));
         let flips = crop.boxes.flips.then(upload_flips).transpose()?;
         let begins = upload(&begins)?;
-        let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
-        let (result, report) = x.crop(boxes, &crop.options(policy))?;
+        let boxes = boxes_of(&begins, box_indices.as_ref(), flips.as_ref());
+        let (result, report) = params.crop(boxes, &crop.options(policy))?;
         Ok((result.bytes()?.into_owned(), report.wait()?))
     }
 }

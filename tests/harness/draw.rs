@@ -6,7 +6,7 @@
 //! default. If `WGSLICE_TEST_CASE` is the number of a draw, all other draws run only on the CPU.
 //! `WGSLICE_TEST_FIRST=1` ends the process at the first failure.
 
-use super::{DEVICES, Device, SIZES};
+use super::{DEVICES, DTYPE_OF_EACH_SIZE, Device};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -17,7 +17,7 @@ use std::{
 };
 use wgslice::DType;
 
-fn number_of_variable<T: FromStr>(variable: &str) -> Option<T> {
+fn number_from_variable<T: FromStr>(variable: &str) -> Option<T> {
     let text = env::var(variable).ok()?;
     let number = text.parse().ok();
     assert!(number.is_some(), "{variable}={text}, which is not a number");
@@ -26,13 +26,14 @@ fn number_of_variable<T: FromStr>(variable: &str) -> Option<T> {
 
 /// The seed of all draws, of the random cases and of the order in which strict devices run invocations.
 pub(crate) static SEED: LazyLock<u64> =
-    LazyLock::new(|| number_of_variable("WGSLICE_TEST_SEED").unwrap_or(1));
+    LazyLock::new(|| number_from_variable("WGSLICE_TEST_SEED").unwrap_or(1));
 
 /// The number of the only draw that runs on GPUs, if `WGSLICE_TEST_CASE` is set.
-static ONLY_DRAW: LazyLock<Option<u64>> = LazyLock::new(|| number_of_variable("WGSLICE_TEST_CASE"));
+static ONLY_DRAW: LazyLock<Option<u64>> =
+    LazyLock::new(|| number_from_variable("WGSLICE_TEST_CASE"));
 
 /// True if every case runs on every device.
-pub(crate) static ALL: LazyLock<bool> =
+pub(crate) static USES_ALL_DEVICES: LazyLock<bool> =
     LazyLock::new(|| env::var("WGSLICE_TEST_ALL").is_ok_and(|all| all == "1"));
 
 /// True if the first failure ends the process. Programs that only need to know whether a test fails set
@@ -44,15 +45,15 @@ thread_local! {
     /// The number of draws of this thread so far.
     static DRAW_COUNT: Cell<u64> = const { Cell::new(0) };
     /// The names of the devices of the last draw.
-    static DRAWN: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    static DRAWN_NAMES: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     /// The number of runs of cases on devices by this thread, since the last call of `print_cases`.
-    static CASES: Cell<usize> = const { Cell::new(0) };
+    static CASE_COUNT: Cell<usize> = const { Cell::new(0) };
     /// Strict devices take part in one of this many draws.
     static STRICT_ONE_IN: Cell<u64> = const { Cell::new(1) };
 }
 
 /// Returns a pseudorandom number for a choice of the current draw. It depends only on the seed, the draw and `choice`.
-fn chosen(choice: u64) -> usize {
+fn random(choice: u64) -> usize {
     // This is the output function of SplitMix64.
     let mut bits = SEED.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ DRAW_COUNT.get() << 8 ^ choice;
     for (shift, factor) in [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)] {
@@ -66,11 +67,11 @@ fn chosen(choice: u64) -> usize {
 pub(crate) fn devices() -> &'static [Device] {
     /// A list of devices for each combination of their positions that was drawn.
     static DEVICE_LISTS: Mutex<Option<HashMap<Vec<usize>, &'static [Device]>>> = Mutex::new(None);
-    LazyLock::force(&HOOK);
+    LazyLock::force(&PANIC_HOOK);
     DRAW_COUNT.set(DRAW_COUNT.get() + 1);
-    let places = places();
-    CASES.set(CASES.get() + places.len());
-    DRAWN.replace(places.iter().map(|&place| &*DEVICES[place].name).collect());
+    let places = drawn_places();
+    CASE_COUNT.set(CASE_COUNT.get() + places.len());
+    DRAWN_NAMES.replace(places.iter().map(|&place| &*DEVICES[place].name).collect());
     let mut lists = DEVICE_LISTS
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -88,7 +89,9 @@ static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     let mut adapters: Vec<Vec<usize>> = Vec::new();
     for (place, device) in DEVICES.iter().enumerate() {
         match adapters.last_mut() {
-            Some(places) if DEVICES[places[0]].adapter() == device.adapter() => places.push(place),
+            Some(places) if DEVICES[places[0]].adapter_name() == device.adapter_name() => {
+                places.push(place)
+            }
             _ => adapters.push(vec![place]),
         }
     }
@@ -96,7 +99,7 @@ static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
 });
 
 /// Returns the positions in [`DEVICES`] of the devices that the current draw chooses.
-fn places() -> Vec<usize> {
+fn drawn_places() -> Vec<usize> {
     let mut adapters = ADAPTERS.iter();
     let mut chosen_places = adapters.next().cloned().unwrap_or_default();
     if ONLY_DRAW.is_some_and(|only| only != DRAW_COUNT.get()) {
@@ -104,11 +107,11 @@ fn places() -> Vec<usize> {
     }
     for (adapter, places) in (0..).zip(adapters) {
         let is_strict = DEVICES[places[0]].name.starts_with("strict");
-        match *ALL {
+        match *USES_ALL_DEVICES {
             true => chosen_places.extend(places),
-            false if is_strict && !(chosen(1 << 33) as u64).is_multiple_of(STRICT_ONE_IN.get()) => {
+            false if is_strict && !(random(1 << 33) as u64).is_multiple_of(STRICT_ONE_IN.get()) => {
             }
-            false => chosen_places.push(places[chosen(adapter) % places.len()]),
+            false => chosen_places.push(places[random(adapter) % places.len()]),
         }
     }
     chosen_places
@@ -116,7 +119,7 @@ fn places() -> Vec<usize> {
 
 /// Prints the number of cases that have passed, counted once for each device. `bash tests/run` adds these numbers up.
 pub(crate) fn print_cases() {
-    println!("cases: {} passed", CASES.take());
+    println!("cases: {} passed", CASE_COUNT.take());
 }
 
 /// Calls `check` such that strict devices take part in only one of `interval` draws, because they interpret shaders,
@@ -128,18 +131,18 @@ pub(crate) fn with_strict_one_in(interval: u64, check: impl FnOnce()) {
 }
 
 /// Counts one case less, because the case is too large for a drawn device.
-pub(crate) fn not_run() {
-    CASES.set(CASES.get().saturating_sub(1));
+pub(crate) fn uncount_case() {
+    CASE_COUNT.set(CASE_COUNT.get().saturating_sub(1));
 }
 
-/// Calls `check` with the number of draws set back to `draws`, so that a smaller case runs on the same devices.
-pub(crate) fn again<T>(draws: u64, check: impl FnOnce() -> T) -> T {
-    DRAW_COUNT.set(draws);
+/// Calls `check` with the number of draws set back to `draw_count`, so that a smaller case runs on the same devices.
+pub(crate) fn with_draw_count<T>(draw_count: u64, check: impl FnOnce() -> T) -> T {
+    DRAW_COUNT.set(draw_count);
     check()
 }
 
 /// Returns the number of draws so far.
-pub(crate) fn draws() -> u64 {
+pub(crate) fn draw_count() -> u64 {
     DRAW_COUNT.get()
 }
 
@@ -163,22 +166,25 @@ impl Sizes {
     }
 
     /// Returns a function that lists the devices on which a case runs at an element size.
-    pub(crate) fn drawn(self) -> impl Fn(DType) -> Vec<&'static Device> {
+    pub(crate) fn draw_devices(self) -> impl Fn(DType) -> Vec<&'static Device> {
         let sized_devices: Vec<(DType, &Device)> = match self {
             Self::All => Vec::new(),
             Self::One => {
                 let devices = (0_u64..).zip(devices());
-                let size = |place| SIZES[chosen(1 << 32 | place) % SIZES.len()];
+                let draw_dtype =
+                    |place| DTYPE_OF_EACH_SIZE[random(1 << 32 | place) % DTYPE_OF_EACH_SIZE.len()];
                 devices
-                    .map(|(place, device)| (size(place), device))
+                    .map(|(place, device)| (draw_dtype(place), device))
                     .collect()
             }
         };
         move |dtype| match self {
             Self::All => devices().iter().collect(),
             Self::One => {
-                let with_size = sized_devices.iter().filter(|(size, _)| *size == dtype);
-                with_size.map(|(_, device)| *device).collect()
+                let of_dtype = sized_devices
+                    .iter()
+                    .filter(|(drawn_dtype, _)| *drawn_dtype == dtype);
+                of_dtype.map(|(_, device)| *device).collect()
             }
         }
     }
@@ -186,7 +192,7 @@ impl Sizes {
 
 /// Installs a panic hook that prints more after the message of a failed test: its seed, its devices, and the command
 /// that runs only this draw.
-static HOOK: LazyLock<()> = LazyLock::new(|| {
+static PANIC_HOOK: LazyLock<()> = LazyLock::new(|| {
     let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         previous_hook(info);
@@ -199,8 +205,12 @@ static HOOK: LazyLock<()> = LazyLock::new(|| {
             .name()
             .filter(|name| *name != "main")
             .unwrap_or("TEST");
-        let device_names = DRAWN.with_borrow(|names| names.join("; "));
-        let all = if *ALL { "WGSLICE_TEST_ALL=1 " } else { "" };
+        let device_names = DRAWN_NAMES.with_borrow(|names| names.join("; "));
+        let all = if *USES_ALL_DEVICES {
+            "WGSLICE_TEST_ALL=1 "
+        } else {
+            ""
+        };
         eprintln!(
             "draw {draw} of seed {}: {device_names}\nto run only this draw again:\n  {all}WGSLICE_TEST_SEED={} \
              WGSLICE_TEST_CASE={draw} cargo test -p wgslice --all-features --test root -- --exact {test}",

@@ -1,7 +1,9 @@
-//! Compares gathers on every device with the reference. If the params are a view, the reference gathers from a copy of
-//! the elements that the view selects.
+//! Runs gathers on drawn devices and compares the results with the reference. If the params are a view, the reference
+//! gathers from a copy of the elements that the view selects.
 
-use super::{DEVICES, Device, Indices, SIZES, assert_same, devices, elements, kind, to_bytes};
+use super::{
+    DEVICES, DTYPE_OF_EACH_SIZE, Device, Indices, assert_same, devices, elements, kind, to_bytes,
+};
 use std::slice;
 use wgslice::{
     DType, Error, Plan, Report, Tensor, View,
@@ -112,9 +114,9 @@ impl GatherForm {
     }
 
     /// Returns the shape in which the tuples are arranged, and the number of indices in each tuple.
-    fn tuples<'a>(&self, indices_shape: &'a [usize]) -> (&'a [usize], usize) {
+    fn tuple_layout<'a>(&self, indices_shape: &'a [usize]) -> (&'a [usize], usize) {
         match (self, indices_shape) {
-            (Self::GatherNd(_), [tuples @ .., depth]) => (tuples, *depth),
+            (Self::GatherNd(_), [tuples_shape @ .., depth]) => (tuples_shape, *depth),
             _ => (indices_shape, 1),
         }
     }
@@ -122,15 +124,15 @@ impl GatherForm {
 
 /// Indices, all of one integer type.
 #[derive(Debug)]
-pub(super) enum Typed {
+pub(super) enum TypedIndices {
     I32(Vec<i32>),
     I64(Vec<i64>),
     U32(Vec<u32>),
 }
 
-impl Typed {
+impl TypedIndices {
     /// Returns the indices in every type that can hold all of the indices.
-    pub(super) fn all(indices: &[i64]) -> Vec<Self> {
+    pub(super) fn in_all_types(indices: &[i64]) -> Vec<Self> {
         fn converted<T: TryFrom<i64>>(indices: &[i64]) -> Option<Vec<T>> {
             indices.iter().map(|&i| T::try_from(i).ok()).collect()
         }
@@ -144,12 +146,12 @@ impl Typed {
 
     /// Returns the indices as i64 and, if all fit, as i32.
     fn signed(indices: &[i64]) -> Vec<Self> {
-        let mut typed_indices = Self::all(indices);
+        let mut typed_indices = Self::in_all_types(indices);
         typed_indices.retain(|indices| !matches!(indices, Self::U32(_)));
         typed_indices
     }
 
-    pub(super) fn get(&self) -> Indices<'_> {
+    pub(super) fn borrow(&self) -> Indices<'_> {
         match self {
             Self::I32(indices) => Indices::I32(indices),
             Self::I64(indices) => Indices::I64(indices),
@@ -159,23 +161,23 @@ impl Typed {
 }
 
 impl Device {
-    /// Runs a gather on tensors if `by_tensors` is true, and otherwise on the caller's memory.
+    /// Runs a gather on tensors if `uses_tensors` is true, and otherwise on the caller's memory.
     fn gather(
         &self,
         (dtype, shape, source): (DType, &[usize], &[u8]),
         steps: &[Step],
-        (indices, indices_shape): (&Typed, &[usize]),
+        (indices, indices_shape): (&TypedIndices, &[usize]),
         form: &GatherForm,
     ) -> Result<(Vec<u8>, Report), Error> {
-        if self.by_tensors {
+        if self.uses_tensors {
             let mut params = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
             for step in steps {
                 params = step.of_tensor(&params)?;
             }
             let indices = match indices {
-                Typed::I32(indices) => self.backend.upload((indices, indices_shape))?,
-                Typed::I64(indices) => self.backend.upload((indices, indices_shape))?,
-                Typed::U32(indices) => self.backend.upload((indices, indices_shape))?,
+                TypedIndices::I32(indices) => self.backend.upload((indices, indices_shape))?,
+                TypedIndices::I64(indices) => self.backend.upload((indices, indices_shape))?,
+                TypedIndices::U32(indices) => self.backend.upload((indices, indices_shape))?,
             };
             let gathered = match *form {
                 GatherForm::GatherNd(options) => params.gather_nd(&indices, options)?,
@@ -188,9 +190,9 @@ impl Device {
             };
             return Ok((gathered.0.bytes()?.into_owned(), gathered.1.wait()?));
         }
-        let index_type = indices.get().dtype();
+        let index_type = indices.borrow().dtype();
         let plan = form.plan(&view(shape, steps)?, (indices_shape, index_type), dtype)?;
-        let (bytes, report) = self.run(&plan, source, Some(indices.get()))?;
+        let (bytes, report) = self.run(&plan, source, Some(indices.borrow()))?;
         Ok((bytes, report.expect("a gather reports")))
     }
 }
@@ -202,20 +204,20 @@ pub(super) fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
         .try_fold(whole, |view, step| step.of_view(&view))
 }
 
-/// Checks `gather_nd` on every device at every element size against the reference. The sizes alternate between the
-/// index types i64 and i32, because every shader takes a while to compile.
+/// Checks `gather_nd` on drawn devices at every element size against the reference. Each size runs with only one index
+/// type, alternately i64 and i32 if all indices fit i32, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gather(
-    params: &[usize],
+    params_shape: &[usize],
     indices: &[i64],
     indices_shape: &[usize],
     batch_dims: usize,
 ) {
-    let case = Case::gather_nd(params, indices, indices_shape, batch_dims);
-    let typed_indices = Typed::signed(indices);
-    let turn = indices.len() + params.iter().sum::<usize>();
-    for (place, dtype) in SIZES.into_iter().enumerate() {
-        let typed_indices = &typed_indices[(turn + place) % typed_indices.len()];
+    let case = Case::gather_nd(params_shape, indices, indices_shape, batch_dims);
+    let typed_indices = TypedIndices::signed(indices);
+    let first_choice = indices.len() + params_shape.iter().sum::<usize>();
+    for (size_number, dtype) in DTYPE_OF_EACH_SIZE.into_iter().enumerate() {
+        let typed_indices = &typed_indices[(first_choice + size_number) % typed_indices.len()];
         case.check(devices(), &[dtype], slice::from_ref(typed_indices));
     }
 }
@@ -223,26 +225,31 @@ pub(crate) fn check_gather(
 /// Checks the same as [`check_gather`], but only on the CPU path, with indices as i64 and, if all fit, also as i32.
 #[track_caller]
 pub(crate) fn check_gather_on_cpu(
-    params: &[usize],
+    params_shape: &[usize],
     indices: &[i64],
     indices_shape: &[usize],
     batch_dims: usize,
 ) {
-    let case = Case::gather_nd(params, indices, indices_shape, batch_dims);
-    case.check(&DEVICES[..1], &SIZES, &Typed::signed(indices));
+    let case = Case::gather_nd(params_shape, indices, indices_shape, batch_dims);
+    case.check(
+        &DEVICES[..1],
+        &DTYPE_OF_EACH_SIZE,
+        &TypedIndices::signed(indices),
+    );
 }
 
-/// Checks a gather from a view of an array of this shape on every device against the reference, at only one
-/// element size and index type, as `number` chooses, because every shader takes a while to compile.
+/// Checks a gather from a view of an array of this shape on drawn devices against the reference. `case_number` chooses
+/// the only element size and index type of the check, because every shader takes a while to compile.
 #[track_caller]
-pub(crate) fn check_gathering(
-    number: usize,
+pub(crate) fn check_gather_from_view(
+    case_number: usize,
     (shape, steps): (&[usize], &[Step]),
     (indices, indices_shape): (&[i64], &[usize]),
     form: GatherForm,
 ) {
-    let mut typed_indices = Typed::all(indices);
-    let typed_indices = [typed_indices.swap_remove(number / SIZES.len() % typed_indices.len())];
+    let mut typed_indices = TypedIndices::in_all_types(indices);
+    let typed_indices =
+        [typed_indices.swap_remove(case_number / DTYPE_OF_EACH_SIZE.len() % typed_indices.len())];
     let case = Case {
         shape,
         steps,
@@ -250,21 +257,25 @@ pub(crate) fn check_gathering(
         indices_shape,
         form,
     };
-    case.check(devices(), &[SIZES[number % SIZES.len()]], &typed_indices);
+    case.check(
+        devices(),
+        &[DTYPE_OF_EACH_SIZE[case_number % DTYPE_OF_EACH_SIZE.len()]],
+        &typed_indices,
+    );
 }
 
-/// Checks the same as [`check_gathering`], with every combination of policies.
+/// Checks the same as [`check_gather_from_view`], with every combination of policies.
 #[track_caller]
 pub(crate) fn check_policies(
-    number: usize,
+    case_number: usize,
     params: (&[usize], &[Step]),
     indices: (&[i64], &[usize]),
     form: GatherForm,
 ) {
     for out_of_range in [OutOfRange::Ignore, OutOfRange::Error, OutOfRange::Clamp] {
         for negative in [NegativeIndex::Invalid, NegativeIndex::Wrap] {
-            check_gathering(
-                number,
+            check_gather_from_view(
+                case_number,
                 params,
                 indices,
                 form.with_policies(out_of_range, negative),
@@ -303,13 +314,13 @@ impl<'a> Case<'a> {
     }
 
     #[track_caller]
-    fn check(&self, devices: &[Device], dtypes: &[DType], typed_indices: &[Typed]) {
+    fn check(&self, devices: &[Device], dtypes: &[DType], typed_indices: &[TypedIndices]) {
         let source = elements(self.shape.iter().product());
         let whole = (self.shape.to_vec(), source.clone());
         let expected = self
             .steps
             .iter()
-            .try_fold(whole, |at, step| step.of_values(at))
+            .try_fold(whole, |array, step| step.of_values(array))
             .and_then(|params| self.form.expected(params, self.indices, self.indices_shape));
         for &dtype in dtypes {
             let plan = view(self.shape, self.steps).and_then(|params| {
@@ -328,36 +339,36 @@ impl<'a> Case<'a> {
             let values = to_bytes(&expected.values, dtype.size());
             let source = to_bytes(&source, dtype.size());
             for indices in typed_indices {
-                let takes = |device: &&Device| device.takes(source.len(), values.len());
-                for device in devices.iter().filter(takes) {
+                let can_run = |device: &&Device| device.can_run(source.len(), values.len());
+                for device in devices.iter().filter(can_run) {
                     let name = &device.name;
-                    let what = || format!("{name}: {self:?}: {indices:?}: {plan}");
-                    let found = device.gather(
+                    let describe = || format!("{name}: {self:?}: {indices:?}: {plan}");
+                    let outcome = device.gather(
                         (dtype, self.shape, &source),
                         self.steps,
                         (indices, self.indices_shape),
                         &self.form,
                     );
                     let is_error_policy = self.form.policies().0 == OutOfRange::Error;
-                    match found {
+                    match outcome {
                         Ok((got, report)) => {
                             assert!(
                                 !is_error_policy || expected.bad_rows.is_empty(),
                                 "{}",
-                                what()
+                                describe()
                             );
-                            assert_same(&values, &got, dtype.size(), &what);
-                            self.check_report(&expected.bad_rows, &report, &what);
+                            assert_same(&values, &got, dtype.size(), &describe);
+                            self.check_report(&expected.bad_rows, &report, &describe);
                         }
                         Err(Error::InvalidIndices(report)) if is_error_policy => {
-                            self.check_report(&expected.bad_rows, &report, &what);
+                            self.check_report(&expected.bad_rows, &report, &describe);
                         }
                         Err(Error::DeviceLimit { .. })
                             if device.splits_tuples(
                                 self.indices_shape.last().copied().unwrap_or(1),
                                 self.indices.len(),
                             ) => {}
-                        Err(error) => panic!("{}: {error}", what()),
+                        Err(error) => panic!("{}: {error}", describe()),
                     }
                 }
             }
@@ -365,18 +376,18 @@ impl<'a> Case<'a> {
     }
 
     #[track_caller]
-    fn check_report(&self, bad_rows: &[usize], report: &Report, what: &dyn Fn() -> String) {
-        let found = ReportFields {
+    fn check_report(&self, bad_rows: &[usize], report: &Report, describe: &dyn Fn() -> String) {
+        let fields = ReportFields {
             first: report.first.clone(),
             out_of_range: report.out_of_range,
             tuples: report.tuples,
             shape: report.shape.clone(),
         };
-        found.check(self, bad_rows, what);
+        fields.check(self, bad_rows, describe);
     }
 }
 
-/// The fields of a report, or of the report in an error.
+/// Fields of a report, either of a returned report or of the report in an error.
 struct ReportFields {
     first: Option<InvalidIndex>,
     out_of_range: usize,
@@ -386,19 +397,23 @@ struct ReportFields {
 
 impl ReportFields {
     #[track_caller]
-    fn check(self, case: &Case<'_>, bad_rows: &[usize], what: &dyn Fn() -> String) {
-        let (tuples, depth) = case.form.tuples(case.indices_shape);
-        let rows: usize = tuples.iter().product();
-        assert_eq!(self.out_of_range, bad_rows.len(), "{}", what());
+    fn check(self, case: &Case<'_>, bad_rows: &[usize], describe: &dyn Fn() -> String) {
+        let (tuples_shape, depth) = case.form.tuple_layout(case.indices_shape);
+        let tuple_count: usize = tuples_shape.iter().product();
+        assert_eq!(self.out_of_range, bad_rows.len(), "{}", describe());
         assert_eq!(
             self.shape,
             view(case.shape, case.steps).unwrap().shape(),
             "{}",
-            what()
+            describe()
         );
-        assert!(self.tuples == 0 || self.tuples == rows, "{}", what());
-        let row = self.first.as_ref().map(|first| first.tuple);
-        assert_eq!(row, bad_rows.first().copied(), "{}", what());
+        assert!(
+            self.tuples == 0 || self.tuples == tuple_count,
+            "{}",
+            describe()
+        );
+        let first_bad_row = self.first.as_ref().map(|first| first.tuple);
+        assert_eq!(first_bad_row, bad_rows.first().copied(), "{}", describe());
         if let Some(InvalidIndex {
             tuple,
             position,
@@ -410,14 +425,17 @@ impl ReportFields {
                 index[..],
                 case.indices[tuple * depth..][..depth],
                 "{}",
-                what()
+                describe()
             );
-            assert_eq!(position.len(), tuples.len(), "{}", what());
-            let place = position.iter().zip(tuples).fold(0, |place, (&at, &size)| {
-                assert!(at < size, "{}", what());
-                place * size + at
-            });
-            assert_eq!(place, *tuple, "{}", what());
+            assert_eq!(position.len(), tuples_shape.len(), "{}", describe());
+            let tuple_number = position
+                .iter()
+                .zip(tuples_shape)
+                .fold(0, |number, (&at, &size)| {
+                    assert!(at < size, "{}", describe());
+                    number * size + at
+                });
+            assert_eq!(tuple_number, *tuple, "{}", describe());
         }
     }
 }

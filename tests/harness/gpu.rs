@@ -1,6 +1,8 @@
 //! Opens the GPUs of the machine and runs plans on them with a caller's buffers.
 
-use super::{GUARD_BYTES, Indices, SEED, UNWRITTEN, draw::ALL, read_buffer::read_buffer};
+use super::{
+    GUARD_BYTES, Indices, SEED, UNWRITTEN, draw::USES_ALL_DEVICES, read_buffer::read_buffer,
+};
 use std::{env, panic};
 use wgpu::util::DeviceExt;
 use wgslice::{
@@ -38,7 +40,7 @@ impl DeviceKind {
             // Mesa's OpenGL runs shaders with the same code as lavapipe. It is tested because it compiles them from
             // GLSL, and compiles some loops wrongly.
             &[Self::Full, Self::Default, Self::Tiny]
-        } else if candidate.is_software() && !*ALL {
+        } else if candidate.is_software() && !*USES_ALL_DEVICES {
             // Strict devices cover the other kinds, and they compile no pipelines.
             &[Self::Full, Self::Default]
         } else {
@@ -62,7 +64,7 @@ impl DeviceKind {
                 let gpu = request_device(adapter, no_features, defaults)?.as_hardware();
                 // By default pipelines are shared, because compiling one for each number of dimensions would take most
                 // of the time of all tests.
-                Ok(match *ALL {
+                Ok(match *USES_ALL_DEVICES {
                     true => gpu.without_shared_pipelines(),
                     false => gpu,
                 })
@@ -89,12 +91,12 @@ impl DeviceKind {
     }
 }
 
-/// An open device. If `by_tensors` is true, plans run on tensors, because the device's buffers may be too small for a
-/// case.
+/// An open device. If `uses_tensors` is true, plans run on tensors, because the device's buffers can be too small for
+/// a case.
 pub(super) struct OpenDevice {
     pub(super) name: String,
     pub(super) gpu: Gpu,
-    pub(super) by_tensors: bool,
+    pub(super) uses_tensors: bool,
 }
 
 /// Returns every adapter that the library accepts, on all of wgpu's backends except OpenGL. OpenGL is included only
@@ -102,15 +104,15 @@ pub(super) struct OpenDevice {
 ///
 /// Panics if there is no such adapter and `WGSLICE_REQUIRE_GPU=1` is set.
 pub(crate) fn candidates() -> Vec<FoundAdapter> {
-    let backends = match *ALL {
+    let backends = match *USES_ALL_DEVICES {
         true => wgpu::Backends::all(),
         false => wgpu::Backends::all() - wgpu::Backends::GL,
     };
-    let found = fitting_adapters(&AdapterOptions {
+    let adapters = fitting_adapters(&AdapterOptions {
         backends: Some(backends),
         ..AdapterOptions::default()
     });
-    if found.is_empty() {
+    if adapters.is_empty() {
         assert_ne!(
             env::var("WGSLICE_REQUIRE_GPU").as_deref(),
             Ok("1"),
@@ -118,31 +120,31 @@ pub(crate) fn candidates() -> Vec<FoundAdapter> {
         );
         eprintln!("no adapter: the GPU is not tested");
     }
-    found
+    adapters
 }
 
 fn fitting_adapters(options: &AdapterOptions) -> Vec<FoundAdapter> {
-    let found = pollster::block_on(options.adapters()).expect("options");
-    found
+    let adapters = pollster::block_on(options.adapters()).expect("options");
+    adapters
         .into_iter()
-        .filter(|found| found.refused.is_none())
+        .filter(|adapter| adapter.refused.is_none())
         .collect()
 }
 
-/// Opens devices of several kinds on every adapter that the library accepts, and of all kinds on the adapter that
-/// interprets shaders.
+/// Opens devices of several kinds on each of the [`candidates`], and of all kinds on the adapter that interprets
+/// shaders.
 pub(super) fn gpus() -> Vec<OpenDevice> {
     let mut gpus = Vec::new();
     for candidate in &candidates() {
         let kinds = DeviceKind::of(candidate);
         for kind in kinds {
             let name = format!("{candidate}, {kind:?}");
-            let by_tensors = matches!(kind, DeviceKind::Parts);
+            let uses_tensors = matches!(kind, DeviceKind::Parts);
             match kind.open(&candidate.adapter) {
                 Ok(gpu) => gpus.push(OpenDevice {
                     name,
                     gpu,
-                    by_tensors,
+                    uses_tensors,
                 }),
                 Err(error) => eprintln!("not tested: {name}: {error}"),
             }
@@ -161,11 +163,13 @@ pub(super) fn gpus() -> Vec<OpenDevice> {
         // Workgroups are small, because an interpreter runs every invocation.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
-        let opened = kind.open(&adapter).expect("whatever is asked for");
+        let opened = kind
+            .open(&adapter)
+            .expect("a device with any features and limits");
         gpus.push(OpenDevice {
             name: format!("strict in order {}, {kind:?}", *SEED),
             gpu: opened,
-            by_tensors: matches!(kind, DeviceKind::Parts),
+            uses_tensors: matches!(kind, DeviceKind::Parts),
         });
     }
     gpus
@@ -229,15 +233,16 @@ pub(crate) const LOWERED_LIMITS: [(&str, LowerLimits); 5] = [
     }),
 ];
 
-/// Opens a device of wgpu's noop backend, which runs no shader. It has WebGPU's default limits, changed by `limits`.
-pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
+/// Opens a device of wgpu's noop backend, which runs no shader. It has WebGPU's default limits, changed by
+/// `change_limits`.
+pub(crate) fn noop(change_limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
     descriptor.backend_options.noop.enable = true;
     let instance = wgpu::Instance::new(descriptor);
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
     let mut lowered = wgpu::Limits::default();
-    limits(&mut lowered);
+    change_limits(&mut lowered);
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
@@ -303,11 +308,11 @@ fn run_with(
 /// Returns the byte that fills the guards of the source and of the indices. The sizes of a plan choose one of two
 /// bytes, so that a result that depends on the guards is wrong in some cases. A case has the same byte in each run.
 fn guard_byte(plan: &Plan, shift: usize) -> u8 {
-    let sizes = plan.inputs()[0].bytes() / 2 + plan.outputs()[0].bytes() + shift;
-    [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
+    let size_sum = plan.inputs()[0].bytes() / 2 + plan.outputs()[0].bytes() + shift;
+    [UNWRITTEN, !UNWRITTEN][(size_sum ^ size_sum >> 2 ^ size_sum >> 4) & 1]
 }
 
-/// An argument of a plan between guards, which are filled with the byte `pattern`. Guards and argument are in `size`
+/// An argument of a plan between guards, which are filled with `guard_byte`. Guards and argument are in `size`
 /// bytes from byte `first` of the buffer on. Within these bytes, the argument has `length` bytes from byte `begin` on.
 struct GuardedArgument {
     buffer: wgpu::Buffer,
@@ -315,27 +320,30 @@ struct GuardedArgument {
     size: usize,
     begin: usize,
     length: usize,
-    pattern: u8,
+    guard_byte: u8,
 }
 
 impl GuardedArgument {
-    /// Makes a buffer of a guard, `shift` more bytes of the pattern, `contents` padded to at least `min_length` bytes,
+    /// Makes a buffer of a guard, `shift` more guard bytes, `contents` padded to at least `min_length` bytes,
     /// and a second guard. The first guard is at least as long as the alignment of bindings. So a binding can begin at
     /// the end of the first guard without containing any of its bytes.
-    fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, min_length: usize) -> Self {
+    fn new(gpu: &Gpu, contents: &[u8], shift: usize, guard_byte: u8, min_length: usize) -> Self {
         let alignment = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
         let begin = alignment.max(GUARD_BYTES) + shift;
         let length = contents.len().max(min_length);
-        let mut all = vec![pattern; begin];
+        let mut all = vec![guard_byte; begin];
         all.extend_from_slice(contents);
-        all.resize((begin + length).next_multiple_of(4) + GUARD_BYTES, pattern);
+        all.resize(
+            (begin + length).next_multiple_of(4) + GUARD_BYTES,
+            guard_byte,
+        );
         Self {
             size: all.len(),
             buffer: make_buffer(gpu, all),
             first: 0,
             begin,
             length: contents.len(),
-            pattern,
+            guard_byte,
         }
     }
 
@@ -372,7 +380,7 @@ impl GuardedArgument {
         let written = bytes.split_off(self.begin);
         let mut guards = bytes.iter().chain(&end_guard);
         assert!(
-            guards.all(|&byte| byte == self.pattern),
+            guards.all(|&byte| byte == self.guard_byte),
             "written before or behind, {bytes:x?}, {end_guard:x?}: {plan}"
         );
         written

@@ -24,14 +24,16 @@ mod write;
 pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
 pub(crate) use crop::{boxes_of, check_crop};
-pub(crate) use draw::{SEED, Sizes, again, devices, draws, print_cases, with_strict_one_in};
+pub(crate) use draw::{
+    SEED, Sizes, devices, draw_count, print_cases, with_draw_count, with_strict_one_in,
+};
 pub(crate) use gather::{
-    GatherForm, check_gather, check_gather_on_cpu, check_gathering, check_policies,
+    GatherForm, check_gather, check_gather_from_view, check_gather_on_cpu, check_policies,
 };
 pub(crate) use scatter::{
-    ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
+    ScatterCase, check_scatter, check_scatter_of, check_scatter_of_bytes, naive_scatter,
 };
-pub(crate) use values::{Indices, run_bytes, run_tensors, steps};
+pub(crate) use values::{Indices, run_bytes, run_tensors, step_count};
 pub(crate) use view::{broadcast, check_view, slice, transpose};
 pub(crate) use wgslice_vectors::kind;
 pub(crate) use write::{check_block, check_grad, check_update};
@@ -53,8 +55,8 @@ pub(crate) fn refused<T>(outcome: Result<T, Error>) -> (String, Report) {
     }
 }
 
-/// A type for each element size, from 1 to 16 bytes.
-pub(crate) const SIZES: [DType; 5] = [
+/// One element type for each element size, from 1 to 16 bytes.
+pub(crate) const DTYPE_OF_EACH_SIZE: [DType; 5] = [
     DType::U8,
     DType::F16,
     DType::F32,
@@ -68,12 +70,12 @@ pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) backend: Backend,
     /// True if plans run on tensors rather than on the caller's buffers.
-    by_tensors: bool,
+    uses_tensors: bool,
 }
 
 impl Device {
-    /// Returns the part of the name that all devices of an adapter have.
-    fn adapter(&self) -> &str {
+    /// Returns the start of the device's name, which is the same for all devices of an adapter.
+    fn adapter_name(&self) -> &str {
         self.name
             .rsplit_once(", ")
             .map_or(&self.name, |(adapter, _)| adapter)
@@ -84,25 +86,25 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     let cpu = Device {
         name: "CPU".into(),
         backend: Backend::cpu(),
-        by_tensors: false,
+        uses_tensors: false,
     };
     #[cfg(feature = "gpu")]
     let gpus = gpu::gpus().into_iter().map(|opened| Device {
         name: opened.name,
         backend: opened.gpu.into(),
-        by_tensors: opened.by_tensors,
+        uses_tensors: opened.uses_tensors,
     });
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
-    let all = [cpu].into_iter().chain(gpus);
+    let all_devices = [cpu].into_iter().chain(gpus);
     // `WGSLICE_TEST_DEVICES` chooses devices by a part of their names. The CPU is always the first device.
-    let only = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
-    let chosen_devices: Vec<Device> = all
-        .filter(|device| device.name == "CPU" || device.name.contains(&only))
+    let name_part = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
+    let chosen_devices: Vec<Device> = all_devices
+        .filter(|device| device.name == "CPU" || device.name.contains(&name_part))
         .collect();
     assert!(
-        only.is_empty() || only == "CPU" || chosen_devices.len() > 1,
-        "WGSLICE_TEST_DEVICES={only}, but no device has that in its name"
+        name_part.is_empty() || name_part == "CPU" || chosen_devices.len() > 1,
+        "WGSLICE_TEST_DEVICES={name_part}, but no device has that in its name"
     );
     chosen_devices
 });
@@ -110,13 +112,13 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
 /// Returns every GPU on which plans run on the caller's buffers.
 #[cfg(feature = "gpu")]
 pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
-    let with_buffers = DEVICES.iter().filter(|device| !device.by_tensors);
+    let with_buffers = DEVICES.iter().filter(|device| !device.uses_tensors);
     with_buffers.filter_map(|device| device.backend.gpu())
 }
 
-/// The largest sum of source and result, in bytes, of a case that runs on a strict device. Such a device moves only one
-/// or two megabytes per second.
-const STRICT_BYTES: usize = 128 << 10;
+/// The maximum sum of source bytes and result bytes of a case that runs on a strict device. A strict device interprets
+/// the shaders and moves only one or two megabytes per second.
+const MAX_STRICT_BYTES: usize = 128 << 10;
 
 /// The byte that fills results before a plan writes them.
 const UNWRITTEN: u8 = 0xa5;
@@ -152,22 +154,22 @@ impl Device {
     /// devices with buffers of 1 KiB, the parts of a tensor have 256, 512, 768 or 1,024 bytes. A depth with an odd
     /// factor above 4 divides none of these.
     fn splits_tuples(&self, depth: usize, index_count: usize) -> bool {
-        let odd = depth.max(1) >> depth.max(1).trailing_zeros();
-        self.by_tensors && odd > 4 && index_count * 8 > 1024
+        let odd_factor = depth.max(1) >> depth.max(1).trailing_zeros();
+        self.uses_tensors && odd_factor > 4 && index_count * 8 > 1024
     }
 
-    /// Returns whether a case with this many bytes of source and of result runs on this device. Devices with low limits
-    /// run only small data, because their number of dispatches grows with the product of both sizes. Devices that
-    /// interpret shaders run only small data too.
-    pub(crate) fn takes(&self, source_bytes: usize, result_bytes: usize) -> bool {
+    /// Returns whether a case with this many bytes of source and of result runs on this device. If not, the case is not
+    /// counted. Devices with low limits run only small data, because they need a number of dispatches that grows with
+    /// the product of both sizes. Devices that interpret shaders also run only small data.
+    pub(crate) fn can_run(&self, source_bytes: usize, result_bytes: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
-        let fits = !is_strict || source_bytes + result_bytes <= STRICT_BYTES;
-        let takes =
-            fits && (!self.is_tiny() || (source_bytes / 512 + 1) * (result_bytes / 512 + 1) <= 100);
-        if !takes {
-            draw::not_run();
+        let fits_strict = !is_strict || source_bytes + result_bytes <= MAX_STRICT_BYTES;
+        let can_run = fits_strict
+            && (!self.is_tiny() || (source_bytes / 512 + 1) * (result_bytes / 512 + 1) <= 100);
+        if !can_run {
+            draw::uncount_case();
         }
-        takes
+        can_run
     }
 
     /// Runs a slice of an array with these bytes, and returns the bytes of the result.
@@ -178,7 +180,7 @@ impl Device {
         spec: &SliceSpec,
         source: &[u8],
     ) -> Result<Vec<u8>, Error> {
-        if self.by_tensors {
+        if self.uses_tensors {
             let tensor = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
             return tensor.slice(spec)?.bytes().map(Cow::into_owned);
         }
@@ -194,12 +196,12 @@ impl Device {
         indices: Option<Indices<'_>>,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
         let dest = vec![UNWRITTEN; plan.outputs()[0].bytes()];
-        self.run_on(plan, source, indices, &dest, 0)
+        self.run_into(plan, source, indices, &dest, 0)
     }
 
     /// Runs a plan as [`Device::run`] does. Before the run, the result contains `dest`. On a GPU, source and result
     /// begin `shift` bytes after an aligned position in their buffers.
-    fn run_on(
+    fn run_into(
         &self,
         plan: &Plan,
         source: &[u8],
@@ -222,22 +224,24 @@ impl Device {
     }
 }
 
-/// Checks that bytes are equal, and panics with the first element that differs. Elements have `size` bytes.
+/// Panics with the first differing element if the bytes differ. Elements have `size` bytes, and `describe` returns the
+/// text at the start of the message.
 #[track_caller]
-pub(crate) fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
+pub(crate) fn assert_same(expected: &[u8], got: &[u8], size: usize, describe: &dyn Fn() -> String) {
     if expected == got {
         return;
     }
-    let first = expected
+    let first_differing = expected
         .chunks(size)
         .zip(got.chunks(size))
         .position(|(e, g)| e != g);
-    let at = |bytes: &[u8]| first.and_then(|i| bytes.chunks(size).nth(i).map(<[u8]>::to_vec));
+    let element_of =
+        |bytes: &[u8]| first_differing.and_then(|i| bytes.chunks(size).nth(i).map(<[u8]>::to_vec));
     panic!(
-        "{}\n first differing element: {first:?}, expected {:x?}, got {:x?} ({} and {} bytes)",
-        what(),
-        at(expected),
-        at(got),
+        "{}\n first differing element: {first_differing:?}, expected {:x?}, got {:x?} ({} and {} bytes)",
+        describe(),
+        element_of(expected),
+        element_of(got),
         expected.len(),
         got.len()
     );
@@ -252,10 +256,10 @@ pub(crate) fn naive_slice(
     reference::strided_slice(input, shape, &spec_of(encoded))
 }
 
-/// Checks a slice on every device against the reference.
+/// Checks a slice on the drawn devices against the reference.
 #[track_caller]
 pub(crate) fn check_slice(shape: &[usize], encoded: &TfStridedSlice, sizes: Sizes) {
-    check_slice_on(sizes.drawn(), shape, encoded);
+    check_slice_on(sizes.draw_devices(), shape, encoded);
 }
 
 /// Checks a slice on the CPU path at every element size against the reference.
@@ -272,7 +276,7 @@ fn check_slice_on(
 ) {
     let input = elements(shape.iter().product());
     let expected = naive_slice(&input, shape, encoded);
-    for dtype in SIZES {
+    for dtype in DTYPE_OF_EACH_SIZE {
         let spec = SliceSpec::try_from(encoded);
         let planned = spec.and_then(|spec| Ok((Plan::slice(shape, &spec, dtype)?, spec)));
         let ((plan, spec), expected) = match (planned, &expected) {
@@ -286,12 +290,12 @@ fn check_slice_on(
         assert_eq!(plan.shape(), expected.0, "{shape:?} {encoded:?}");
         let expected = to_bytes(&expected.1, dtype.size());
         let source = to_bytes(&input, dtype.size());
-        let takes = |device: &&Device| device.takes(source.len(), expected.len());
-        for device in devices(dtype).into_iter().filter(takes) {
-            let what = || format!("{}: {shape:?} {encoded:?}: {plan}", device.name);
+        let can_run = |device: &&Device| device.can_run(source.len(), expected.len());
+        for device in devices(dtype).into_iter().filter(can_run) {
+            let describe = || format!("{}: {shape:?} {encoded:?}: {plan}", device.name);
             match device.slice(dtype, shape, &spec, &source) {
-                Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
-                Err(error) => panic!("{}: {error}", what()),
+                Ok(got) => assert_same(&expected, &got, dtype.size(), &describe),
+                Err(error) => panic!("{}: {error}", describe()),
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Compares scatters on every device, into zeros and in place, with the reference.
+//! Runs scatters into zeros and in place on drawn devices, and compares the results with the reference.
 
 use super::{
-    Device, Indices, SIZES, UNWRITTEN, assert_same,
-    combine::{combined, on_gpu},
+    DTYPE_OF_EACH_SIZE, Device, Indices, UNWRITTEN, assert_same,
+    combine::{combined, is_supported_on_gpu},
     devices, elements, kind, run_bytes, to_bytes,
 };
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use wgslice_vectors::reference::{self, Indexing, ReferenceError, Scattered};
 pub(crate) struct ScatterCase<'a> {
     pub(crate) shape: &'a [usize],
     /// True if the scatter makes a new array from zeros, rather than changing an array in place.
-    pub(crate) fresh: bool,
+    pub(crate) starts_from_zeros: bool,
     pub(crate) indices: &'a [i64],
     pub(crate) indices_shape: &'a [usize],
     pub(crate) updates_shape: &'a [usize],
@@ -26,7 +26,7 @@ pub(crate) struct ScatterCase<'a> {
 
 impl ScatterCase<'_> {
     fn combine(&self) -> Combine {
-        let default = if self.fresh {
+        let default = if self.starts_from_zeros {
             Combine::Add
         } else {
             Combine::Update
@@ -40,7 +40,7 @@ impl ScatterCase<'_> {
 #[track_caller]
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     let dtypes = match case.combine() {
-        Combine::Update => SIZES.as_slice(),
+        Combine::Update => DTYPE_OF_EACH_SIZE.as_slice(),
         _ => &[DType::U8, DType::I16, DType::U32, DType::I64],
     };
     let input = elements(case.shape.iter().product());
@@ -69,7 +69,7 @@ pub(crate) fn check_scatter_of(
         Ok(Scattered { values, bad_rows }) => Ok((bytes(values), &bad_rows[..])),
         Err(error) => Err(error),
     };
-    scatter_everywhere(case, dtype, &bytes(input), &bytes(updates), expected);
+    check_scatter_of_bytes(case, dtype, &bytes(input), &bytes(updates), expected);
 }
 
 /// Returns the reference's result of a scatter.
@@ -81,7 +81,7 @@ pub(crate) fn naive_scatter<T: Clone + Default>(
 ) -> Result<Scattered<T>, ReferenceError> {
     let ScatterCase {
         shape,
-        fresh,
+        starts_from_zeros,
         indices,
         indices_shape,
         updates_shape,
@@ -92,7 +92,7 @@ pub(crate) fn naive_scatter<T: Clone + Default>(
         clamp: options.out_of_range == OutOfRange::Clamp,
     };
     let indices = (indices, indices_shape);
-    match fresh {
+    match starts_from_zeros {
         true => reference::scatter_nd(
             indices.0,
             indices.1,
@@ -115,10 +115,10 @@ pub(crate) fn naive_scatter<T: Clone + Default>(
     }
 }
 
-/// Runs a scatter of elements of one type on every device, and compares the result and the report with `expected`: the
+/// Runs a scatter of elements of one type on drawn devices. Compares the result and the report with `expected`: the
 /// result's bytes and the positions of the out-of-range tuples among all tuples.
 #[track_caller]
-pub(crate) fn scatter_everywhere(
+pub(crate) fn check_scatter_of_bytes(
     case: ScatterCase<'_>,
     dtype: DType,
     input: &[u8],
@@ -127,39 +127,39 @@ pub(crate) fn scatter_everywhere(
 ) {
     let as_i32: Result<Vec<i32>, _> = case.indices.iter().map(|&i| i32::try_from(i)).collect();
     let as_u32: Result<Vec<u32>, _> = case.indices.iter().map(|&i| u32::try_from(i)).collect();
-    let all = [
+    let typed_indices = [
         Some(Indices::I64(case.indices)),
         as_i32.as_deref().ok().map(Indices::I32),
         as_u32.as_deref().ok().map(Indices::U32),
     ];
     // Every shader takes time and memory to compile, so the case runs with one of the index types.
-    let all: Vec<_> = all.into_iter().flatten().collect();
-    let turn = case.indices.len() + case.shape.iter().sum::<usize>() + dtype.size();
-    let indices = all[turn % all.len()];
+    let typed_indices: Vec<_> = typed_indices.into_iter().flatten().collect();
+    let type_choice = case.indices.len() + case.shape.iter().sum::<usize>() + dtype.size();
+    let indices = typed_indices[type_choice % typed_indices.len()];
     let plan = plan_scatter(case, indices.dtype(), dtype);
     let (plan, (expected, bad_rows)) = match (plan, expected) {
         (Ok(plan), Ok(expected)) => (plan, expected),
         (Err(error), Err(expected)) => return assert_eq!(kind(&error), expected.kind, "{case:?}"),
         (plan, expected) => panic!("{case:?}: {plan:?}, {expected:?}"),
     };
-    assert_eq!(plan.is_in_place(), !case.fresh);
-    let fails = case.options.out_of_range == OutOfRange::Error && !bad_rows.is_empty();
-    let takes =
-        |device: &&Device| device.takes(updates.len() + case.indices.len() * 8, input.len());
-    for device in devices().iter().filter(takes) {
-        let what = || format!("{}: {case:?}: {plan}", device.name);
-        let old_bytes = match case.fresh {
+    assert_eq!(plan.is_in_place(), !case.starts_from_zeros);
+    let must_fail = case.options.out_of_range == OutOfRange::Error && !bad_rows.is_empty();
+    let can_run =
+        |device: &&Device| device.can_run(updates.len() + case.indices.len() * 8, input.len());
+    for device in devices().iter().filter(can_run) {
+        let describe = || format!("{}: {case:?}: {plan}", device.name);
+        let old_bytes = match case.starts_from_zeros {
             true => &vec![UNWRITTEN; input.len()],
             false => input,
         };
         let outcome = device.scatter(case, dtype, &plan, updates, indices, old_bytes);
         let combine = case.combine();
-        if !device.backend.is_cpu() && !on_gpu(combine, dtype) {
+        if !device.backend.is_cpu() && !is_supported_on_gpu(combine, dtype) {
             check_refusal(
                 outcome.and_then(|(_, report)| report),
                 combine,
                 dtype,
-                &what,
+                &describe,
             );
             continue;
         }
@@ -169,18 +169,22 @@ pub(crate) fn scatter_everywhere(
         {
             continue;
         }
-        let (got, report) = outcome.unwrap_or_else(|error| panic!("{}: {error}", what()));
+        let (got, report) = outcome.unwrap_or_else(|error| panic!("{}: {error}", describe()));
         match report {
             Ok(report) => {
-                assert!(!fails, "{}", what());
-                check_report(bad_rows, &report, indices, &what);
+                assert!(!must_fail, "{}", describe());
+                check_report(bad_rows, &report, indices, &describe);
             }
-            Err(error) => assert!(fails && kind(&error) == "out_of_range", "{}", what()),
+            Err(error) => assert!(
+                must_fail && kind(&error) == "out_of_range",
+                "{}",
+                describe()
+            ),
         }
-        if !fails {
-            assert_same(&expected, &got, dtype.size(), &what);
-        } else if !case.fresh {
-            assert_same(input, &got, dtype.size(), &what);
+        if !must_fail {
+            assert_same(&expected, &got, dtype.size(), &describe);
+        } else if !case.starts_from_zeros {
+            assert_same(input, &got, dtype.size(), &describe);
         }
     }
 }
@@ -191,13 +195,13 @@ fn check_refusal(
     outcome: Result<Report, Error>,
     combine: Combine,
     dtype: DType,
-    what: &dyn Fn() -> String,
+    describe: &dyn Fn() -> String,
 ) {
-    let error = outcome.expect_err(&what());
+    let error = outcome.expect_err(&describe());
     assert!(
         matches!(error, Error::DTypeOnDevice { combine: c, dtype: d, .. } if (c, d) == (combine, dtype)),
         "{}: {error}",
-        what()
+        describe()
     );
     let text = error.to_string();
     assert!(text.contains(&format!("{combine:?}")), "{text}");
@@ -207,14 +211,14 @@ fn check_refusal(
 fn plan_scatter(case: ScatterCase<'_>, index_type: DType, dtype: DType) -> Result<Plan, Error> {
     let ScatterCase {
         shape,
-        fresh,
+        starts_from_zeros,
         indices_shape,
         updates_shape,
         options,
         ..
     } = case;
     let indices = (indices_shape, index_type);
-    match fresh {
+    match starts_from_zeros {
         true => Plan::scatter_nd(shape, indices, updates_shape, options, dtype),
         false => Plan::tensor_scatter_nd(shape, indices, updates_shape, options, dtype),
     }
@@ -230,7 +234,7 @@ impl Device {
         indices: Indices<'_>,
         old_bytes: &[u8],
     ) -> Result<(Vec<u8>, Result<Report, Error>), Error> {
-        if self.by_tensors {
+        if self.uses_tensors {
             let updates =
                 Tensor::from_bytes(&self.backend, updates.to_vec(), dtype, case.updates_shape)?;
             let indices = match indices {
@@ -238,7 +242,7 @@ impl Device {
                 Indices::I64(indices) => self.backend.upload((indices, case.indices_shape))?,
                 Indices::U32(indices) => self.backend.upload((indices, case.indices_shape))?,
             };
-            if case.fresh {
+            if case.starts_from_zeros {
                 return Ok(
                     match Tensor::scatter_nd(case.shape, &indices, &updates, case.options) {
                         Ok((sums, report)) => (sums.bytes()?.into_owned(), report.wait()),
@@ -281,11 +285,11 @@ fn check_report(
     bad_rows: &[usize],
     report: &Report,
     indices: Indices<'_>,
-    what: &dyn Fn() -> String,
+    describe: &dyn Fn() -> String,
 ) {
-    assert_eq!(report.out_of_range, bad_rows.len(), "{}", what());
-    let row = report.first.as_ref().map(|first| first.tuple);
-    assert_eq!(row, bad_rows.first().copied(), "{}", what());
+    assert_eq!(report.out_of_range, bad_rows.len(), "{}", describe());
+    let first_bad_row = report.first.as_ref().map(|first| first.tuple);
+    assert_eq!(first_bad_row, bad_rows.first().copied(), "{}", describe());
     if let Some(first) = &report.first {
         let depth = first.index.len();
         let range = first.tuple * depth..(first.tuple + 1) * depth;
@@ -294,6 +298,6 @@ fn check_report(
             Indices::I64(indices) => indices[range].to_vec(),
             Indices::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
         };
-        assert_eq!(first.index, tuple, "{}", what());
+        assert_eq!(first.index, tuple, "{}", describe());
     }
 }

@@ -9,8 +9,8 @@ use wgslice::{
     spec::SliceItem,
 };
 
-/// Returns the GPUs of a new draw except strict devices, which have no textures. If an adapter has the 16-bit norm
-/// formats, a device with these formats is added.
+/// Draws devices and returns their GPUs except strict devices, which have no textures. If an adapter has the 16-bit
+/// norm formats, a device with these formats is added.
 pub(crate) fn gpus() -> Vec<Gpu> {
     let mut gpus: Vec<Gpu> = devices()
         .iter()
@@ -71,12 +71,12 @@ impl Image {
             element_size,
         };
         for level in 0..levels {
-            let half = |size: u32| (size >> level).max(1);
+            let size_at_level = |size: u32| (size >> level).max(1);
             let layers = match dimension {
-                TextureDimension::D3 => half(layers),
+                TextureDimension::D3 => size_at_level(layers),
                 _ => layers,
             };
-            let (height, width) = (half(height), half(width));
+            let (height, width) = (size_at_level(height), size_at_level(width));
             let shape = [layers as usize, height as usize, width as usize, channels];
             let bytes = pattern(shape.iter().product::<usize>() * element_size, 7);
             gpu.queue().write_texture(
@@ -87,7 +87,7 @@ impl Image {
                 &bytes,
                 wgpu::TexelCopyBufferLayout {
                     offset: 0,
-                    bytes_per_row: Some(width * word(channels * element_size)),
+                    bytes_per_row: Some(width * to_u32(channels * element_size)),
                     rows_per_image: Some(height),
                 },
                 wgpu::Extent3d {
@@ -106,11 +106,11 @@ impl Image {
     /// device's buffers.
     pub(crate) fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
         let [layers, height, width, channels] = self.shapes[level];
-        let bytes = width * channels * self.element_size;
-        let pitch = bytes.next_multiple_of(256);
+        let row_bytes = width * channels * self.element_size;
+        let pitch = row_bytes.next_multiple_of(256);
         let max_rows = gpu.device().limits().max_buffer_size / pitch as u64;
         let rows_per_copy = if max_rows < height as u64 { 1 } else { height };
-        let mut all = Vec::new();
+        let mut level_bytes = Vec::new();
         for (layer, row) in
             (0..layers).flat_map(|layer| (0..height / rows_per_copy).map(move |row| (layer, row)))
         {
@@ -121,32 +121,32 @@ impl Image {
                 mapped_at_creation: false,
             });
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            let [x, y, z] = [0, word(row), word(layer)];
+            let [x, y, z] = [0, to_u32(row), to_u32(layer)];
             encoder.copy_texture_to_buffer(
                 wgpu::TexelCopyTextureInfo {
-                    mip_level: word(level),
+                    mip_level: to_u32(level),
                     origin: wgpu::Origin3d { x, y, z },
                     ..self.texture.as_image_copy()
                 },
                 wgpu::TexelCopyBufferInfo {
                     buffer: &buffer,
                     layout: wgpu::TexelCopyBufferLayout {
-                        bytes_per_row: Some(word(pitch)),
+                        bytes_per_row: Some(to_u32(pitch)),
                         ..Default::default()
                     },
                 },
                 wgpu::Extent3d {
-                    width: word(width),
-                    height: word(rows_per_copy),
+                    width: to_u32(width),
+                    height: to_u32(rows_per_copy),
                     ..Default::default()
                 },
             );
             gpu.queue().submit([encoder.finish()]);
             for row in read_buffer(gpu, &buffer).chunks(pitch) {
-                all.extend_from_slice(&row[..bytes]);
+                level_bytes.extend_from_slice(&row[..row_bytes]);
             }
         }
-        all
+        level_bytes
     }
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn pattern(count: usize, step: usize) -> Vec<u8> {
     (0..count).map(byte).collect()
 }
 
-fn word(number: usize) -> u32 {
+fn to_u32(number: usize) -> u32 {
     number.try_into().expect("textures of tests are small")
 }
 
@@ -194,7 +194,7 @@ impl Walk {
         self.0.wrapping_add_signed(self.1 * number.cast_signed())
     }
 
-    fn item(self) -> SliceItem {
+    fn slice_item(self) -> SliceItem {
         let end = self.0 as i64 + self.1 as i64 * self.2 as i64;
         SliceItem::Range {
             begin: Some(self.0 as i64),
@@ -215,33 +215,33 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn spec(&self) -> SliceSpec {
-        self.walks.map(Walk::item).into_iter().collect()
+        self.walks.map(Walk::slice_item).into_iter().collect()
     }
 
     pub(crate) fn texels(&self, image: &Image) -> Texels {
         let spec = self.spec();
-        let texels = Texels::of_level(&image.texture, word(self.level)).unwrap();
+        let texels = Texels::of_level(&image.texture, to_u32(self.level)).unwrap();
         assert_eq!(texels.shape(), image.shapes[self.level]);
         let chosen = texels.channels(&self.channels).unwrap();
         let sliced = chosen.slice(&spec).unwrap();
         sliced.transpose(&self.permutation).unwrap()
     }
 
-    /// Calls `visit` for every element of the tensor that the selection is read into, in order, with the element's
-    /// index in this tensor and its index in the level, which has this shape.
-    pub(crate) fn each(&self, shape: [usize; 4], mut visit: impl FnMut(usize, usize)) {
+    /// Calls `visit` for every element of the selection, in order, with the element's index in the selection and its
+    /// index in the level. `shape` is the level's shape.
+    pub(crate) fn for_each_element(&self, shape: [usize; 4], mut visit: impl FnMut(usize, usize)) {
         let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
         let mut index = 0;
         for a in 0..count(0) {
             for b in 0..count(1) {
                 for c in 0..count(2) {
                     for d in 0..count(3) {
-                        let mut at = [0; 4];
+                        let mut coordinates = [0; 4];
                         for (place, number) in [a, b, c, d].into_iter().enumerate() {
                             let dimension = self.permutation[place];
-                            at[dimension] = self.walks[dimension].position(number);
+                            coordinates[dimension] = self.walks[dimension].position(number);
                         }
-                        let [layer, row, column, channel] = at;
+                        let [layer, row, column, channel] = coordinates;
                         let texel = (layer * shape[1] + row) * shape[2] + column;
                         visit(index, texel * shape[3] + self.channels[channel]);
                         index += 1;
@@ -254,7 +254,7 @@ impl Case {
 
 /// Returns whether the device uses OpenGL and the texture is of a kind that wgpu cannot copy to a buffer on OpenGL. See
 /// `Texels::check_readable`.
-pub(crate) fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
+pub(crate) fn is_unreadable_on_gl(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
     let size = texture.size();
     let is_cube = size.width == size.height && size.depth_or_array_layers.is_multiple_of(6);
     let is_snorm = format!("{:?}", texture.format()).ends_with("Snorm");
@@ -265,41 +265,47 @@ pub(crate) fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
 /// Checks that a selection is read into a tensor, and that another tensor is written to the selection.
 #[track_caller]
 pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
-    let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
+    let description = format!("{gpu}: {:?} {case:?}", image.texture.format());
     let backend = Backend::from(gpu.clone());
-    let (level, shape, size) = (case.level, image.shapes[case.level], image.element_size);
+    let (level, shape, element_size) = (case.level, image.shapes[case.level], image.element_size);
     let texels = case.texels(image);
-    if on_gl_without_copies(gpu, &image.texture) {
-        let error = Tensor::from_texture(&backend, &texels).expect_err(&what);
-        assert_eq!(kind(&error), "not_on_gl", "{what}: {error}");
+    if is_unreadable_on_gl(gpu, &image.texture) {
+        let error = Tensor::from_texture(&backend, &texels).expect_err(&description);
+        assert_eq!(kind(&error), "not_on_gl", "{description}: {error}");
         return;
     }
-    assert_eq!((texels.dtype(), dtype.size()), (dtype, size), "{what}");
+    assert_eq!(
+        (texels.dtype(), dtype.size()),
+        (dtype, element_size),
+        "{description}"
+    );
     let mut expected = vec![0; texels.shape().iter().product::<usize>() * dtype.size()];
-    case.each(shape, |to, from| {
-        expected[to * size..][..size].copy_from_slice(&image.levels[level][from * size..][..size]);
+    case.for_each_element(shape, |to, from| {
+        expected[to * element_size..][..element_size]
+            .copy_from_slice(&image.levels[level][from * element_size..][..element_size]);
     });
-    let read = Tensor::from_texture(&backend, &texels).expect(&what);
+    let read = Tensor::from_texture(&backend, &texels).expect(&description);
     assert_eq!(
         (read.shape(), read.dtype()),
         (texels.shape(), dtype),
-        "{what}"
+        "{description}"
     );
     assert!(
         read.bytes().unwrap() == expected,
-        "{what}: {:?}, expected {expected:?}",
+        "{description}: {:?}, expected {expected:?}",
         read.bytes()
     );
 
     let values = pattern(expected.len(), 5);
-    case.each(shape, |from, to| {
-        image.levels[level][to * size..][..size].copy_from_slice(&values[from * size..][..size]);
+    case.for_each_element(shape, |from, to| {
+        image.levels[level][to * element_size..][..element_size]
+            .copy_from_slice(&values[from * element_size..][..element_size]);
     });
     let tensor = Tensor::from_bytes(&backend, values, dtype, texels.shape()).unwrap();
-    tensor.write_texture(&texels).expect(&what);
+    tensor.write_texture(&texels).expect(&description);
     assert!(
         image.read(gpu, level) == image.levels[level],
-        "written: {what}"
+        "written: {description}"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Index tuples of any type, and functions that run a plan or count its steps.
+//! Index tuples of any index type, and functions that run a plan or count its steps.
 
 use wgslice::{DType, Error, Pending, Plan, Report, Tensor, Values, ValuesMut};
 
@@ -42,13 +42,13 @@ pub(crate) fn run_bytes(
     plan.run_cpu(&inputs, &mut [ValuesMut::from_bytes(plan.dtype(), dest)])
 }
 
-/// Returns the number of a plan's steps. It is read from the plan's printed form, which leaves out the number 1.
-pub(crate) fn steps(plan: &Plan) -> usize {
+/// Returns the number of a plan's steps. Parses it from the plan's text, which leaves out the number 1.
+pub(crate) fn step_count(plan: &Plan) -> usize {
     let text = plan.to_string();
-    let number = text
+    let count_text = text
         .strip_suffix(" steps")
         .and_then(|text| text.rsplit(' ').next());
-    number.map_or(1, |number| number.parse().unwrap())
+    count_text.map_or(1, |count_text| count_text.parse().unwrap())
 }
 
 /// Runs a plan on tensors. Returns the result and the report.

@@ -1,10 +1,10 @@
-//! Compares copies of views on every device with the reference.
+//! Copies views on the drawn devices and compares the results with the reference.
 
-use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
+use super::{DTYPE_OF_EACH_SIZE, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use wgslice::{Plan, SliceSpec, Tensor, View, spec::TfStridedSlice};
 use wgslice_vectors::Step;
 
-/// Parses a slice from a text such as `1:, ::-1`.
+/// Returns the step of a slice, which is parsed from a text such as `1:, ::-1`.
 pub(crate) fn slice(text: &str) -> Step {
     let spec: SliceSpec = text.parse().unwrap();
     Step::Slice(TfStridedSlice::try_from(&spec).unwrap())
@@ -23,7 +23,9 @@ pub(crate) fn broadcast(shape: &[usize]) -> Step {
 pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
-    let expected = steps.iter().try_fold(whole, |at, step| step.of_values(at));
+    let expected = steps
+        .iter()
+        .try_fold(whole, |array, step| step.of_values(array));
     let whole = View::new(shape).unwrap();
     let view = steps
         .iter()
@@ -38,31 +40,31 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
         (view, expected) => panic!("{}: {view:?}, {expected:?}", case()),
     };
     assert_eq!(view.shape(), result_shape, "{}", case());
-    let devices = sizes.drawn();
-    for dtype in SIZES {
+    let devices = sizes.draw_devices();
+    for dtype in DTYPE_OF_EACH_SIZE {
         let plan = Plan::contiguous(&view, dtype).unwrap();
         let source = to_bytes(&source, dtype.size());
         let expected = to_bytes(&values, dtype.size());
         for device in devices(dtype) {
-            if !device.takes(source.len(), expected.len()) {
+            if !device.can_run(source.len(), expected.len()) {
                 continue;
             }
-            let what = || format!("{}: {}: {plan}", device.name, case());
+            let describe = || format!("{}: {}: {plan}", device.name, case());
             let tensor = Tensor::from_bytes(&device.backend, source.clone(), dtype, shape).unwrap();
             let selected = steps
                 .iter()
                 .try_fold(tensor, |tensor, step| step.of_tensor(&tensor))
                 .unwrap();
-            assert_eq!(*selected.layout(), view, "{}", what());
+            assert_eq!(*selected.layout(), view, "{}", describe());
             let copied = selected.contiguous().unwrap();
-            assert_same(&expected, &copied.bytes().unwrap(), dtype.size(), &what);
-            if !device.by_tensors {
+            assert_same(&expected, &copied.bytes().unwrap(), dtype.size(), &describe);
+            if !device.uses_tensors {
                 // Tensors begin at the start of bindings. In these runs, source and result begin 1 or 7 elements later.
                 for shift in [dtype.size(), 7 * dtype.size()] {
                     let unwritten = vec![UNWRITTEN; expected.len()];
-                    let got = device.run_on(&plan, &source, None, &unwritten, shift);
-                    let what = || format!("{}, {shift} bytes into buffers", what());
-                    assert_same(&expected, &got.unwrap().0, dtype.size(), &what);
+                    let got = device.run_into(&plan, &source, None, &unwritten, shift);
+                    let describe = || format!("{}, {shift} bytes into buffers", describe());
+                    assert_same(&expected, &got.unwrap().0, dtype.size(), &describe);
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! Checks slice updates, gradients of slices, and slices by start index and size against the reference, on every
-//! device.
+//! Checks slice updates, gradients of slices, and slices by start index and size against the reference, on drawn
+//! devices.
 
-use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
+use super::{DTYPE_OF_EACH_SIZE, Device, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
 use wgslice::{DType, Error, Plan, SliceSpec, Tensor, spec::TfStridedSlice};
 use wgslice_vectors::reference::{self, ReferenceError};
@@ -26,8 +26,8 @@ pub(crate) fn check_update(
     let spec = spec_of(encoded);
     let expected = reference::strided_slice_update(&input, shape, &spec, &value, value_shape);
     let case = || format!("{shape:?} {encoded:?} = {value_shape:?}");
-    let devices = sizes.drawn();
-    for dtype in SIZES {
+    let devices = sizes.draw_devices();
+    for dtype in DTYPE_OF_EACH_SIZE {
         let plan = |spec: &SliceSpec| Plan::slice_update(shape, spec, value_shape, dtype);
         let Some((plan, spec, expected)) = plan_and_expected(encoded, plan, &expected, &case)
         else {
@@ -36,13 +36,13 @@ pub(crate) fn check_update(
         assert!(plan.is_in_place() && plan.shape() == shape, "{}", case());
         let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
         let (input, value, expected) = (bytes(&input), bytes(&value), bytes(expected));
-        let takes = |device: &&Device| device.takes(value.len(), expected.len());
-        for device in devices(dtype).into_iter().filter(takes) {
-            let what = || format!("{}: {}: {plan}", device.name, case());
+        let can_run = |device: &&Device| device.can_run(value.len(), expected.len());
+        for device in devices(dtype).into_iter().filter(can_run) {
+            let describe = || format!("{}: {}: {plan}", device.name, case());
             let array = (dtype, shape, &input[..]);
             match device.update(array, (&spec, &plan), (value_shape, &value)) {
-                Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
-                Err(error) => panic!("{}: {error}", what()),
+                Ok(got) => assert_same(&expected, &got, dtype.size(), &describe),
+                Err(error) => panic!("{}: {error}", describe()),
             }
         }
     }
@@ -59,8 +59,8 @@ pub(crate) fn check_grad(
     let dy = elements(dy_shape.iter().product());
     let expected = reference::strided_slice_grad(shape, &spec_of(encoded), &dy, dy_shape);
     let case = || format!("{shape:?} {encoded:?} of {dy_shape:?}");
-    let devices = sizes.drawn();
-    for dtype in SIZES {
+    let devices = sizes.draw_devices();
+    for dtype in DTYPE_OF_EACH_SIZE {
         let plan = |spec: &SliceSpec| Plan::slice_grad(shape, spec, dy_shape, dtype);
         let Some((plan, spec, expected)) = plan_and_expected(encoded, plan, &expected, &case)
         else {
@@ -69,12 +69,12 @@ pub(crate) fn check_grad(
         assert!(!plan.is_in_place() && plan.shape() == shape, "{}", case());
         let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
         let (dy, expected) = (bytes(&dy), bytes(expected));
-        let takes = |device: &&Device| device.takes(dy.len(), expected.len());
-        for device in devices(dtype).into_iter().filter(takes) {
-            let what = || format!("{}: {}: {plan}", device.name, case());
+        let can_run = |device: &&Device| device.can_run(dy.len(), expected.len());
+        for device in devices(dtype).into_iter().filter(can_run) {
+            let describe = || format!("{}: {}: {plan}", device.name, case());
             match device.grad((dtype, shape), (&spec, &plan), (dy_shape, &dy)) {
-                Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
-                Err(error) => panic!("{}: {error}", what()),
+                Ok(got) => assert_same(&expected, &got, dtype.size(), &describe),
+                Err(error) => panic!("{}: {error}", describe()),
             }
         }
     }
@@ -86,8 +86,8 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     let input = elements(shape.iter().product());
     let expected = reference::slice(&input, shape, begin, size);
     let case = || format!("{shape:?} from {begin:?} of {size:?}");
-    let devices = sizes.drawn();
-    for dtype in SIZES {
+    let devices = sizes.draw_devices();
+    for dtype in DTYPE_OF_EACH_SIZE {
         let planned = SliceSpec::block(shape, begin, size)
             .and_then(|block| Ok((Plan::slice(shape, &block, dtype)?, block)));
         let ((plan, block), (result_shape, values)) = match (planned, &expected) {
@@ -103,10 +103,10 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
             to_bytes(&input, dtype.size()),
             to_bytes(values, dtype.size()),
         );
-        let takes = |device: &&Device| device.takes(source.len(), values.len());
-        for device in devices(dtype).into_iter().filter(takes) {
-            let what = || format!("{}: {}: {plan}", device.name, case());
-            let got = if device.by_tensors {
+        let can_run = |device: &&Device| device.can_run(source.len(), values.len());
+        for device in devices(dtype).into_iter().filter(can_run) {
+            let describe = || format!("{}: {}: {plan}", device.name, case());
+            let got = if device.uses_tensors {
                 let tensor =
                     Tensor::from_bytes(&device.backend, source.clone(), dtype, shape).unwrap();
                 let block = tensor.slice(&block).unwrap();
@@ -114,7 +114,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
             } else {
                 device.run(&plan, &source, None).unwrap().0
             };
-            assert_same(&values, &got, dtype.size(), &what);
+            assert_same(&values, &got, dtype.size(), &describe);
         }
     }
 }
@@ -123,12 +123,12 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
 #[track_caller]
 fn plan_and_expected<'a>(
     encoded: &TfStridedSlice,
-    plan: impl Fn(&SliceSpec) -> Result<Plan, Error>,
+    make_plan: impl Fn(&SliceSpec) -> Result<Plan, Error>,
     expected: &'a Expected,
     case: &dyn Fn() -> String,
 ) -> Option<(Plan, SliceSpec, &'a [u128])> {
     let planned =
-        SliceSpec::try_from(encoded).and_then(|spec| plan(&spec).map(|plan| (plan, spec)));
+        SliceSpec::try_from(encoded).and_then(|spec| make_plan(&spec).map(|plan| (plan, spec)));
     match (planned, expected) {
         (Ok((plan, spec)), Ok(expected)) => Some((plan, spec, expected)),
         (Err(error), Err(expected)) => {
@@ -146,7 +146,7 @@ impl Device {
         (spec, plan): (&SliceSpec, &Plan),
         (value_shape, value): (&[usize], &[u8]),
     ) -> Result<Vec<u8>, Error> {
-        if self.by_tensors {
+        if self.uses_tensors {
             let original = Tensor::from_bytes(&self.backend, input.to_vec(), dtype, shape)?;
             let value = Tensor::from_bytes(&self.backend, value.to_vec(), dtype, value_shape)?;
             let mut updated = original.clone();
@@ -165,7 +165,7 @@ impl Device {
         (spec, plan): (&SliceSpec, &Plan),
         (dy_shape, dy): (&[usize], &[u8]),
     ) -> Result<Vec<u8>, Error> {
-        if self.by_tensors {
+        if self.uses_tensors {
             let dy = Tensor::from_bytes(&self.backend, dy.to_vec(), dtype, dy_shape)?;
             let gradient = Tensor::slice_grad(shape, spec, &dy)?;
             return gradient.bytes().map(Cow::into_owned);
@@ -185,11 +185,11 @@ impl Device {
         plan: &Plan,
         source: &[u8],
         dest: &[u8],
-        size: usize,
+        element_size: usize,
     ) -> Result<Vec<u8>, Error> {
-        let (aligned, _) = self.run_on(plan, source, None, dest, 0)?;
+        let (aligned, _) = self.run_into(plan, source, None, dest, 0)?;
         if !self.backend.is_cpu() {
-            let (shifted, _) = self.run_on(plan, source, None, dest, size)?;
+            let (shifted, _) = self.run_into(plan, source, None, dest, element_size)?;
             assert!(
                 aligned == shifted,
                 "{}: {plan}: one element further on",

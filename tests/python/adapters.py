@@ -1,4 +1,5 @@
-"""Runs the test suites on every adapter and writes the table of docs/TESTING.md. `bash tests/run adapters` calls it."""
+"""Runs the test suites on every adapter and writes the table of docs/TESTING.md. `bash tests/run adapters` calls this
+script."""
 
 import argparse
 import datetime
@@ -16,14 +17,14 @@ import time
 from suites import ELSEWHERE, FULL, NOOP_TESTS, NOOP_UNITS, ONNX, ONNX_NODES, QUICK, ROOT, SUITES, VECTORS, signature
 
 PAGE = ROOT / "docs/TESTING.md"
-BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
+BEGIN_MARKER, END_MARKER = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
 
 
 def rows_path(name, mode):
-    """Returns the path of the file with the rows of an adapter, so that a long run can be done in parts.
+    """Returns the path of the file that keeps the rows of an adapter, so that a long run can be done in parts.
 
-    Its name has a hash of the suites, the mode and the committed sources. For `compilers`, these are only the shaders
-    and `src/gpu`, which assembles them.
+    The file's name has a hash of the suites, the mode and the committed sources. For `compilers`, these sources are
+    only the shaders and `src/gpu`, which assembles them.
     """
     folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +39,7 @@ class NotRun(Exception):
 
 def run(command, environment):
     """Runs a command, and returns its exit status and its output."""
-    done = subprocess.run(
+    finished = subprocess.run(
         [str(word) for word in command],
         env={**os.environ, "WGSLICE_TEST_ALL": "1", **environment},
         cwd=ROOT,
@@ -47,60 +48,60 @@ def run(command, environment):
         text=True,
         check=False,
     )
-    return done.returncode, done.stdout
+    return finished.returncode, finished.stdout
 
 
-def show(output):
+def show_end(output):
     print("\n".join(output.splitlines()[-40:]))
 
 
 class Rows:
-    """The rows of the table so far."""
+    """Runs the suites on adapters, and collects the rows and the notes of the table."""
 
     def __init__(self, options):
         self.options = options
         self.rows = []
         self.notes = []
 
-    # The suites. Each returns the numbers of tests or cases that have passed and failed.
+    # The suites. Each returns how many tests or cases passed and how many failed.
 
     def verify(self, arguments, environment):
         status, output = run([self.options.command, "verify", *arguments], environment)
         counts = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.M)
         if not counts or status not in (0, 1) or (status == 0) != (counts[-1][1] == "0"):
-            show(output)
+            show_end(output)
             raise RuntimeError(f"verify ends with {status}")
         if counts[-1][1] != "0":
-            show(output)
+            show_end(output)
         return tuple(map(int, counts[-1]))
 
     def run_tests(self, binary, names, environment):
         status, output = run([binary, *names, "--test-threads", os.cpu_count()], environment)
         counts = re.findall(r"^test result: .* (\d+) passed; (\d+) failed;", output, re.M)
         if len(counts) != 1 or (status == 0) != (counts[0][1] == "0"):
-            show(output)
+            show_end(output)
             raise RuntimeError(f"{binary} ends with {status}")
         if counts[0][1] != "0":
-            show(output)
+            show_end(output)
         passed, failed = map(int, counts[0])
         if passed + failed == 0:
             raise RuntimeError(f"no test is named {names}")
         return passed, failed
 
     def onnx(self, environment):
-        nodes = len(ONNX_NODES.read_text().splitlines())
+        node_count = len(ONNX_NODES.read_text().splitlines())
         passed, _ = self.run_tests(self.options.tests, ONNX, environment)
-        return (nodes, 0) if passed else (0, nodes)
+        return (node_count, 0) if passed else (0, node_count)
 
-    def part_of_vectors(self, every):
-        if every == 1:
+    def part_of_vectors(self, interval):
+        if interval == 1:
             return VECTORS
         lines = VECTORS.read_text().splitlines(keepends=True)
-        part = self.options.command.parent / f"every-{every}th.jsonl"
-        part.write_text("".join(lines[::every]))
-        return part
+        part_path = self.options.command.parent / f"every-{interval}th.jsonl"
+        part_path.write_text("".join(lines[::interval]))
+        return part_path
 
-    def row(self, title, suites):
+    def add_row(self, title, suites):
         """Runs a row's suites and adds the row. A suite is a function, or the text of its cell if it is skipped."""
         cells = []
         for name, suite in zip(SUITES, suites, strict=True):
@@ -114,18 +115,18 @@ class Rows:
             cells.append((passed, failed))
         self.rows.append((title, cells))
 
-    def adapter(self, kind, title, arguments, environment, tested_as):
+    def add_adapter(self, kind, title, arguments, environment, tested_as):
         """Adds the row of an adapter that runs shaders, or of the CPU path."""
-        every, cases, names = (FULL if self.options.full else QUICK)[kind]
+        interval, case_count, test_names = (FULL if self.options.full else QUICK)[kind]
         # The CPU path and `strict` need no adapter. The tests fail if no device has the text `tested_as` in its name.
         environment = {"WGSLICE_REQUIRE_GPU": "0", **environment, "WGSLICE_TEST_DEVICES": tested_as}
         tests = self.options.tests
-        self.row(
+        self.add_row(
             title,
             [
-                lambda: self.verify([self.part_of_vectors(every), *arguments], environment),
-                lambda: self.verify(["--random", cases, *arguments], environment),
-                lambda: self.run_tests(tests, names, environment),
+                lambda: self.verify([self.part_of_vectors(interval), *arguments], environment),
+                lambda: self.verify(["--random", case_count, *arguments], environment),
+                lambda: self.run_tests(tests, test_names, environment),
                 lambda: self.onnx(environment),
             ],
         )
@@ -134,59 +135,59 @@ class Rows:
         """Returns the usable adapters that the command finds in an environment."""
         status, output = run([self.options.command, "info", "--device", "gpu", "--json"], environment)
         # Without an adapter the command fails, and prints a message after the JSON.
-        found, _ = json.JSONDecoder().raw_decode(output[output.index("{") :])
-        return [adapter for adapter in found["adapters"] if adapter["fits"]]
+        info, _ = json.JSONDecoder().raw_decode(output[output.index("{") :])
+        return [adapter for adapter in info["adapters"] if adapter["fits"]]
 
-    def software(self, kind, api, name, environment):
+    def add_software_adapter(self, kind, api, name, environment):
         """Adds the row of a software adapter, which must be the only adapter in the environment."""
-        found = self.adapters(environment)
-        if len(found) != 1 or found[0]["kind"] != "software":
+        adapters = self.adapters(environment)
+        if len(adapters) != 1 or adapters[0]["kind"] != "software":
             raise NotRun("it is not on this machine")
-        title = f"{api}: {name}, {chromium() if kind == 'swiftshader' else found[0]['driver']}"
+        title = f"{api}: {name}, {chromium() if kind == 'swiftshader' else adapters[0]['driver']}"
         tested_as = f"software, {'Gl' if kind == 'gl' else 'Vulkan'}"
         environment = {**environment, "WGSLICE_REQUIRE_GPU": "1"}
-        self.adapter(kind, title, ["--device", "gpu"], environment, tested_as)
+        self.add_adapter(kind, title, ["--device", "gpu"], environment, tested_as)
 
     # The adapters. The name of each method is the name of the adapter in WGSLICE_TEST_ADAPTERS.
 
     def cpu(self):
-        self.adapter("cpu", "CPU path", ["--device", "cpu"], NO_DRIVERS, "CPU")
+        self.add_adapter("cpu", "CPU path", ["--device", "cpu"], NO_DRIVERS, "CPU")
 
     def lavapipe(self):
-        self.software("lavapipe", "Vulkan", "lavapipe", vulkan(os.environ["WGSLICE_LAVAPIPE"]))
+        self.add_software_adapter("lavapipe", "Vulkan", "lavapipe", vulkan(os.environ["WGSLICE_LAVAPIPE"]))
 
     def swiftshader(self):
-        self.software("swiftshader", "Vulkan", "SwiftShader", vulkan(os.environ["WGSLICE_SWIFTSHADER"]))
+        self.add_software_adapter("swiftshader", "Vulkan", "SwiftShader", vulkan(os.environ["WGSLICE_SWIFTSHADER"]))
 
     def gl(self):
         environment = {**NO_VULKAN, "WGPU_BACKEND": "gl", "LIBGL_ALWAYS_SOFTWARE": "1"}
-        self.software("gl", "OpenGL", "llvmpipe", environment)
+        self.add_software_adapter("gl", "OpenGL", "llvmpipe", environment)
 
     def hardware(self):
-        everything = {"WGPU_BACKEND": "vulkan,metal,dx12,gl"}
-        found = [adapter for adapter in self.adapters(everything) if adapter["kind"] != "software"]
-        for adapter in found:
+        all_apis = {"WGPU_BACKEND": "vulkan,metal,dx12,gl"}
+        adapters = [adapter for adapter in self.adapters(all_apis) if adapter["kind"] != "software"]
+        for adapter in adapters:
             title = f"{adapter['api']}: {adapter['name']}, {adapter['driver']}"
             environment = {
                 "WGPU_BACKEND": adapter["api"].lower(),
                 "WGPU_ADAPTER_NAME": adapter["name"],
                 "WGSLICE_REQUIRE_GPU": "1",
             }
-            self.adapter("hardware", title, ["--device", "gpu"], environment, adapter["name"])
-        if not found:
+            self.add_adapter("hardware", title, ["--device", "gpu"], environment, adapter["name"])
+        if not adapters:
             self.notes.append("This machine has no hardware GPU.")
 
     def strict(self):
-        self.adapter("strict", "`strict`, the interpreter of shaders", ["--strict"], NO_DRIVERS, "strict")
+        self.add_adapter("strict", "`strict`, the interpreter of shaders", ["--strict"], NO_DRIVERS, "strict")
 
     def noop(self):
-        def both():
+        def run_both():
             environment = {**NO_DRIVERS, "WGPU_BACKEND": "noop"}
-            here = self.run_tests(self.options.tests, NOOP_TESTS, environment)
-            units = self.run_tests(self.options.units, NOOP_UNITS, environment)
-            return here[0] + units[0], here[1] + units[1]
+            test_counts = self.run_tests(self.options.tests, NOOP_TESTS, environment)
+            unit_counts = self.run_tests(self.options.units, NOOP_UNITS, environment)
+            return test_counts[0] + unit_counts[0], test_counts[1] + unit_counts[1]
 
-        self.row("wgpu's `noop`, which runs no shader", ["–", "–", both, "–"])
+        self.add_row("wgpu's `noop`, which runs no shader", ["–", "–", run_both, "–"])
 
     def browser(self):
         script = ROOT / "web/tests/run"
@@ -194,29 +195,32 @@ class Rows:
             raise NotRun("there is no web/tests/run")
         # The browser's random cases take most of the time.
         environment = {} if self.options.full else {"WGSLICE_CASES": "300"}
-        self.script("WebGPU in Chromium on SwiftShader", script, environment)
+        self.run_script("WebGPU in Chromium on SwiftShader", script, environment)
 
     def compilers(self):
-        _, output = self.script(None, ROOT / "tests/scripts/compilers")
+        _, output = self.run_script(None, ROOT / "tests/scripts/compilers")
         lines = output[output.rindex("== Summary") :].splitlines()
-        accepted = {}
+        compilers_of_share = {}
         for line in lines[3:]:
             columns = re.split(r"  +", line.strip())
             if columns[0] == "naga" or len(columns) < 4:
                 continue
-            compiler, what, taken, refused = columns
-            share = "all" if refused == "0" else f"{taken} of"
-            accepted.setdefault(f"{share} {int(taken) + int(refused)}", []).append(f"{compiler} ({what})")
-        groups = "; ".join(f"{count} by {', '.join(compilers)}" for count, compilers in accepted.items())
+            compiler, shader_format, accepted, rejected = columns
+            share = "all" if rejected == "0" else f"{accepted} of"
+            compilers_of_share.setdefault(f"{share} {int(accepted) + int(rejected)}", []).append(
+                f"{compiler} ({shader_format})"
+            )
+        groups = "; ".join(f"{share} by {', '.join(compilers)}" for share, compilers in compilers_of_share.items())
         self.notes.append(f"Shaders with every setting of their constants, accepted by compilers: {groups}.")
 
-    def script(self, title, script, environment=None):
-        """Runs a suite that is a script. The last line `N passed, N failed` of its output has the counts."""
+    def run_script(self, title, script, environment=None):
+        """Runs a script and adds its row. The last line `N passed, N failed` of its output has the counts. Without a
+        title, a row is added only if a check has failed."""
         print(f"\n== {script.relative_to(ROOT)}", flush=True)
         status, output = run(["bash", script], environment or {})
         counts = re.findall(r"^(\d+) passed, (\d+) failed", output, re.M)
         if status != 0 or not counts:
-            show(output)
+            show_end(output)
         if not counts:
             raise RuntimeError(f"{script} ends with {status}")
         passed, failed = map(int, counts[-1])
@@ -249,9 +253,9 @@ def chromium():
         (pathlib.Path(os.environ["WGSLICE_SWIFTSHADER"]).parents[3], ["cat", "version"]),
         ("/", ["dpkg-query", "--show", "--showformat", "${Version}", "chromium-common"]),
     ]:
-        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if found.returncode == 0:
-            return f"of Chromium {found.stdout.strip()}"
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode == 0:
+            return f"of Chromium {result.stdout.strip()}"
     return "of an unknown version"
 
 
@@ -266,19 +270,19 @@ def table(rows, mode):
     lines = ["| adapter | " + " | ".join(SUITES) + " |", "|---" * (len(SUITES) + 1) + "|"]
     lines += [f"| {title} | {' | '.join(map(cell, cells))} |" for title, cells in rows.rows]
     system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
-    size = "all cases" if mode else "the quick mode; `--full` runs all cases"
-    command = f"`bash tests/run adapters{mode}` ({size})"
+    extent = "all cases" if mode else "the quick mode; `--full` runs all cases"
+    command = f"`bash tests/run adapters{mode}` ({extent})"
     note = f"Cases and tests that passed, with any failures next to them: {command}, {datetime.date.today()}, {system}."
     return "\n".join([*lines, "", textwrap.fill(" ".join([note, *rows.notes]), 120, break_on_hyphens=False)])
 
 
 def find_table():
     """Returns the match of the table in docs/TESTING.md. Its first group is the comment with the signature."""
-    pattern = re.compile(r"(<!-- adapters \w+ -->\n)(.*?)(" + re.escape(END) + ")", re.S)
-    found = pattern.search(PAGE.read_text())
-    if not found:
-        sys.exit(f"docs/TESTING.md has no place for the table, {BEGIN} to {END}")
-    return found
+    pattern = re.compile(r"(<!-- adapters \w+ -->\n)(.*?)(" + re.escape(END_MARKER) + ")", re.S)
+    match = pattern.search(PAGE.read_text())
+    if not match:
+        sys.exit(f"docs/TESTING.md has no place for the table, {BEGIN_MARKER} to {END_MARKER}")
+    return match
 
 
 def main():
@@ -290,17 +294,18 @@ def main():
         parser.add_argument(f"--{name}", type=lambda path: pathlib.Path(path).resolve())
     options = parser.parse_args()
     if options.check:
-        fits = find_table()[1] == BEGIN.format(signature=signature()) + "\n"
-        print("The table of docs/TESTING.md is of the present suites" if fits else "The table of docs/TESTING.md is of other suites than these")
-        print("1 passed, 0 failed" if fits else "0 passed, 1 failed")
-        sys.exit(not fits)
+        is_current = find_table()[1] == BEGIN_MARKER.format(signature=signature()) + "\n"
+        suites = "the present suites" if is_current else "other suites than these"
+        print(f"The table of docs/TESTING.md is of {suites}")
+        print("1 passed, 0 failed" if is_current else "0 passed, 1 failed")
+        sys.exit(not is_current)
 
     chosen = [name for name in os.environ.get("WGSLICE_TEST_ADAPTERS", "").split(",") if name]
     unknown = set(chosen) - set(ADAPTERS)
     if unknown:
         sys.exit(f"WGSLICE_TEST_ADAPTERS: no {', '.join(sorted(unknown))}; there are {', '.join(ADAPTERS)}")
     mode = " --full" if options.full else ""
-    absent = 0
+    absent_count = 0
     for name in chosen or ADAPTERS:
         rows = Rows(options)
         try:
@@ -308,35 +313,35 @@ def main():
         except NotRun as reason:
             print(f"\n== {name}: not run, {reason}")
             rows.rows.append((name, [f"not run: {reason}"] + ["–"] * (len(SUITES) - 1)))
-            absent += 1
+            absent_count += 1
         rows_path(name, mode).write_text(json.dumps([rows.rows, rows.notes]))
 
     rows = Rows(options)
-    missing = [name for name in ADAPTERS if not rows_path(name, mode).exists()]
+    missing_names = [name for name in ADAPTERS if not rows_path(name, mode).exists()]
     for name in ADAPTERS:
-        if name in missing:
+        if name in missing_names:
             rows.rows.append((name, ["not run yet"] + ["–"] * (len(SUITES) - 1)))
         else:
-            more, notes = json.loads(rows_path(name, mode).read_text())
-            rows.rows += more
+            kept_rows, notes = json.loads(rows_path(name, mode).read_text())
+            rows.rows += kept_rows
             rows.notes += notes
     for title, job in ELSEWHERE.items():
         rows.rows.append((title, [f"by the workflow's job `{job}`, not here"] + ["–"] * (len(SUITES) - 1)))
 
-    text = table(rows, mode)
-    print(f"\n== Summary\n{text}")
+    table_text = table(rows, mode)
+    print(f"\n== Summary\n{table_text}")
     counts = [value for _, cells in rows.rows for value in cells if not isinstance(value, str)]
-    passed, failed = (sum(count[place] for count in counts) for place in (0, 1))
-    if absent and os.environ.get("WGSLICE_REQUIRE_GPU") == "1":
+    passed, failed = (sum(count[i] for count in counts) for i in (0, 1))
+    if absent_count and os.environ.get("WGSLICE_REQUIRE_GPU") == "1":
         print("WGSLICE_REQUIRE_GPU=1, but not every adapter was there")
-        failed += absent
-    if missing and not options.partial:
-        print(f"docs/TESTING.md is as it was: not run yet, {', '.join(missing)}")
+        failed += absent_count
+    if missing_names and not options.partial:
+        print(f"docs/TESTING.md is as it was: not run yet, {', '.join(missing_names)}")
     else:
-        place = find_table()
+        table_match = find_table()
         page = PAGE.read_text()
-        new_table = f"{BEGIN.format(signature=signature())}\n{text}\n{END}"
-        PAGE.write_text(page[: place.start()] + new_table + page[place.end() :])
+        new_table = f"{BEGIN_MARKER.format(signature=signature())}\n{table_text}\n{END_MARKER}"
+        PAGE.write_text(page[: table_match.start()] + new_table + page[table_match.end() :])
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed != 0)
 

@@ -24,7 +24,7 @@ WGSLICE = os.environ.get("WGSLICE", str(TARGET / "release" / "wgslice"))
 
 
 class Checks:
-    """Runs the command on each device, and counts the checks that passed and failed."""
+    """Runs the command on devices, and counts the checks that pass and fail."""
 
     def __init__(self):
         self.passed = 0
@@ -54,27 +54,27 @@ class Checks:
         """Checks that the command succeeds and writes exactly the bits of `want`."""
         result = self.run(device, *arguments, out=out)
         if result.returncode != 0:
-            why = f"exit code {result.returncode}: {result.stderr.strip()}"
+            problem = f"exit code {result.returncode}: {result.stderr.strip()}"
         elif not out.exists():
-            why = "exit code 0, but no output file"
+            problem = "exit code 0, but no output file"
         else:
-            why = difference(read(out), want)
-        self._count(f"{name} on {device}", why)
+            problem = difference(read(out), want)
+        self._count(f"{name} on {device}", problem)
 
     def refused(self, name, device, *arguments, out, mentions):
         """Checks that the command fails with a message that contains `mentions`, and leaves no output file."""
         result = self.run(device, *arguments, out=out)
         if result.returncode == 0:
-            why = "exit code 0, but this call must fail"
+            problem = "exit code 0, but this call must fail"
         elif result.returncode < 0 or "panicked" in result.stderr:
-            why = f"crashed with {result.returncode}: {result.stderr.strip()}"
+            problem = f"crashed with {result.returncode}: {result.stderr.strip()}"
         elif mentions not in result.stderr:
-            why = f"the message does not name {mentions}: {result.stderr.strip()!r}"
+            problem = f"the message does not name {mentions}: {result.stderr.strip()!r}"
         elif out.exists():
-            why = f"failed, but left {out.name} behind"
+            problem = f"failed, but left {out.name} behind"
         else:
-            why = None
-        self._count(f"{name} on {device}", why)
+            problem = None
+        self._count(f"{name} on {device}", problem)
 
     def finish(self):
         """Prints the totals and exits. The exit code is 1 if a check failed or none passed."""
@@ -82,17 +82,17 @@ class Checks:
         print(f"{self.passed} passed, {self.failed} failed")
         sys.exit(0 if self.passed and not self.failed else 1)
 
-    def _count(self, name, why):
-        if why is None:
+    def _count(self, name, problem):
+        if problem is None:
             self.passed += 1
         else:
             self.failed += 1
-            print(f"FAILED {name}\n    {why}")
+            print(f"FAILED {name}\n    {problem}")
 
     def _has_gpu(self):
         source = self.save("probe.npy", np.arange(4, dtype=np.int32))
         result = self.run("gpu", "slice", source, ":", out=self.path("probed.npy"))
-        # If a GPU is required, the checks on it are run, and fail if there is none.
+        # If a GPU is required but missing, the checks on it run and fail.
         if result.returncode == 0 or os.environ.get("WGSLICE_REQUIRE_GPU"):
             return True
         print(f"gpu: skipped, as nothing runs on it: {result.stderr.strip()}")
@@ -100,7 +100,7 @@ class Checks:
 
 
 def difference(got, want):
-    """Returns a text on how `got` differs from `want`, or None if all bits are equal."""
+    """Returns a description of how `got` differs from `want`, or None if all bits are equal."""
     if got.dtype != want.dtype:
         return f"dtype is {got.dtype}, not {want.dtype}"
     if got.shape != want.shape:
@@ -112,11 +112,11 @@ def difference(got, want):
         np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, -1)
         for array in (got, want)
     )
-    wrong = np.flatnonzero((got_bits != want_bits).any(axis=1))
-    if wrong.size == 0:
+    differing = np.flatnonzero((got_bits != want_bits).any(axis=1))
+    if differing.size == 0:
         return None
-    first = tuple(int(i) for i in np.unravel_index(wrong[0], want.shape))
+    first_index = tuple(int(i) for i in np.unravel_index(differing[0], want.shape))
     return (
-        f"{wrong.size} of {want.size} elements differ, "
-        f"the first at {list(first)}: {got[first]!r}, not {want[first]!r}"
+        f"{differing.size} of {want.size} elements differ, "
+        f"the first at {list(first_index)}: {got[first_index]!r}, not {want[first_index]!r}"
     )

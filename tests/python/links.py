@@ -47,33 +47,33 @@ def read(path):
 
 def check(path):
     """Returns the HTML pages that a file links to, and its dead links."""
-    reached, dead = [], []
+    linked_pages, dead_links = [], []
     for link in read(path).links:
         url = urlsplit(link)
         if url.scheme or url.netloc:
             continue
         target = (path.parent / unquote(url.path)).resolve() if url.path else path
-        # In pages of source code, a script makes the anchors of ranges of lines.
+        # In pages of source code, a script adds the anchors of ranges of lines.
         has_anchors = target.suffix in (".md", ".html") and not target.name.endswith(".rs.html")
-        anchored = url.fragment and has_anchors
-        if not target.exists() or anchored and url.fragment not in read(target).anchors:
-            dead.append(link)
+        must_have_anchor = url.fragment and has_anchors
+        if not target.exists() or must_have_anchor and url.fragment not in read(target).anchors:
+            dead_links.append(link)
         elif target.suffix == ".html":
-            reached.append(target)
-    return reached, dead
+            linked_pages.append(target)
+    return linked_pages, dead_links
 
 
 doc = Path(sys.argv[1]).resolve()
-listed = subprocess.run(["git", "ls-files", "*.md"], check=True, capture_output=True, text=True)
-files = [Path(name).resolve() for name in listed.stdout.split() if "src" not in Path(name).parts]
+git_output = subprocess.run(["git", "ls-files", "*.md"], check=True, capture_output=True, text=True)
+files = [Path(name).resolve() for name in git_output.stdout.split() if "src" not in Path(name).parts]
 files += doc.glob("*/index.html")
-seen, failures = set(files), 0
+known_files, failed_count = set(files), 0
 for path in files:
-    reached, dead = check(path)
-    files += dict.fromkeys(page for page in reached if page not in seen)
-    seen.update(reached)
-    for link in dead:
+    linked_pages, dead_links = check(path)
+    files += dict.fromkeys(page for page in linked_pages if page not in known_files)
+    known_files.update(linked_pages)
+    for link in dead_links:
         print(f"{path}: dead link {link}")
-    failures += bool(dead)
-print(f"{len(files) - failures} passed, {failures} failed")
-sys.exit(failures > 0)
+    failed_count += bool(dead_links)
+print(f"{len(files) - failed_count} passed, {failed_count} failed")
+sys.exit(failed_count > 0)

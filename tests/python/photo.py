@@ -47,7 +47,7 @@ TO_ARRAY = [
     "5:2, ::-1",
 ]
 
-# Slices with an integer out of range, which are refused as in NumPy, and the index that the message must name.
+# Slices with an integer out of range, which wgslice and NumPy reject, and the index that wgslice's message must name.
 REFUSED = [("512", "512"), (":, -513", "-513"), ("..., 3", "3")]
 
 
@@ -64,26 +64,26 @@ def pixels(path):
 def main():
     checks = Checks()
     photo = pixels(PHOTO)
-    png, npy = checks.path("out.png"), checks.path("out.npy")
-    whole = checks.save("photo.npy", photo)
+    png_out, npy_out = checks.path("out.png"), checks.path("out.npy")
+    npy_photo = checks.save("photo.npy", photo)
 
     for device in checks.devices:
         for spec in TO_IMAGE + TO_ARRAY:
             want = sliced(photo, spec)
             checks.equal(
-                f"PNG to npy [{spec}]", device, "slice", PHOTO, spec, out=npy, want=want
+                f"PNG to npy [{spec}]", device, "slice", PHOTO, spec, out=npy_out, want=want
             )
         for spec in TO_IMAGE:
             want = sliced(photo, spec)
-            for source in (PHOTO, whole):
+            for source in (PHOTO, npy_photo):
                 checks.equal(
                     f"{source.suffix[1:]} to PNG [{spec}]",
-                    device, "slice", source, spec, out=png, want=want, read=pixels,
+                    device, "slice", source, spec, out=png_out, want=want, read=pixels,
                 )
         for spec, index in REFUSED:
             checks.refused(
                 f"refusing [{spec}]",
-                device, "slice", PHOTO, spec, out=npy, mentions=index,
+                device, "slice", PHOTO, spec, out=npy_out, mentions=index,
             )
     checks.finish()
 

@@ -1,5 +1,5 @@
-"""Proves with z3, for all inputs, what shader functions compute with indices, bytes and
-numbers.
+"""Proves with z3 what shader functions compute with indices, bytes and numbers, for all
+inputs.
 
     python tests/python/proofs.py FOLDER
 
@@ -24,24 +24,24 @@ WORKERS = os.cpu_count() or 1
 
 
 def prove(worker):
-    """Proves one part of the lemmas. Each part has its own process, because z3 uses only one processor."""
+    """Proves the lemmas of one worker. There are several workers, because z3 uses only one processor."""
     lemmas = Lemmas(sys.argv[1], worker, WORKERS)
-    for part in (integers, tuples, byte_lemmas, numbers):
-        part.prove_all(lemmas)
+    for module in (integers, tuples, byte_lemmas, numbers):
+        module.prove_all(lemmas)
     return lemmas
 
 
 def main():
-    begin = time.time()
+    start = time.time()
     with Pool(WORKERS) as pool:
-        parts = pool.map(prove, range(WORKERS), chunksize=1)
-    # Every process reads all formulas, so each of them knows which formulas are unused.
-    unused = parts[0].unused()
+        lemmas_of_workers = pool.map(prove, range(WORKERS), chunksize=1)
+    # Every worker reads the formulas of all lemmas, so the first worker can list the unused formulas.
+    unused = lemmas_of_workers[0].unused()
     if unused:
         print(f"no lemma uses {', '.join(unused)}")
-    passed = sum(part.passed for part in parts)
-    failed = sum(part.failed for part in parts) + len(unused)
-    print(f"{len(parts[0].used)} formulas, {time.time() - begin:.0f} s")
+    passed = sum(lemmas.passed for lemmas in lemmas_of_workers)
+    failed = sum(lemmas.failed for lemmas in lemmas_of_workers) + len(unused)
+    print(f"{len(lemmas_of_workers[0].used_formulas)} formulas, {time.time() - start:.0f} s")
     print(f"{passed} passed, {failed} failed")
     return failed == 0
 

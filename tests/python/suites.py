@@ -8,8 +8,8 @@ VECTORS = ROOT / "tests/vectors/seed1.jsonl"
 
 SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]
 
-# ON_DEVICES: tests that run on each device of the harness. ON_GPUS: these and the tests of the library's interface to
-# GPUs. SOME: a part of ON_GPUS in which every kind of shader stores something.
+# ON_DEVICES: tests that run operations on devices of the harness. ON_GPUS: these and the tests of the library's interface
+# to GPUs. STORING_TESTS: a part of ON_GPUS in which every kind of shader stores something.
 ON_DEVICES = [
     "concat::",
     "crop::",
@@ -33,7 +33,7 @@ ON_DEVICES = [
     "xla::",
 ]
 ON_GPUS = [*ON_DEVICES, "browser::", "encode::", "failures::", "gpu::", "prepare::", "texture::"]
-SOME = [
+STORING_TESTS = [
     "strided_slice::",
     "strided_slice_update::",
     "strided_slice_grad::",
@@ -51,15 +51,15 @@ ONNX_NODES = ROOT / "tests/vectors/onnx.jsonl"
 NOOP_TESTS = ["limits::"]
 NOOP_UNITS = ["gpu::cache_tests::"]
 
-# How much of the first three suites runs on each adapter: every nth golden vector, the number of random cases, and the
-# names of tests.
+# How much of the first three suites runs on each adapter: n if every nth golden vector runs, the number of random cases,
+# and the names of tests.
 QUICK = {
     "cpu": (1, 3000, ON_DEVICES),
-    "lavapipe": (1, 2000, SOME),
+    "lavapipe": (1, 2000, STORING_TESTS),
     "swiftshader": (20, 200, ["strided_slice::", "texture::", "scatter_nd::floats_are"]),
-    "gl": (1, 2000, SOME),
+    "gl": (1, 2000, STORING_TESTS),
     "hardware": (1, 2000, ON_GPUS),
-    "strict": (20, 100, SOME),
+    "strict": (20, 100, STORING_TESTS),
 }
 FULL = {
     "cpu": (1, 10000, ON_DEVICES),
@@ -76,6 +76,6 @@ ELSEWHERE = {"Direct3D 12: WARP (Windows)": "native", "Metal (macOS)": "native"}
 
 def signature():
     """Returns a hash of the suites and of the adapters. It does not depend on the format of the table."""
-    vectors = [path.read_bytes() for path in (ONNX_NODES, VECTORS)]
-    parts = repr((SUITES, ONNX, NOOP_TESTS, NOOP_UNITS, QUICK, FULL, ELSEWHERE)).encode()
-    return hashlib.sha256(b"\0".join([parts, *vectors])).hexdigest()[:12]
+    vector_files = [path.read_bytes() for path in (ONNX_NODES, VECTORS)]
+    settings = repr((SUITES, ONNX, NOOP_TESTS, NOOP_UNITS, QUICK, FULL, ELSEWHERE)).encode()
+    return hashlib.sha256(b"\0".join([settings, *vector_files])).hexdigest()[:12]

@@ -5,19 +5,19 @@ use wgslice_vectors::reference;
 use super::{arange, format_outcome};
 
 fn check_table(rows: &[(&[usize], &[usize], &str)]) {
-    for (shape, new_shape, result) in rows {
+    for (shape, new_shape, expected) in rows {
         let values = reference::broadcast_to(&arange(shape), shape, new_shape);
-        let result = match result.split_once(' ') {
+        let expected = match expected.split_once(' ') {
             None => format!(
-                "broadcast: Cannot broadcast input shape {result} into final shape {}",
+                "broadcast: Cannot broadcast input shape {expected} into final shape {}",
                 format!("{new_shape:?}").replace(' ', "")
             ),
-            Some(_) => (*result).to_owned(),
+            Some(_) => (*expected).to_owned(),
         };
         let row = format!("{shape:?} to {new_shape:?}");
         assert_eq!(
             format_outcome(values.map(|values| (new_shape.to_vec(), values))),
-            result,
+            expected,
             "{row}"
         );
     }
@@ -56,12 +56,12 @@ fn other_axes_cannot_be_repeated() {
 
 #[test]
 fn data_must_fill_its_shape_and_the_result_must_fit() {
-    let kind = |shape: &[usize], new_shape: &[usize]| {
+    let error_kind = |shape: &[usize], new_shape: &[usize]| {
         reference::broadcast_to(&[1], shape, new_shape)
             .unwrap_err()
             .kind
     };
-    assert_eq!(kind(&[2], &[2]), "data_length");
-    assert_eq!(kind(&[1], &[usize::MAX, usize::MAX]), "too_large");
-    assert_eq!(kind(&[1], &[usize::MAX / 2]), "too_large");
+    assert_eq!(error_kind(&[2], &[2]), "data_length");
+    assert_eq!(error_kind(&[1], &[usize::MAX, usize::MAX]), "too_large");
+    assert_eq!(error_kind(&[1], &[usize::MAX / 2]), "too_large");
 }

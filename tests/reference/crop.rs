@@ -1,5 +1,5 @@
 //! Tests `crop`: boxes inside the array, each compared with a strided slice, and boxes that extend beyond it. An item
-//! is a position along the first dimension of the array.
+//! is the part of the array at one position along the first dimension.
 
 use super::arange;
 use wgslice_vectors::reference::{Boxes, Spec, crop, paste, strided_slice};
@@ -9,12 +9,12 @@ use wgslice_vectors::reference::{Boxes, Spec, crop, paste, strided_slice};
 fn boxes_inside_are_strided_slices() {
     let (shape, item_shape) = ([2, 7, 6, 2], [7, 6, 2]);
     let values = arange(&shape);
-    let (items, begins) = ([1, 0, 1], [1, 5, 0, 4, 2, 5]);
+    let (box_indices, begins) = ([1, 0, 1], [1, 5, 0, 4, 2, 5]);
     let (sizes, strides) = ([3, 2], [2, -3]);
     let flips = [false, true, true, false, true, true];
     let boxes = Boxes {
         begins: &begins,
-        box_indices: Some(&items),
+        box_indices: Some(&box_indices),
         flips: Some(&flips),
         count: 3,
         sizes: &sizes,
@@ -25,9 +25,12 @@ fn boxes_inside_are_strided_slices() {
     assert_eq!(cropped.shape, [3, 3, 2, 2]);
     assert_eq!(cropped.bad_rows, [0; 0]);
     let mut expected = Vec::new();
-    for n in 0..3 {
-        let item = &values[if items[n] == 1 { 84 } else { 0 }..][..84];
-        let (begin, flip) = (&begins[2 * n..][..2], &flips[2 * n..][..2]);
+    for box_number in 0..3 {
+        let item = &values[if box_indices[box_number] == 1 { 84 } else { 0 }..][..84];
+        let (begin, flip) = (
+            &begins[2 * box_number..][..2],
+            &flips[2 * box_number..][..2],
+        );
         // The slice must end one position after the last element of the box. If that would be -1, which counts from the
         // end of the dimension, the end is i64::MIN instead.
         let end = |d: usize| match begin[d] + strides[d] * (sizes[d] as i64 - 1) {

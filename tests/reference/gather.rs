@@ -8,18 +8,20 @@ use super::{CLAMP, NUMPY, arange, format_gathered, parse_integers};
 type TableRow<'a> = (&'a [usize], &'a [usize], &'a str, i64, i64, &'a str);
 
 fn check_with(indexing: Indexing, rows: &[TableRow<'_>]) {
-    for &(params, shape, indices, axis, batch_dims, result) in rows {
-        let found = reference::gather(
-            &arange(params),
-            params,
+    for &(params_shape, indices_shape, indices, axis, batch_dims, expected) in rows {
+        let gathered = reference::gather(
+            &arange(params_shape),
+            params_shape,
             &parse_integers(indices),
-            shape,
+            indices_shape,
             axis,
             batch_dims,
             indexing,
         );
-        let row = format!("{params:?} {shape:?} {indices} {axis} {batch_dims} {indexing:?}");
-        assert_eq!(format_gathered(found), result, "{row}");
+        let row = format!(
+            "{params_shape:?} {indices_shape:?} {indices} {axis} {batch_dims} {indexing:?}"
+        );
+        assert_eq!(format_gathered(gathered), expected, "{row}");
     }
 }
 
@@ -90,9 +92,9 @@ fn batch_dimensions_are_shared() {
 
 #[test]
 fn the_first_broken_rule_is_reported() {
-    let axis =
-        |least, rank| format!("axis: Shape must be at least rank {least} but is rank {rank}");
-    let range = |first, last, got| {
+    let axis_error =
+        |min_rank, rank| format!("axis: Shape must be at least rank {min_rank} but is rank {rank}");
+    let batch_dims_error = |first, last, got| {
         format!("batch_dims: Expected batch_dims in the range [{first}, {last}], but got {got}")
     };
     check_table(&[
@@ -112,15 +114,15 @@ fn the_first_broken_rule_is_reported() {
             5,
             "params_rank: params must be at least 1 dimensional",
         ),
-        (X34, &[2], "[0,0]", 2, 0, &axis("3", 2)),
-        (X34, &[2], "[0,0]", -5, 0, &axis("5", 2)),
+        (X34, &[2], "[0,0]", 2, 0, &axis_error("3", 2)),
+        (X34, &[2], "[0,0]", -5, 0, &axis_error("5", 2)),
         (
             X34,
             &[2],
             "[0,0]",
             i64::MIN,
             0,
-            &axis("9223372036854775808", 2),
+            &axis_error("9223372036854775808", 2),
         ),
         (
             X34,
@@ -128,18 +130,32 @@ fn the_first_broken_rule_is_reported() {
             "[0,0]",
             i64::MAX,
             9,
-            &axis("9223372036854775808", 2),
+            &axis_error("9223372036854775808", 2),
         ),
-        (X34, &[3, 1], "[0,0,0]", 1, 3, &range("-2", 2, "3")),
-        (X34, &[3, 1], "[0,0,0]", 1, -3, &range("-2", 2, "-3")),
-        (X34, &[], "[0]", 1, 1, &range("0", 0, "1")),
+        (
+            X34,
+            &[3, 1],
+            "[0,0,0]",
+            1,
+            3,
+            &batch_dims_error("-2", 2, "3"),
+        ),
+        (
+            X34,
+            &[3, 1],
+            "[0,0,0]",
+            1,
+            -3,
+            &batch_dims_error("-2", 2, "-3"),
+        ),
+        (X34, &[], "[0]", 1, 1, &batch_dims_error("0", 0, "1")),
         (
             X34,
             &[],
             "[0]",
             1,
             i64::MIN,
-            &range("0", 0, "-9223372036854775808"),
+            &batch_dims_error("0", 0, "-9223372036854775808"),
         ),
         (
             X234,
@@ -207,7 +223,7 @@ fn bad_indices_give_zeros() {
 /// Unlike `gather_nd`, `gather` accepts empty params. If the result is empty too, the values of indices are not
 /// checked.
 #[test]
-fn the_indices_of_an_empty_result_are_not_looked_at() {
+fn the_indices_of_an_empty_result_are_not_checked() {
     check_table(&[
         (&[3, 0], &[1], "[5]", 0, 0, "(1,0) []"),
         (&[0, 3], &[1], "[-1]", 1, 0, "(0,1) []"),
@@ -217,7 +233,7 @@ fn the_indices_of_an_empty_result_are_not_looked_at() {
 }
 
 #[test]
-fn indices_may_wrap_and_clamp() {
+fn indices_wrap_or_clamp() {
     let both = Indexing {
         wrap: true,
         clamp: true,
@@ -235,12 +251,12 @@ fn indices_may_wrap_and_clamp() {
 #[test]
 fn gather_along_the_first_axis_is_gather_nd() {
     let indices = [1, -1, 0, 2, 1, 5];
-    for params in [X5, X34, &[2, 3, 1, 2]] {
-        let values = arange(params);
+    for params_shape in [X5, X34, &[2, 3, 1, 2]] {
+        let values = arange(params_shape);
         for indexing in [Indexing::default(), NUMPY, CLAMP] {
             assert_eq!(
-                reference::gather(&values, params, &indices, &[2, 3], 0, 0, indexing),
-                reference::gather_nd(&values, params, &indices, &[2, 3, 1], 0, indexing),
+                reference::gather(&values, params_shape, &indices, &[2, 3], 0, 0, indexing),
+                reference::gather_nd(&values, params_shape, &indices, &[2, 3, 1], 0, indexing),
             );
         }
     }
@@ -281,31 +297,31 @@ fn a_batch_is_looked_up_by_its_own_indices() {
             "batch_shape: params.shape[0]: 3 should be equal to indices.shape[0]: 2",
         ),
     ];
-    for (params, shape, indices, result) in rows {
-        let found = reference::batch_gather(
-            &arange(params),
-            params,
+    for (params_shape, indices_shape, indices, expected) in rows {
+        let gathered = reference::batch_gather(
+            &arange(params_shape),
+            params_shape,
             &parse_integers(indices),
-            shape,
+            indices_shape,
             Indexing::default(),
         );
         assert_eq!(
-            format_gathered(found),
-            result,
-            "{params:?} {shape:?} {indices}"
+            format_gathered(gathered),
+            expected,
+            "{params_shape:?} {indices_shape:?} {indices}"
         );
     }
 }
 
 #[test]
 fn data_must_fill_its_shape_and_the_result_must_fit() {
-    let kind = |params: &[i64], indices: &[i64], indices_shape: &[usize]| {
+    let error_kind = |params: &[i64], indices: &[i64], indices_shape: &[usize]| {
         reference::gather(params, &[2, 1], indices, indices_shape, 1, 0, NUMPY)
             .unwrap_err()
             .kind
     };
-    assert_eq!(kind(&[1], &[0], &[1]), "data_length");
-    assert_eq!(kind(&[1, 2], &[0], &[2]), "data_length");
-    let huge = reference::gather::<i64>(&[], &[usize::MAX, 0], &[0], &[1], 1, 0, CLAMP);
-    assert_eq!(huge.unwrap_err().kind, "too_large");
+    assert_eq!(error_kind(&[1], &[0], &[1]), "data_length");
+    assert_eq!(error_kind(&[1, 2], &[0], &[2]), "data_length");
+    let outcome = reference::gather::<i64>(&[], &[usize::MAX, 0], &[0], &[1], 1, 0, CLAMP);
+    assert_eq!(outcome.unwrap_err().kind, "too_large");
 }

@@ -4,22 +4,33 @@ use wgslice_vectors::reference::{self, Indexing};
 
 use super::{CLAMP, NUMPY, arange, format_array, format_gathered, format_list, parse_integers};
 
-fn gather(params: &[usize], shape: &[usize], indices: &str, batch_dims: usize) -> String {
-    gather_with(Indexing::default(), params, shape, indices, batch_dims)
+fn gather(
+    params_shape: &[usize],
+    indices_shape: &[usize],
+    indices: &str,
+    batch_dims: usize,
+) -> String {
+    gather_with(
+        Indexing::default(),
+        params_shape,
+        indices_shape,
+        indices,
+        batch_dims,
+    )
 }
 
 fn gather_with(
     indexing: Indexing,
-    params: &[usize],
-    shape: &[usize],
+    params_shape: &[usize],
+    indices_shape: &[usize],
     indices: &str,
     batch_dims: usize,
 ) -> String {
     format_gathered(reference::gather_nd(
-        &arange(params),
-        params,
+        &arange(params_shape),
+        params_shape,
         &parse_integers(indices),
-        shape,
+        indices_shape,
         batch_dims,
         indexing,
     ))
@@ -29,11 +40,11 @@ fn gather_with(
 type TableRow<'a> = (&'a [usize], &'a [usize], &'a str, usize, &'a str);
 
 fn check_table(rows: &[TableRow<'_>]) {
-    for (params, shape, indices, batch_dims, result) in rows {
-        let row = format!("{params:?} {shape:?} {indices} {batch_dims}");
+    for (params_shape, indices_shape, indices, batch_dims, expected) in rows {
+        let row = format!("{params_shape:?} {indices_shape:?} {indices} {batch_dims}");
         assert_eq!(
-            gather(params, shape, indices, *batch_dims),
-            *result,
+            gather(params_shape, indices_shape, indices, *batch_dims),
+            *expected,
             "{row}"
         );
     }
@@ -43,19 +54,19 @@ const X34: &[usize] = &[3, 4];
 const X234: &[usize] = &[2, 3, 4];
 
 #[test]
-fn rows_pick_slices() {
-    let all = format_list(&arange(X234));
-    let twice = format!("(2,2,3,4) [{all},{all}]");
-    let once = format!("(2,3,4) [{all}]");
-    let half = format_list(&arange(&[12]));
+fn rows_select_slices() {
+    let all_values = format_list(&arange(X234));
+    let two_copies = format!("(2,2,3,4) [{all_values},{all_values}]");
+    let one_copy = format!("(2,3,4) [{all_values}]");
+    let half_of_values = format_list(&arange(&[12]));
     check_table(&[
-        (X234, &[2, 0], "[]", 0, &twice),
+        (X234, &[2, 0], "[]", 0, &two_copies),
         (
             X234,
             &[2, 1],
             "[0,0]",
             0,
-            &format!("(2,3,4) [{half},{half}]"),
+            &format!("(2,3,4) [{half_of_values},{half_of_values}]"),
         ),
         (
             X234,
@@ -66,7 +77,7 @@ fn rows_pick_slices() {
         ),
         (X234, &[2], "[1,2]", 0, "(4,) [20,21,22,23]"),
         (X234, &[3], "[1,2,3]", 0, "() [23]"),
-        (X234, &[0], "[]", 0, &once),
+        (X234, &[0], "[]", 0, &one_copy),
         (X34, &[0, 2], "[]", 0, "(0,) []"),
         (X34, &[0, 1], "[]", 0, "(0,4) []"),
         (X34, &[0, 0], "[]", 0, "(0,3,4) []"),
@@ -85,12 +96,12 @@ fn rows_pick_slices() {
 
 #[test]
 fn the_first_broken_rule_is_reported() {
-    let empty = "empty_params: Requested more than 0 entries, but params is empty. \
+    let empty_error = "empty_params: Requested more than 0 entries, but params is empty. \
                  Params shape: [3,0]";
-    let depth = |saw, rank| {
+    let depth_error = |found, rank| {
         format!(
             "index_depth: index innermost dimension length must be <= params rank; \
-             saw: {saw} vs. {rank}"
+             saw: {found} vs. {rank}"
         )
     };
     check_table(&[
@@ -115,12 +126,12 @@ fn the_first_broken_rule_is_reported() {
             0,
             "indices_rank: indices must be at least a vector",
         ),
-        (X34, &[1, 3], "[0,0,0]", 0, &depth(3, 2)),
-        (X234, &[0, 4], "[]", 0, &depth(4, 3)),
-        (X234, &[2, 3], "[0,0,0,0,0,0]", 1, &depth(4, 3)),
-        (&[3, 0], &[1, 1], "[0]", 0, empty),
-        (&[3, 0], &[1, 1], "[9]", 0, empty),
-        (&[3, 0], &[1, 0], "[]", 0, empty),
+        (X34, &[1, 3], "[0,0,0]", 0, &depth_error(3, 2)),
+        (X234, &[0, 4], "[]", 0, &depth_error(4, 3)),
+        (X234, &[2, 3], "[0,0,0,0,0,0]", 1, &depth_error(4, 3)),
+        (&[3, 0], &[1, 1], "[0]", 0, empty_error),
+        (&[3, 0], &[1, 1], "[9]", 0, empty_error),
+        (&[3, 0], &[1, 0], "[]", 0, empty_error),
         (&[3, 0], &[0, 1], "[]", 0, "(0,0) []"),
     ]);
 }
@@ -189,7 +200,7 @@ fn bad_tuples_give_zeros() {
 }
 
 #[test]
-fn indices_may_wrap_and_clamp() {
+fn indices_wrap_or_clamp() {
     let both = Indexing {
         wrap: true,
         clamp: true,
@@ -201,9 +212,9 @@ fn indices_may_wrap_and_clamp() {
         (CLAMP, "(6,) [1,0,8,11,0,2]"),
         (both, "(6,) [1,8,8,11,0,2]"),
     ];
-    for (indexing, result) in rows {
-        let picked = gather_with(indexing, X34, &[6, 2], indices, 0);
-        assert_eq!(picked, result, "{indexing:?}");
+    for (indexing, expected) in rows {
+        let gathered = gather_with(indexing, X34, &[6, 2], indices, 0);
+        assert_eq!(gathered, expected, "{indexing:?}");
     }
     // Indices wrap and clamp within their batch.
     assert_eq!(
@@ -220,7 +231,7 @@ fn indices_may_wrap_and_clamp() {
 
 #[test]
 fn batch_dimensions_are_shared() {
-    let batch = "batch_shape: params.shape";
+    let error_start = "batch_shape: params.shape";
     check_table(&[
         (X234, &[2, 1], "[0,2]", 1, "(2,4) [0,1,2,3,20,21,22,23]"),
         (
@@ -257,7 +268,7 @@ fn batch_dimensions_are_shared() {
             &[3, 1],
             "[0,0,0]",
             1,
-            &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
+            &format!("{error_start}[0]: 2 should be equal to indices.shape[0]: 3"),
         ),
         // TensorFlow reshapes these batch dimensions without an error.
         (
@@ -265,21 +276,21 @@ fn batch_dimensions_are_shared() {
             &[3, 2, 1],
             "[0,0,0,0,0,0]",
             2,
-            &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
+            &format!("{error_start}[0]: 2 should be equal to indices.shape[0]: 3"),
         ),
         (
             X234,
             &[6, 1, 1],
             "[0,0,0,0,0,0]",
             2,
-            &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 6"),
+            &format!("{error_start}[0]: 2 should be equal to indices.shape[0]: 6"),
         ),
         (
             X234,
             &[2, 9, 0],
             "[]",
             2,
-            &format!("{batch}[1]: 3 should be equal to indices.shape[1]: 9"),
+            &format!("{error_start}[1]: 3 should be equal to indices.shape[1]: 9"),
         ),
     ]);
 }
@@ -320,13 +331,13 @@ fn strings_are_gathered_as_in_the_documentation() {
             "(2,2) [b0,b1,d0,c1]",
         ),
     ];
-    for ((params_shape, params), shape, indices, result) in rows {
+    for ((params_shape, params), indices_shape, indices, expected) in rows {
         let params: Vec<String> = params.iter().map(ToString::to_string).collect();
         let gathered = reference::gather_nd(
             &params,
             params_shape,
             &parse_integers(indices),
-            shape,
+            indices_shape,
             0,
             Indexing::default(),
         )
@@ -334,8 +345,8 @@ fn strings_are_gathered_as_in_the_documentation() {
         assert!(gathered.bad_rows.is_empty());
         assert_eq!(
             format_array(&gathered.shape, &gathered.values),
-            result,
-            "{shape:?} {indices}"
+            expected,
+            "{indices_shape:?} {indices}"
         );
     }
 }
@@ -351,7 +362,7 @@ fn a_bad_row_of_strings_is_empty_strings() {
 
 #[test]
 fn data_must_fill_its_shape_and_the_result_must_fit() {
-    let kind =
+    let error_kind =
         |params: &[i64], params_shape: &[usize], indices: &[i64], indices_shape: &[usize]| {
             reference::gather_nd(
                 params,
@@ -364,12 +375,18 @@ fn data_must_fill_its_shape_and_the_result_must_fit() {
             .unwrap_err()
             .kind
         };
-    assert_eq!(kind(&[1, 2], &[3], &[0], &[1, 1]), "data_length");
-    assert_eq!(kind(&[1, 2], &[2], &[0], &[2, 1]), "data_length");
-    assert_eq!(kind(&[1, 2], &[2], &[], &[usize::MAX, 0]), "too_large");
+    assert_eq!(error_kind(&[1, 2], &[3], &[0], &[1, 1]), "data_length");
+    assert_eq!(error_kind(&[1, 2], &[2], &[0], &[2, 1]), "data_length");
     assert_eq!(
-        kind(&[1, 2], &[2], &[], &[usize::MAX, usize::MAX, 0]),
+        error_kind(&[1, 2], &[2], &[], &[usize::MAX, 0]),
         "too_large"
     );
-    assert_eq!(kind(&[1], &[1], &[], &[usize::MAX / 2, 0]), "too_large");
+    assert_eq!(
+        error_kind(&[1, 2], &[2], &[], &[usize::MAX, usize::MAX, 0]),
+        "too_large"
+    );
+    assert_eq!(
+        error_kind(&[1], &[1], &[], &[usize::MAX / 2, 0]),
+        "too_large"
+    );
 }

@@ -32,8 +32,8 @@ type TableRow<'a> = (
 );
 
 fn check_with(indexing: Indexing, rows: &[TableRow<'_>]) {
-    for &(shape, indices_shape, indices, updates_shape, updates, result) in rows {
-        let found = reference::scatter_nd(
+    for &(shape, indices_shape, indices, updates_shape, updates, expected) in rows {
+        let scattered = reference::scatter_nd(
             &parse_integers(indices),
             indices_shape,
             &parse_integers(updates),
@@ -43,7 +43,11 @@ fn check_with(indexing: Indexing, rows: &[TableRow<'_>]) {
             add,
         );
         let row = format!("{shape:?} {indices_shape:?} {indices} {updates_shape:?} {updates}");
-        assert_eq!(format_scattered(found, shape), result, "{row} {indexing:?}");
+        assert_eq!(
+            format_scattered(scattered, shape),
+            expected,
+            "{row} {indexing:?}"
+        );
     }
 }
 
@@ -51,18 +55,21 @@ fn check_table(rows: &[TableRow<'_>]) {
     check_with(Indexing::default(), rows);
 }
 
-/// Runs `tensor_scatter_nd` on the `count` values 0, 10, 20 and so on, with one update for each index.
+/// Runs `tensor_scatter_nd` on the `element_count` values 0, 10, 20 and so on, with one update for each index.
 fn scatter_into(
-    count: usize,
+    element_count: usize,
     indices: &str,
     updates: &str,
     combine: impl FnMut(&mut i64, &i64),
 ) -> String {
-    let tensor: Vec<i64> = arange(&[count]).iter().map(|value| value * 10).collect();
+    let tensor: Vec<i64> = arange(&[element_count])
+        .iter()
+        .map(|value| value * 10)
+        .collect();
     let (indices, updates) = (parse_integers(indices), parse_integers(updates));
-    let found = reference::tensor_scatter_nd(
+    let scattered = reference::tensor_scatter_nd(
         &tensor,
-        &[count],
+        &[element_count],
         &indices,
         &[indices.len(), 1],
         &updates,
@@ -70,7 +77,7 @@ fn scatter_into(
         Indexing::default(),
         combine,
     );
-    format_scattered(found, &[count])
+    format_scattered(scattered, &[element_count])
 }
 
 #[test]
@@ -111,21 +118,22 @@ fn tuples_select_slices() {
 
 #[test]
 fn the_first_broken_rule_is_reported() {
-    let rank = |name| format!("updates_rank: {name} shape must have rank at least one. Found:[]");
-    let empty = "empty_output: Indices and updates specified for empty output shape";
-    let outer = "updates_shape: Dimensions [0,1) of indices[shape=[2,1]] must match dimensions \
+    let rank_error =
+        |name| format!("updates_rank: {name} shape must have rank at least one. Found:[]");
+    let empty_error = "empty_output: Indices and updates specified for empty output shape";
+    let outer_error = "updates_shape: Dimensions [0,1) of indices[shape=[2,1]] must match dimensions \
                  [0,1) of updates[shape=[3]]";
-    let inner = "updates_shape: Dimensions [1,2) of input[shape=[4,3]] must match dimensions [1,2) \
+    let inner_error = "updates_shape: Dimensions [1,2) of input[shape=[4,3]] must match dimensions [1,2) \
                  of updates[shape=[2,2]]";
     check_table(&[
-        (&[3], &[], "[0]", &[1], "[0]", &rank("Indices")),
-        (&[3], &[1], "[0]", &[], "[0]", &rank("Updates")),
-        (&[0], &[1, 1], "[0]", &[1], "[1]", empty),
-        (&[3], &[2, 0], "[]", &[2, 3], "[1,2,3,4,5,6]", empty),
-        (&[3, 0], &[1, 1], "[0]", &[1, 0], "[]", empty),
-        (&[], &[1, 1], "[0]", &[1], "[1]", empty),
-        (&[4], &[2, 1], "[0,0]", &[3], "[1,2,3]", outer),
-        (&[4, 3], &[2, 1], "[0,0]", &[2, 2], "[1,2,3,4]", inner),
+        (&[3], &[], "[0]", &[1], "[0]", &rank_error("Indices")),
+        (&[3], &[1], "[0]", &[], "[0]", &rank_error("Updates")),
+        (&[0], &[1, 1], "[0]", &[1], "[1]", empty_error),
+        (&[3], &[2, 0], "[]", &[2, 3], "[1,2,3,4,5,6]", empty_error),
+        (&[3, 0], &[1, 1], "[0]", &[1, 0], "[]", empty_error),
+        (&[], &[1, 1], "[0]", &[1], "[1]", empty_error),
+        (&[4], &[2, 1], "[0,0]", &[3], "[1,2,3]", outer_error),
+        (&[4, 3], &[2, 1], "[0,0]", &[2, 2], "[1,2,3,4]", inner_error),
         (
             &[4],
             &[2],
@@ -136,7 +144,7 @@ fn the_first_broken_rule_is_reported() {
              updates[shape=[2]]",
         ),
         // TensorFlow checks a vector of indices twice: as one tuple, and as tuples of one integer each.
-        (&[2, 0, 3], &[2], "[0,0]", &[3], "[1,2,3]", empty),
+        (&[2, 0, 3], &[2], "[0,0]", &[3], "[1,2,3]", empty_error),
         (
             &[3, 0],
             &[0],
@@ -176,7 +184,7 @@ fn a_single_row_needs_an_axis() {
         (&[3, 3], &[3], "[1,2,3]"),
         (&[1, 3], &[3], "[1,2,3]"),
     ] {
-        let found = reference::scatter_nd(
+        let outcome = reference::scatter_nd(
             &[0],
             &[1],
             &parse_integers(updates),
@@ -185,7 +193,7 @@ fn a_single_row_needs_an_axis() {
             Indexing::default(),
             add,
         );
-        assert_eq!(found.unwrap_err().kind, "updates_shape");
+        assert_eq!(outcome.unwrap_err().kind, "updates_shape");
     }
 }
 
@@ -249,7 +257,7 @@ fn bad_rows_are_dropped() {
 }
 
 #[test]
-fn indices_may_wrap_and_clamp() {
+fn indices_wrap_or_clamp() {
     let both = Indexing {
         wrap: true,
         clamp: true,
@@ -259,10 +267,10 @@ fn indices_may_wrap_and_clamp() {
         (CLAMP, "(4,) [13,0,0,2]"),
         (both, "(4,) [5,0,0,10]"),
     ];
-    for (indexing, result) in rows {
+    for (indexing, expected) in rows {
         check_with(
             indexing,
-            &[(&[4], &[4, 1], "[0,4,-1,-5]", &[4], "[1,2,8,4]", result)],
+            &[(&[4], &[4, 1], "[0,4,-1,-5]", &[4], "[1,2,8,4]", expected)],
         );
     }
 }
@@ -282,7 +290,7 @@ fn any_depth() {
         (&[3], &[0, 0], "[]", &[0, 3], "[]", "(3,) [0,0,0]"),
         (&[0], &[2, 0], "[]", &[2, 0], "[]", "(0,) []"),
     ]);
-    let endless = reference::scatter_nd(
+    let outcome = reference::scatter_nd(
         &[],
         &[usize::MAX, 0],
         &[],
@@ -291,7 +299,7 @@ fn any_depth() {
         Indexing::default(),
         add,
     );
-    assert!(endless.unwrap().values.is_empty());
+    assert!(outcome.unwrap().values.is_empty());
 }
 
 #[test]
@@ -321,7 +329,7 @@ fn rows_take_effect_in_their_order() {
 
 #[test]
 fn tensors_keep_their_shape_rules() {
-    let kind = |shape: &[usize], indices_shape: &[usize], updates_shape: &[usize]| {
+    let error_kind = |shape: &[usize], indices_shape: &[usize], updates_shape: &[usize]| {
         reference::tensor_scatter_nd(
             &vec![0; shape.iter().product()],
             shape,
@@ -334,28 +342,28 @@ fn tensors_keep_their_shape_rules() {
         )
         .map_or_else(|error| error.kind, |_| "")
     };
-    assert_eq!(kind(&[3, 4], &[2, 1], &[2, 4]), "");
-    assert_eq!(kind(&[3, 4], &[2, 1], &[2, 1]), "updates_shape");
-    assert_eq!(kind(&[3, 4], &[2, 1], &[1, 4]), "updates_shape");
-    assert_eq!(kind(&[3, 4], &[2, 1], &[2]), "updates_shape");
-    assert_eq!(kind(&[3], &[1], &[1]), "updates_shape");
-    assert_eq!(kind(&[3], &[], &[1]), "updates_rank");
-    assert_eq!(kind(&[3], &[1], &[]), "updates_rank");
-    assert_eq!(kind(&[3], &[2, 0], &[2, 3]), "empty_output");
-    assert_eq!(kind(&[0], &[1, 1], &[1]), "empty_output");
+    assert_eq!(error_kind(&[3, 4], &[2, 1], &[2, 4]), "");
+    assert_eq!(error_kind(&[3, 4], &[2, 1], &[2, 1]), "updates_shape");
+    assert_eq!(error_kind(&[3, 4], &[2, 1], &[1, 4]), "updates_shape");
+    assert_eq!(error_kind(&[3, 4], &[2, 1], &[2]), "updates_shape");
+    assert_eq!(error_kind(&[3], &[1], &[1]), "updates_shape");
+    assert_eq!(error_kind(&[3], &[], &[1]), "updates_rank");
+    assert_eq!(error_kind(&[3], &[1], &[]), "updates_rank");
+    assert_eq!(error_kind(&[3], &[2, 0], &[2, 3]), "empty_output");
+    assert_eq!(error_kind(&[0], &[1, 1], &[1]), "empty_output");
     // `tensor_scatter_nd` reports an empty output before a wrong shape.
-    assert_eq!(kind(&[0, 3], &[2, 1], &[2, 4]), "empty_output");
-    assert_eq!(kind(&[0], &[0, 1], &[0]), "");
+    assert_eq!(error_kind(&[0, 3], &[2, 1], &[2, 4]), "empty_output");
+    assert_eq!(error_kind(&[0], &[0, 1], &[0]), "");
 }
 
 fn sum<T: Clone + Default>(updates: &[T], add: impl FnMut(&mut T, &T)) -> T {
-    let (count, indexing) = (updates.len(), Indexing::default());
-    let indices = vec![0; count];
+    let (update_count, indexing) = (updates.len(), Indexing::default());
+    let indices = vec![0; update_count];
     let Scattered { mut values, .. } = reference::scatter_nd(
         &indices,
-        &[count, 1],
+        &[update_count, 1],
         updates,
-        &[count],
+        &[update_count],
         &[1],
         indexing,
         add,
@@ -384,15 +392,15 @@ fn sums_of_every_kind() {
 
 #[test]
 fn data_must_fill_its_shape_and_the_result_must_fit() {
-    let kind = |indices: &[i64], updates: &[i64], shape: &[usize]| {
+    let error_kind = |indices: &[i64], updates: &[i64], shape: &[usize]| {
         let indexing = Indexing::default();
         reference::scatter_nd(indices, &[1, 1], updates, &[1], shape, indexing, add)
             .unwrap_err()
             .kind
     };
-    assert_eq!(kind(&[], &[1], &[1]), "data_length");
-    assert_eq!(kind(&[0], &[1, 2], &[1]), "data_length");
-    assert_eq!(kind(&[0], &[1], &[usize::MAX]), "too_large");
+    assert_eq!(error_kind(&[], &[1], &[1]), "data_length");
+    assert_eq!(error_kind(&[0], &[1, 2], &[1]), "data_length");
+    assert_eq!(error_kind(&[0], &[1], &[usize::MAX]), "too_large");
     let no_indices: [i64; 0] = [];
     let outcome = reference::tensor_scatter_nd(
         &[1],

@@ -13,10 +13,10 @@ fn slice(shape: &[usize], begin: &str, size: &str) -> String {
 type TableRow<'a> = (&'a [usize], &'a str, &'a str, &'a str);
 
 fn check_table(rows: &[TableRow<'_>]) {
-    for (shape, begin, size, result) in rows {
+    for (shape, begin, size, expected) in rows {
         assert_eq!(
             slice(shape, begin, size),
-            *result,
+            *expected,
             "{shape:?} {begin} {size}"
         );
     }
@@ -48,35 +48,36 @@ fn blocks_have_a_begin_and_a_size() {
 
 #[test]
 fn the_first_broken_rule_is_reported() {
-    let vectors = |b, s| {
+    let vectors_error = |b, s| {
         format!(
             "slice_vectors: Expected begin and size arguments to be 1-D tensors of size 2, but got \
              shapes [{b}] and [{s}] instead."
         )
     };
-    let begin = |got| format!("slice_begin: Expected begin[0] in [0, 5], but got {got}");
-    let size = |most, got| format!("slice_size: Expected size[0] in [0, {most}], but got {got}");
-    let empty = |begin, size| {
+    let begin_error = |got| format!("slice_begin: Expected begin[0] in [0, 5], but got {got}");
+    let size_error =
+        |max_size, got| format!("slice_size: Expected size[0] in [0, {max_size}], but got {got}");
+    let empty_error = |begin, size| {
         format!(
             "slice_begin: Expected begin[0] == 0 (got {begin}) and size[0] == 0 (got {size}) when \
              input.dim_size(0) == 0"
         )
     };
     check_table(&[
-        (X34, "[0]", "[1]", &vectors(1, 1)),
-        (X34, "[9,9]", "[1,1,1]", &vectors(2, 3)),
-        (X5, "[6]", "[-1]", &begin(6)),
-        (X5, "[6]", "[0]", &begin(6)),
-        (X5, "[-1]", "[1]", &begin(-1)),
-        (X5, "[-1]", "[-1]", &begin(-1)),
-        (X5, "[5]", "[1]", &size(0, 1)),
-        (X5, "[0]", "[6]", &size(5, 6)),
-        (X5, "[3]", "[3]", &size(2, 3)),
-        (X5, "[0]", "[-2]", &size(5, -2)),
-        (&[0], "[0]", "[1]", &empty(0, 1)),
-        (&[0], "[1]", "[-1]", &empty(1, -1)),
+        (X34, "[0]", "[1]", &vectors_error(1, 1)),
+        (X34, "[9,9]", "[1,1,1]", &vectors_error(2, 3)),
+        (X5, "[6]", "[-1]", &begin_error(6)),
+        (X5, "[6]", "[0]", &begin_error(6)),
+        (X5, "[-1]", "[1]", &begin_error(-1)),
+        (X5, "[-1]", "[-1]", &begin_error(-1)),
+        (X5, "[5]", "[1]", &size_error(0, 1)),
+        (X5, "[0]", "[6]", &size_error(5, 6)),
+        (X5, "[3]", "[3]", &size_error(2, 3)),
+        (X5, "[0]", "[-2]", &size_error(5, -2)),
+        (&[0], "[0]", "[1]", &empty_error(0, 1)),
+        (&[0], "[1]", "[-1]", &empty_error(1, -1)),
         // Dimensions are checked in order: the size in the first dimension before the start in the second.
-        (&[5, 5], "[3,9]", "[3,1]", &size(2, 3)),
+        (&[5, 5], "[3,9]", "[3,1]", &size_error(2, 3)),
         (
             &[5, 5],
             "[3,9]",

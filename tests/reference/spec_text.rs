@@ -8,12 +8,12 @@ use super::parse_integers;
 /// A spec that owns its vectors, in the order begin, end, strides. Its masks are in the order begin, end, ellipsis, new
 /// axis, shrink axis.
 #[derive(Default)]
-pub(crate) struct Owned {
+pub(crate) struct OwnedSpec {
     vectors: [Vec<i64>; 3],
     masks: [i32; 5],
 }
 
-impl Owned {
+impl OwnedSpec {
     pub(crate) fn parse(text: &str) -> Self {
         if text.contains('=') {
             Self::from_arguments(text)
@@ -43,9 +43,9 @@ impl Owned {
         }
     }
 
-    fn push(&mut self, begin: i64, end: i64, stride: i64, masks: &[usize]) {
-        for &mask in masks {
-            self.masks[mask] |= 1 << self.vectors[0].len();
+    fn push(&mut self, begin: i64, end: i64, stride: i64, mask_numbers: &[usize]) {
+        for &mask_number in mask_numbers {
+            self.masks[mask_number] |= 1 << self.vectors[0].len();
         }
         for (vector, value) in self.vectors.iter_mut().zip([begin, end, stride]) {
             vector.push(value);

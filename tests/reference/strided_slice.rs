@@ -2,10 +2,10 @@
 
 use wgslice_vectors::reference::{self, Spec};
 
-use super::{arange, format_outcome, spec_text::Owned};
+use super::{arange, format_outcome, spec_text::OwnedSpec};
 
 fn slice(shape: &[usize], text: &str) -> String {
-    let spec = Owned::parse(text);
+    let spec = OwnedSpec::parse(text);
     format_outcome(reference::strided_slice(
         &arange(shape),
         shape,
@@ -14,8 +14,8 @@ fn slice(shape: &[usize], text: &str) -> String {
 }
 
 fn check_table(rows: &[(&[usize], &str, &str)]) {
-    for (shape, spec, result) in rows {
-        assert_eq!(slice(shape, spec), *result, "{shape:?} {spec}");
+    for (shape, spec, expected) in rows {
+        assert_eq!(slice(shape, spec), *expected, "{shape:?} {spec}");
     }
 }
 
@@ -25,33 +25,34 @@ const X234: &[usize] = &[2, 3, 4];
 
 #[test]
 fn the_first_broken_rule_is_reported() {
-    let vectors = |b, e, s| {
+    let vectors_error = |b, e, s| {
         format!(
             "spec_vectors: Expected begin, end, and strides to be 1D equal size tensors, but got \
              shapes [{b}], [{e}], and [{s}] instead."
         )
     };
-    let multiple = "multiple_ellipses: Multiple ellipses in slice spec not allowed";
-    let too_many = "too_many_specs: Index out of range using input dim 2; input has only 2 dims";
-    let scalar = "scalar_input: Attempting to slice scalar input.";
+    let ellipses_error = "multiple_ellipses: Multiple ellipses in slice spec not allowed";
+    let too_many_error =
+        "too_many_specs: Index out of range using input dim 2; input has only 2 dims";
+    let scalar_error = "scalar_input: Attempting to slice scalar input.";
     let zeros = format!("[{}]", ["0"; 32].join(","));
-    let thirty_two = format!("b={zeros} e={zeros} s={zeros} na=-1");
+    let thirty_two_entries = format!("b={zeros} e={zeros} s={zeros} na=-1");
     check_table(&[
-        (X34, "b=[0,0] e=[1] s=[1,1]", &vectors(2, 1, 2)),
-        (X34, "b=[0,0] e=[1,1] s=[1]", &vectors(2, 2, 1)),
-        (X34, "b=[0,0] e=[1] s=[1,1] el=3", &vectors(2, 1, 2)),
-        (X5, &thirty_two, &vectors(32, 32, 32)),
-        (X234, "b=[0,0] e=[1,1] s=[1,1] el=3", multiple),
-        (X234, "b=[0] e=[1] s=[1] el=3", multiple),
+        (X34, "b=[0,0] e=[1] s=[1,1]", &vectors_error(2, 1, 2)),
+        (X34, "b=[0,0] e=[1,1] s=[1]", &vectors_error(2, 2, 1)),
+        (X34, "b=[0,0] e=[1] s=[1,1] el=3", &vectors_error(2, 1, 2)),
+        (X5, &thirty_two_entries, &vectors_error(32, 32, 32)),
+        (X234, "b=[0,0] e=[1,1] s=[1,1] el=3", ellipses_error),
+        (X234, "b=[0] e=[1] s=[1] el=3", ellipses_error),
         (
             X34,
             "b=[0,0,0,0,0] e=[1,1,1,1,1] s=[1,1,1,1,1] el=3",
-            multiple,
+            ellipses_error,
         ),
-        (X34, "b=[0,0,0] e=[1,1,1] s=[1,1,1]", too_many),
-        (X34, "b=[0,0,0] e=[1,1,1] s=[0,1,1]", too_many),
-        (&[], "b=[0] e=[1] s=[1]", scalar),
-        (&[], "b=[0] e=[1] s=[0]", scalar),
+        (X34, "b=[0,0,0] e=[1,1,1] s=[1,1,1]", too_many_error),
+        (X34, "b=[0,0,0] e=[1,1,1] s=[0,1,1]", too_many_error),
+        (&[], "b=[0] e=[1] s=[1]", scalar_error),
+        (&[], "b=[0] e=[1] s=[0]", scalar_error),
         (
             X5,
             "b=[0] e=[5] s=[0]",
@@ -106,9 +107,9 @@ fn the_first_broken_rule_is_reported() {
 }
 
 #[test]
-fn specs_are_laid_along_dimensions() {
+fn entries_are_matched_with_dimensions() {
     let column = "(2,3,1) [0,4,8,12,16,20]";
-    let all = "(3,4) [0,1,2,3,4,5,6,7,8,9,10,11]";
+    let whole_array = "(3,4) [0,1,2,3,4,5,6,7,8,9,10,11]";
     check_table(&[
         (X234, "b=[9,0] e=[9,1] s=[0,1] el=1 sh=1 na=1 bm=1", column),
         (
@@ -144,7 +145,7 @@ fn specs_are_laid_along_dimensions() {
             "b=[1,0,1] e=[2,0,2] s=[1,1,1] el=2 na=2 sh=4",
             "(1,3) [13,17,21]",
         ),
-        (X34, "b=[0] e=[0] s=[1] el=1 na=-2", all),
+        (X34, "b=[0] e=[0] s=[1] el=1 na=-2", whole_array),
         (X34, "b=[0] e=[1] s=[1] na=2", "(1,4) [0,1,2,3]"),
         (X34, "b=[1,99] e=[2,-99] s=[1,0] na=2", "(1,1,4) [4,5,6,7]"),
         (
@@ -218,7 +219,7 @@ fn masks_open_a_range_in_the_direction_of_its_stride() {
 
 /// A begin mask of 2^31 does not fit in the type of TensorFlow's attribute, nor in `Spec::begin_mask`.
 #[test]
-fn mask_bits_beyond_the_spec_mean_nothing() {
+fn mask_bits_beyond_the_spec_are_ignored() {
     for mask in [-1, i32::MAX] {
         check_table(&[(X5, &format!("b=[1] e=[3] s=[1] bm={mask}"), "(3,) [0,1,2]")]);
     }
@@ -234,8 +235,8 @@ fn mask_bits_beyond_the_spec_mean_nothing() {
         ),
     ]);
     for mask in [-1, 3, 6] {
-        let multiple = "multiple_ellipses: Multiple ellipses in slice spec not allowed";
-        check_table(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), multiple)]);
+        let ellipses_error = "multiple_ellipses: Multiple ellipses in slice spec not allowed";
+        check_table(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), ellipses_error)]);
     }
     for mask in [2, 1 << 30, i32::MIN] {
         check_table(&[(X5, &format!("b=[1] e=[3] s=[1] el={mask}"), "(2,) [1,2]")]);

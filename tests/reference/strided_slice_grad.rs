@@ -1,11 +1,11 @@
-//! Tests `strided_slice_grad`: every value of `dy` goes to the position that the slice reads for it.
+//! Tests `strided_slice_grad`: every value of `dy` is written to the position that the slice reads for it.
 
 use wgslice_vectors::reference::{self, Spec};
 
-use super::{format_outcome, parse_integers, spec_text::Owned};
+use super::{format_outcome, parse_integers, spec_text::OwnedSpec};
 
 fn grad(shape: &[usize], spec: &str, dy_shape: &[usize], dy: &str) -> String {
-    let spec = Owned::parse(spec);
+    let spec = OwnedSpec::parse(spec);
     let values = reference::strided_slice_grad(shape, &spec.spec(), &parse_integers(dy), dy_shape);
     format_outcome(values.map(|values| (shape.to_vec(), values)))
 }
@@ -14,16 +14,16 @@ fn grad(shape: &[usize], spec: &str, dy_shape: &[usize], dy: &str) -> String {
 type TableRow<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
 
 fn check_table(rows: &[TableRow<'_>]) {
-    for (shape, spec, dy_shape, dy, result) in rows {
+    for (shape, spec, dy_shape, dy, expected) in rows {
         let row = format!("{shape:?} {spec} {dy_shape:?} {dy}");
-        assert_eq!(grad(shape, spec, dy_shape, dy), *result, "{row}");
+        assert_eq!(grad(shape, spec, dy_shape, dy), *expected, "{row}");
     }
 }
 
 const X5: &[usize] = &[5];
 
 #[test]
-fn values_go_back() {
+fn values_are_written_to_their_positions() {
     check_table(&[
         (X5, "4:-6:-2", &[3], "[1,2,3]", "(5,) [3,0,2,0,1]"),
         (X5, "2", &[], "[9]", "(5,) [0,0,9,0,0]"),
@@ -59,8 +59,11 @@ fn dy_has_the_shape_of_the_slice() {
         (&[1, 2], "[1,2]"),
     ] {
         let error = grad(X5, "1:4:2", dy_shape, dy);
-        let (start, end) = ("dy_shape: shape of dy was [", "] instead of [2]");
-        assert!(error.starts_with(start) && error.ends_with(end), "{error}");
+        let (prefix, suffix) = ("dy_shape: shape of dy was [", "] instead of [2]");
+        assert!(
+            error.starts_with(prefix) && error.ends_with(suffix),
+            "{error}"
+        );
     }
     check_table(&[
         (
@@ -125,7 +128,7 @@ fn a_slice_of_the_gradient_is_dy() {
         "1:0, :",
         "2:0:-1, -1",
     ] {
-        let spec = Owned::parse(spec);
+        let spec = OwnedSpec::parse(spec);
         let spec = spec.spec();
         let input: Vec<i64> = (1..=12).collect();
         let (dy_shape, dy) = reference::strided_slice(&input, &shape, &spec).unwrap();
@@ -153,11 +156,11 @@ fn strings_become_empty_and_sizes_must_fit() {
     let dy = ["a".to_owned()];
     let values = reference::strided_slice_grad(&[3], &spec, &dy, &[1]).unwrap();
     assert_eq!(values, ["", "a", ""]);
-    let kind = |shape: &[usize], dy_shape: &[usize]| {
+    let error_kind = |shape: &[usize], dy_shape: &[usize]| {
         reference::strided_slice_grad(shape, &spec, &dy, dy_shape)
             .unwrap_err()
             .kind
     };
-    assert_eq!(kind(&[3], &[2]), "data_length");
-    assert_eq!(kind(&[usize::MAX], &[1]), "too_large");
+    assert_eq!(error_kind(&[3], &[2]), "data_length");
+    assert_eq!(error_kind(&[usize::MAX], &[1]), "too_large");
 }

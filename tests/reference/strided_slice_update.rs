@@ -2,10 +2,10 @@
 
 use wgslice_vectors::reference;
 
-use super::{arange, format_list, format_outcome, parse_integers, spec_text::Owned};
+use super::{arange, format_list, format_outcome, parse_integers, spec_text::OwnedSpec};
 
 fn update(shape: &[usize], spec: &str, value_shape: &[usize], value: &str) -> String {
-    let (input, spec, value) = (arange(shape), Owned::parse(spec), parse_integers(value));
+    let (input, spec, value) = (arange(shape), OwnedSpec::parse(spec), parse_integers(value));
     let values = reference::strided_slice_update(&input, shape, &spec.spec(), &value, value_shape);
     format_outcome(values.map(|values| (shape.to_vec(), values)))
 }
@@ -14,9 +14,9 @@ fn update(shape: &[usize], spec: &str, value_shape: &[usize], value: &str) -> St
 type TableRow<'a> = (&'a [usize], &'a str, &'a [usize], &'a str, &'a str);
 
 fn check_table(rows: &[TableRow<'_>]) {
-    for (shape, spec, value_shape, value, result) in rows {
+    for (shape, spec, value_shape, value, expected) in rows {
         let row = format!("{shape:?} {spec} {value_shape:?} {value}");
-        assert_eq!(update(shape, spec, value_shape, value), *result, "{row}");
+        assert_eq!(update(shape, spec, value_shape, value), *expected, "{row}");
     }
 }
 
@@ -59,25 +59,37 @@ fn values_are_broadcast() {
         ]);
     }
     for value_shape in [&[4][..], &[1, 4], &[1, 1, 4]] {
-        let row = "(3,4) [0,1,2,3,50,51,52,53,8,9,10,11]";
-        check_table(&[(X34, "1", value_shape, "[50,51,52,53]", row)]);
-        let all = "(3,4) [50,51,52,53,50,51,52,53,50,51,52,53]";
-        check_table(&[(X34, "b=[] e=[] s=[]", value_shape, "[50,51,52,53]", all)]);
-        check_table(&[(X34, NEW_AXIS, value_shape, "[50,51,52,53]", all)]);
+        let one_row_changed = "(3,4) [0,1,2,3,50,51,52,53,8,9,10,11]";
+        check_table(&[(X34, "1", value_shape, "[50,51,52,53]", one_row_changed)]);
+        let all_rows_changed = "(3,4) [50,51,52,53,50,51,52,53,50,51,52,53]";
+        check_table(&[(
+            X34,
+            "b=[] e=[] s=[]",
+            value_shape,
+            "[50,51,52,53]",
+            all_rows_changed,
+        )]);
+        check_table(&[(
+            X34,
+            NEW_AXIS,
+            value_shape,
+            "[50,51,52,53]",
+            all_rows_changed,
+        )]);
     }
-    let twelve = format_list(&(50..62).collect::<Vec<i64>>());
+    let twelve_values = format_list(&(50..62).collect::<Vec<i64>>());
     for (spec, value_shape) in [
         ("b=[] e=[] s=[]", &[3, 4][..]),
         ("b=[] e=[] s=[]", &[1, 3, 4]),
         (NEW_AXIS, &[3, 1, 4]),
     ] {
-        let value = format!("[{twelve}]");
+        let value = format!("[{twelve_values}]");
         check_table(&[(X34, spec, value_shape, &value, &format!("(3,4) {value}"))]);
     }
 }
 
 #[test]
-fn values_that_fit_nowhere() {
+fn values_that_do_not_broadcast() {
     let rows: [(&[usize], &str, &[usize], &str); 9] = [
         (X5, "1:4", &[2], "[2] into final shape [3]"),
         (X5, "1:4", &[3, 1], "[3,1] into final shape [3]"),
@@ -94,9 +106,9 @@ fn values_that_fit_nowhere() {
             "[1,1,3,1,4] into final shape [3,4]",
         ),
     ];
-    for (shape, spec, value_shape, rest) in rows {
+    for (shape, spec, value_shape, error_end) in rows {
         let value = format!("[{}]", format_list(&arange(value_shape)));
-        let error = format!("broadcast: Cannot broadcast input shape {rest}");
+        let error = format!("broadcast: Cannot broadcast input shape {error_end}");
         check_table(&[(shape, spec, value_shape, &value, &error)]);
     }
 }
@@ -147,11 +159,11 @@ fn any_rank() {
 #[test]
 fn data_must_fill_its_shape() {
     let spec = reference::Spec::default();
-    let kind = |input: &[i64], value: &[i64]| {
+    let error_kind = |input: &[i64], value: &[i64]| {
         reference::strided_slice_update(input, &[2], &spec, value, &[2])
             .unwrap_err()
             .kind
     };
-    assert_eq!(kind(&[1], &[1, 2]), "data_length");
-    assert_eq!(kind(&[1, 2], &[1]), "data_length");
+    assert_eq!(error_kind(&[1], &[1, 2]), "data_length");
+    assert_eq!(error_kind(&[1, 2], &[1]), "data_length");
 }

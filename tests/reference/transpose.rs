@@ -5,9 +5,9 @@ use wgslice_vectors::reference;
 use super::{arange, format_outcome};
 
 fn check_table(rows: &[(&[usize], &[usize], &str)]) {
-    for (shape, perm, result) in rows {
-        let moved = format_outcome(reference::transpose(&arange(shape), shape, perm));
-        assert_eq!(moved, *result, "{shape:?} {perm:?}");
+    for (shape, perm, expected) in rows {
+        let transposed = format_outcome(reference::transpose(&arange(shape), shape, perm));
+        assert_eq!(transposed, *expected, "{shape:?} {perm:?}");
     }
 }
 
@@ -18,8 +18,8 @@ fn axes_move() {
         (&[3], &[0], "(3,) [0,1,2]"),
         (&[2, 3], &[0, 1], "(2,3) [0,1,2,3,4,5]"),
         (&[2, 3], &[1, 0], "(3,2) [0,3,1,4,2,5]"),
-        // Axis i of the result is axis perm[i] of the input. This `perm` is not its own inverse, so that the inverse
-        // would give another result.
+        // Axis i of the result is axis perm[i] of the input. This `perm` is not its own inverse, so the inverse would
+        // give another result.
         (
             &[2, 3, 4],
             &[1, 2, 0],
@@ -58,8 +58,9 @@ fn the_inverse_permutation_restores_the_input() {
         for (axis, &from) in perm.iter().enumerate() {
             inverse[from] = axis;
         }
-        let (moved, values) = reference::transpose(&arange(&shape), &shape, &perm).unwrap();
-        let restored = reference::transpose(&values, &moved, &inverse).unwrap();
+        let (transposed_shape, values) =
+            reference::transpose(&arange(&shape), &shape, &perm).unwrap();
+        let restored = reference::transpose(&values, &transposed_shape, &inverse).unwrap();
         assert_eq!(restored, (shape.to_vec(), arange(&shape)));
     }
 }

@@ -1,5 +1,5 @@
-# Defines the steps of tests/run, which sources this file. The function `check_NAME` runs the step NAME. It returns 77
-# if it skips the step.
+# Defines the steps of tests/run, which sources this file. The function `check_NAME` runs the step NAME, and returns 77
+# if it skips the step. The long steps are scripts in this folder instead.
 
 # For each step: its name, its time on 2 cores, and what it checks and needs.
 steps=(
@@ -16,7 +16,7 @@ steps=(
     package '10 s' 'the packages for crates.io have every file that the compiler reads'
     verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
     variants '1 min' 'golden vectors and random cases run every text of the shaders with every value of its constants'
-    everywhere '9 min' 'the tests of operations on devices of every other kind, OpenGL included; lavapipe'
+    everywhere '9 min' 'the tests of operations on devices of every other kind, and scatters on OpenGL; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
     swiftshader '3 min' 'tests on a second software adapter; Debian'
     driverless '1 min' 'tests as on a machine without an adapter'
@@ -29,20 +29,19 @@ steps=(
     arm '10 min' "the CPU path on 64-bit Arm by QEMU; rustup's target"
     compilers '45 min' 'every shader through spirv-val, glslang, DXC and Tint'
     dependencies '15 min' 'licences, sets of features, oldest versions; cargo-deny, cargo-hack, nightly'
-    hardware '60 min' 'what the shaders ask of GPUs; writes benches/results/hardware.md'
+    hardware '60 min' 'the demands of the shaders on GPUs; writes benches/results/hardware.md'
     large '30 min' 'arrays beyond 2^32 bytes; 16 GB of memory, 3 GB of disk'
-    mutants '50 min' 'faults in the shaders that the judges notice; writes their count into docs/TESTING.md; Python 3, lavapipe'
+    mutants '50 min' 'the faults in the shaders that tests notice; writes their count into docs/TESTING.md; Python 3, lavapipe'
     others '10 min' 'the examples with burn and bevy; 4 GB of disk'
-    soak '12 min' 'memory stays flat for minutes and over 10,000 plans; Linux, lavapipe'
+    soak '12 min' 'memory does not grow in minutes of work and over 10,000 plans; Linux, lavapipe'
 )
-quick=(formatting readme lints tests)
-rest=(
+quick_steps=(formatting readme lints tests)
+other_steps=(
     features documents wasm bare fuzz-targets package verify variants everywhere amd swiftshader driverless benches examples proofs photo
 )
 
 # No build of these steps is debugged or repeated, so debug information and incremental builds would only cost disk
-# space and time. Build scripts also have no debug information: steps only share dependencies if these settings are
-# equal.
+# space and time. Steps share dependencies only if these settings are equal.
 export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG-0}
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL-0}
 # With this setting, wgpu records no backtrace at every call. With RUST_BACKTRACE=1, panics still have backtraces.
@@ -55,8 +54,8 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 target=$CARGO_TARGET_DIR
 vectors=(tests/vectors/{seed1,scatter_floats,assembly,array_index,index_update,jax_index,mask,paste,convert,numbers,xla}.jsonl)
 
-# If a step built a single package, or built without wgpu's feature `noop` (which the tests enable), cargo would compile
-# most dependencies again, with other features. So every step builds the whole workspace or, without `gpu`, all packages
+# If a step builds a single package, or builds without wgpu's feature `noop` (which the tests enable), cargo compiles
+# most dependencies again, with other features. So most steps build the whole workspace or, without `gpu`, all packages
 # that work without it.
 all_features=(--workspace --all-features)
 without_gpu=(
@@ -146,7 +145,7 @@ check_documents() {
         python3 tests/python/links.py "$target/doc"
     else
         lacks 'Python 3' 'install python3'
-        # The rest of the step has passed.
+        # The other checks of the step have passed.
         return 0
     fi
 }
@@ -169,8 +168,8 @@ check_wasm() {
     cargo check -p wgslice --target "$browser"
 }
 
-# This also checks that the library itself enables the features of dependencies that it needs, because no other package
-# takes part in this build.
+# This also checks that the library itself enables all features of dependencies that it needs, because this build has no
+# other package.
 check_bare() {
     local bare=thumbv7em-none-eabi
     if ! [[ -d $(rustc --print target-libdir --target "$bare" 2>/dev/null) ]]; then
@@ -189,9 +188,9 @@ check_fuzz_targets() {
     cargo check --manifest-path crates/fuzz/Cargo.toml --target-dir "$target/fuzz"
 }
 
-# Packs the files that crates.io would get, and checks that each package contains every file that the compiler read for
-# it. Cargo's own verification would compile all dependencies again, so only a release runs it. Uncommitted changes are
-# also packed. In a clean checkout, cargo fails if the build has changed a file.
+# Packs the files that crates.io would get. Checks that each package contains every file that the compiler reads for it.
+# Cargo's own verification would compile all dependencies again, so only a release runs it. Uncommitted changes are also
+# packed. In a clean checkout, cargo fails if the build has changed a file.
 check_package() {
     local crate crates=() dirty=() all='' status=0
     while read -r crate; do crates+=("$crate"); done < <(bash .github/release crates)
@@ -245,9 +244,9 @@ compiled_files() {
         while read -r file; do [[ ! -e $file ]] || echo "$file"; done
 }
 
-# Verifies every vector at all sizes and with all index types, and in parallel 10,000 random cases, because each of the
-# two runs uses one processor. The CPU path is also verified as on a processor without byte shuffles, in a build that
-# panics on overflow. A failing case is printed as a line that can be verified again.
+# Verifies every vector at all sizes and with all index types. At the same time 10,000 random cases run, because each of
+# the two runs uses one processor. The CPU path is also verified as on a processor without byte shuffles, in a build
+# that panics on overflow. A failing case is printed as a line that can be verified again.
 check_verify() {
     local random=$folder/random status=0 seed
     seed=$(date +%s)
@@ -262,14 +261,14 @@ check_verify() {
     return "$status"
 }
 
-# Prints how many cases ran each variant of the shaders. The seed is always the same, because with another seed a rare
-# variant might not run.
+# Prints how many cases ran each variant of the shaders. The seed is fixed, because with another seed a rare variant
+# might not run.
 check_variants() {
     WGSLICE_TEST_SEED=1 timed_tests "${all_features[@]}" --lib -- --ignored --show-output every_variant_is_reached
 }
 
-# Runs every case on every device of a kind. Each kind has its own process, so that compiled pipelines do not
-# accumulate.
+# Runs the tests of operations on all devices of a kind, for one kind after another. Each kind has its own process, so
+# that compiled pipelines do not accumulate.
 check_everywhere() {
     local kind status=0
     for kind in Default Tiny Parts; do

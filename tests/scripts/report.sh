@@ -1,11 +1,11 @@
-# Sourced by tests/run. Runs steps, and reports on them at the end.
+# Functions with which tests/run runs steps, and reports on them at the end.
 
 begin() {
     folder=$(mktemp -d)
     output=$folder/output
     touch "$output"
     report='' failures=() missing=()
-    began=$SECONDS
+    run_start=$SECONDS
     trap 'stop_all INT' INT
     trap 'stop_all TERM' TERM
     trap summary EXIT
@@ -50,7 +50,7 @@ stop_all() {
 watch_memory() {
     [[ -d /proc/self ]] || return
     trap 'exit' TERM
-    local process name key value compiler=0 other=0
+    local process name key value compiler_kib=0 other_kib=0
     while sleep 1; do
         for process in $(descendants $$); do
             name=''
@@ -61,19 +61,19 @@ watch_memory() {
                         value=${value% kB}
                         case $name in
                             rustc | clippy-driver | rustdoc | ld* | *lld | cc* | collect2)
-                                [[ $value -le $compiler ]] || compiler=$value
+                                [[ $value -le $compiler_kib ]] || compiler_kib=$value
                                 ;;
-                            *) [[ $value -le $other ]] || other=$value largest=$name ;;
+                            *) [[ $value -le $other_kib ]] || other_kib=$value largest_name=$name ;;
                         esac
                         ;;
                 esac
             done 2>/dev/null <"/proc/$process/status"
         done
-        echo "$other ${largest-} $compiler" >"$folder/memory"
+        echo "$other_kib ${largest_name-} $compiler_kib" >"$folder/memory"
     done
 }
 
-# step NAME COMMAND...: runs a check. Exit code 77 means that it skipped itself, and has printed the reason.
+# step NAME COMMAND...: runs a check. Exit code 77 means that it skipped itself and has printed the reason.
 step() {
     local status=0
     current=$1
@@ -100,7 +100,7 @@ note() {
 start() {
     background=$1
     background_start=$SECONDS
-    printf '\n== %s: running beside the others\n' "$1"
+    printf '\n== %s: running in the background\n' "$1"
     (
         "${@:2}" >"$folder/background" 2>&1
         status=$?
@@ -132,7 +132,7 @@ summary() {
     local status=$?
     kill "$watcher" 2>/dev/null
     wait "$watcher" 2>/dev/null
-    printf '\n== Summary, after %d s\n%s' $((SECONDS - began)) "$report"
+    printf '\n== Summary, after %d s\n%s' $((SECONDS - run_start)) "$report"
     local slowest
     slowest=$(sed -n -E 's/^test (.*) \.\.\. ok <([0-9.]+)s>$/\2 \1/p' "$output" | sort -rn | head -n 10)
     if [[ -n $slowest ]]; then

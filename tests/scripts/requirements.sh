@@ -1,5 +1,5 @@
-# Sourced by tests/run and by scripts of this folder, with $target set. Finds tools that a machine can lack, and
-# installs them on Debian and Ubuntu.
+# Functions that find tools that a machine can lack, and install them on Debian and Ubuntu. tests/run and scripts of
+# this folder set $target and source this file.
 
 has_vulkan_loader() {
     [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
@@ -88,7 +88,7 @@ unpack_swiftshader() {
 get_swiftshader() {
     if is_debian && ! swiftshader_manifest >/dev/null; then
         echo "Unpacking SwiftShader"
-        # A package list can be missing, or too old.
+        # apt's list of packages can be missing, or too old.
         unpack_swiftshader ||
             { as_root apt-get -qq update && unpack_swiftshader; } ||
             echo "Could not get it; going on without."

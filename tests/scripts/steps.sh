@@ -1,10 +1,10 @@
-# Sourced by scripts of this folder that run all of their steps, even after one has failed, and count the results.
+# Functions with which scripts of this folder run all of their steps, even after one has failed, and count the results.
 
 report=''
 passed=0
 failed=0
 
-# step NAME COMMAND...: runs a step. Exit code 77 means that it skipped itself, and has printed the reason.
+# step NAME COMMAND...: runs a step. Exit code 77 means that it skipped itself and has printed the reason.
 step() {
     local start=$SECONDS status=0 verdict
     printf '\n== %s\n' "$1"
@@ -17,7 +17,7 @@ step() {
     report+=$(printf '%5d s  %-8s %s' $((SECONDS - start)) "$verdict" "$1")$'\n'
 }
 
-# Prints how each step ended. Fails if one failed.
+# Prints how each step ended. Fails if a step failed.
 summary() {
     printf '\n== Summary\n%s' "$report"
     echo "$passed passed, $failed failed"

@@ -1,6 +1,7 @@
 //! Checks that many threads can share devices: results equal the CPU's, and a lost device is an error in every thread.
 //!
-//! Each test takes at least `WGSLICE_STRESS_SECONDS` seconds (2 by default), or half of this time.
+//! Each test takes at least `WGSLICE_STRESS_SECONDS` seconds (2 by default), except the last test, which takes at least
+//! half of this time.
 
 mod worker;
 
@@ -12,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{Backend, Error, Gpu, slice};
-use worker::{Random, Shared, Worker};
+use worker::{Random, SharedDevice, Worker};
 
 fn test_duration() -> Duration {
     let seconds = env::var("WGSLICE_STRESS_SECONDS").ok();
@@ -26,20 +27,21 @@ fn open_own(adapter: &wgpu::Adapter) -> Gpu {
     pollster::block_on(Gpu::from_adapter(adapter)).expect("a device")
 }
 
-/// Opens three devices of each adapter: two equal ones, and one with WebGPU's default limits and no features, which is
-/// treated as a hardware GPU. Also opens a strict device, which reports races and other faults. Returns each device
-/// with the approximate largest size in bytes of a matrix that a worker uploads to it.
+/// Opens three devices of each adapter: two with the limits that the library requests, and one with WebGPU's default
+/// limits and no features, which is treated as a hardware GPU. Also opens a strict device, which reports races and
+/// other faults. Returns each device with the approximate largest size in bytes of a matrix that a worker uploads to
+/// it.
 fn open_devices() -> Vec<(Gpu, usize)> {
     let mut devices = Vec::new();
     for adapter in adapters() {
         let no_features = wgpu::Features::empty();
-        let default =
+        let default_gpu =
             request_device(&adapter, no_features, wgpu::Limits::default()).expect("a device");
         devices.extend(
             [
                 open_own(&adapter),
                 open_own(&adapter),
-                default.as_hardware(),
+                default_gpu.as_hardware(),
             ]
             .map(|gpu| (gpu, MAX_MATRIX_BYTES)),
         );
@@ -55,23 +57,23 @@ fn open_devices() -> Vec<(Gpu, usize)> {
 
 #[test]
 fn threads_share_devices() {
-    let end = Instant::now() + test_duration();
-    let devices: Vec<(Shared, usize)> = open_devices()
+    let deadline = Instant::now() + test_duration();
+    let devices: Vec<(SharedDevice, usize)> = open_devices()
         .iter()
-        .map(|(gpu, max_matrix_bytes)| (Shared::new(gpu), *max_matrix_bytes))
+        .map(|(gpu, max_matrix_bytes)| (SharedDevice::new(gpu), *max_matrix_bytes))
         .collect();
-    let acts: usize = thread::scope(|scope| {
+    let act_count: usize = thread::scope(|scope| {
         let workers: Vec<_> = (0..4 * devices.len())
             .map(|number| {
                 let (shared, max_matrix_bytes) = &devices[number % devices.len()];
                 scope.spawn(move || {
                     let mut worker = Worker::new(shared, number as u64, *max_matrix_bytes);
-                    let mut acts = 0;
-                    while acts == 0 || Instant::now() < end {
+                    let mut act_count = 0;
+                    while act_count == 0 || Instant::now() < deadline {
                         worker.act().unwrap();
-                        acts += 1;
+                        act_count += 1;
                     }
-                    acts
+                    act_count
                 })
             })
             .collect();
@@ -80,24 +82,24 @@ fn threads_share_devices() {
             .map(|worker| worker.join().unwrap())
             .sum()
     });
-    println!("{acts} acts on {} devices", devices.len());
+    println!("{act_count} acts on {} devices", devices.len());
 }
 
 /// Destroys a device while threads work on it, at a random moment at which no thread writes.
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
-    const THREADS: usize = 6;
-    let end = Instant::now() + test_duration();
+    const THREAD_COUNT: usize = 6;
+    let deadline = Instant::now() + test_duration();
     for adapter in adapters() {
         let mut random = Random::new(3);
-        let mut losses = 0;
-        while losses < 2 || Instant::now() < end {
+        let mut loss_count = 0;
+        while loss_count < 2 || Instant::now() < deadline {
             let gpu = open_own(&adapter);
             // This handler gets the errors of calls that workers make to wgpu directly, and ignores them.
             gpu.device().on_uncaptured_error(Arc::new(|_| {}));
-            let shared = Arc::new(Shared::new(&gpu));
+            let shared = Arc::new(SharedDevice::new(&gpu));
             let (sender, receiver) = channel();
-            for number in 0..THREADS {
+            for number in 0..THREAD_COUNT {
                 let (shared, sender) = (Arc::clone(&shared), sender.clone());
                 thread::spawn(move || {
                     let mut worker = Worker::new(&shared, number as u64, MAX_MATRIX_BYTES);
@@ -114,20 +116,22 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
             drop(sender);
             thread::sleep(Duration::from_millis(random.below(150) as u64));
             shared.destroy();
-            for ended in 0..THREADS {
+            for ended_count in 0..THREAD_COUNT {
                 let (error, later_error) = receiver
                     .recv_timeout(Duration::from_secs(60))
-                    .unwrap_or_else(|_| panic!("{} threads hang or panicked", THREADS - ended));
+                    .unwrap_or_else(|_| {
+                        panic!("{} threads hang or panicked", THREAD_COUNT - ended_count)
+                    });
                 assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
                 assert!(
                     matches!(later_error, Some(Error::DeviceLost { .. })),
                     "{later_error:?}"
                 );
             }
-            losses += 1;
+            loss_count += 1;
         }
         // A new device of the adapter works.
-        let shared = Shared::new(&open_own(&adapter));
+        let shared = SharedDevice::new(&open_own(&adapter));
         let mut worker = Worker::new(&shared, 9, MAX_MATRIX_BYTES);
         (0..20).for_each(|_| worker.act().unwrap());
     }
@@ -136,11 +140,11 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
 /// Tensors, views and reports keep alive the parts of the device that they need.
 #[test]
 fn values_are_dropped_in_any_order() {
-    let end = Instant::now() + test_duration() / 2;
+    let deadline = Instant::now() + test_duration() / 2;
     for adapter in adapters() {
         let mut random = Random::new(5);
-        let mut rounds = 0;
-        while rounds < 8 || Instant::now() < end {
+        let mut round_count = 0;
+        while round_count < 8 || Instant::now() < deadline {
             let gpu = open_own(&adapter);
             let backend = Backend::from(gpu.clone());
             let tensor = backend.upload((&[1_u32, 2, 3, 4], &[4])).unwrap();
@@ -167,11 +171,11 @@ fn values_are_dropped_in_any_order() {
                     thread::spawn(move || drop(value));
                 }
             }
-            let (read, report) = reader.join().unwrap();
-            assert_eq!((read, report.out_of_range), (vec![0, 4], 1));
+            let (elements, report) = reader.join().unwrap();
+            assert_eq!((elements, report.out_of_range), (vec![0, 4], 1));
             // The view still works, because it keeps its device alive.
             assert_eq!(view.to_vec::<u32>().unwrap(), [4, 3, 2, 1]);
-            rounds += 1;
+            round_count += 1;
         }
     }
 }

@@ -23,20 +23,20 @@ enum KeptValue {
 }
 
 /// A device, and the values that its threads keep for each other.
-pub(crate) struct Shared {
+pub(crate) struct SharedDevice {
     gpu: Gpu,
     backend: Backend,
-    kept: Mutex<Vec<KeptValue>>,
-    /// Threads hold a read lock while their calls can write to a buffer: see [`Shared::destroy`].
+    kept_values: Mutex<Vec<KeptValue>>,
+    /// Threads hold a read lock while their calls can write to a buffer: see [`SharedDevice::destroy`].
     writes: RwLock<()>,
 }
 
-impl Shared {
+impl SharedDevice {
     pub(crate) fn new(gpu: &Gpu) -> Self {
         Self {
             gpu: gpu.clone(),
             backend: Backend::from(gpu.clone()),
-            kept: Mutex::default(),
+            kept_values: Mutex::default(),
             writes: RwLock::default(),
         }
     }
@@ -51,18 +51,21 @@ impl Shared {
         self.gpu.device().destroy();
     }
 
-    fn writing(&self) -> RwLockReadGuard<'_, ()> {
+    fn lock_for_writing(&self) -> RwLockReadGuard<'_, ()> {
         self.writes.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a value. If more than [`MAX_KEPT`] values are then kept, takes out and returns a random value, which
     /// another thread can have made.
-    fn swap(&self, value: KeptValue, random: &mut Random) -> Option<KeptValue> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    fn exchange(&self, value: KeptValue, random: &mut Random) -> Option<KeptValue> {
+        let mut kept = self
+            .kept_values
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         kept.push(value);
         (kept.len() > MAX_KEPT).then(|| {
-            let at = random.below(kept.len());
-            kept.swap_remove(at)
+            let index = random.below(kept.len());
+            kept.swap_remove(index)
         })
     }
 }
@@ -85,21 +88,21 @@ impl Random {
 
 /// A thread's work on a device, and the thread's random numbers.
 pub(crate) struct Worker<'a> {
-    shared: &'a Shared,
+    shared: &'a SharedDevice,
     random: Random,
     /// The approximate largest size in bytes of a matrix that the worker uploads. It is small on a strict device, which
     /// is slow.
     max_matrix_bytes: usize,
     /// The number of the worker's last random case, below [`CASE_COUNT`].
-    number: usize,
+    case_number: usize,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(shared: &'a Shared, seed: u64, max_matrix_bytes: usize) -> Self {
+    pub(crate) fn new(shared: &'a SharedDevice, seed: u64, max_matrix_bytes: usize) -> Self {
         let mut random = Random::new(seed);
         Self {
             shared,
-            number: random.below(CASE_COUNT),
+            case_number: random.below(CASE_COUNT),
             random,
             max_matrix_bytes,
         }
@@ -108,7 +111,7 @@ impl<'a> Worker<'a> {
     /// Runs every random case once, so that no kernel that the cases need is compiled later.
     #[allow(dead_code, reason = "a short test has no time for it")]
     pub(crate) fn warm_up(&mut self) -> Result<(), Error> {
-        (0..CASE_COUNT).try_for_each(|_| self.any_case())
+        (0..CASE_COUNT).try_for_each(|_| self.run_next_case())
     }
 
     /// Does one random kind of work. All errors are errors of the device.
@@ -118,25 +121,25 @@ impl<'a> Worker<'a> {
     /// If a result differs from the CPU's.
     pub(crate) fn act(&mut self) -> Result<(), Error> {
         match self.random.below(8) {
-            0..3 => self.any_case(),
+            0..3 => self.run_next_case(),
             3 => self.encode(false),
             4 => self.encode(true),
             5 => self.gather(),
             6 => self.update(),
-            _ => self.chain(),
+            _ => self.slice_and_drop(),
         }
     }
 
     /// Runs the next random case on tensors, whatever its operation.
-    fn any_case(&mut self) -> Result<(), Error> {
-        self.number = (self.number + 1) % CASE_COUNT;
-        let case = random::answered(random::case(77, self.number)).expect("a case");
+    fn run_next_case(&mut self) -> Result<(), Error> {
+        self.case_number = (self.case_number + 1) % CASE_COUNT;
+        let case = random::answered(random::case(77, self.case_number)).expect("a case");
         let call = Call::of(&case).expect("a call");
         let Some(variant) = random::variant(&case) else {
             return Ok(());
         };
         let cpu = run(&call, &Backend::cpu(), &variant);
-        let writing = self.shared.writing();
+        let writing = self.shared.lock_for_writing();
         let device = run(&call, &self.shared.backend, &variant);
         drop(writing);
         match (cpu, device) {
@@ -163,7 +166,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Uploads a random matrix of bytes. Returns its tensor, its shape and the bytes.
-    fn upload(&mut self) -> Result<(Tensor, [usize; 2], Vec<u8>), Error> {
+    fn upload_matrix(&mut self) -> Result<(Tensor, [usize; 2], Vec<u8>), Error> {
         let columns = 1 + self.random.below(300);
         let rows = 1 + self.random.below(self.max_matrix_bytes / columns + 1);
         let salt = self.random.below(251);
@@ -173,7 +176,7 @@ impl<'a> Worker<'a> {
         Ok((tensor, [rows, columns], bytes))
     }
 
-    fn spec(&mut self) -> SliceSpec {
+    fn random_spec(&mut self) -> SliceSpec {
         match self.random.below(5) {
             0 => slice![.., ..; -1],
             1 => slice![..; -2],
@@ -183,13 +186,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Records a slice into a new encoder. If `prepared`, the plan is prepared first.
-    fn encode(&mut self, prepared: bool) -> Result<(), Error> {
-        let writing = self.shared.writing();
-        let (source, shape, bytes) = self.upload()?;
-        let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
+    /// Records a slice into a new encoder. If `is_prepared`, the plan is prepared first.
+    fn encode(&mut self, is_prepared: bool) -> Result<(), Error> {
+        let writing = self.shared.lock_for_writing();
+        let (source, shape, bytes) = self.upload_matrix()?;
+        let plan = Plan::slice(&shape, &self.random_spec(), DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];
-        on_cpu(&plan, &bytes, None, &mut expected)?;
+        run_on_cpu(&plan, &bytes, None, &mut expected)?;
         if expected.is_empty() {
             return Ok(());
         }
@@ -204,7 +207,7 @@ impl<'a> Worker<'a> {
             dest.buffers().unwrap()[0].slice(..),
         );
         let (inputs, outputs) = ([from], [to]);
-        match prepared {
+        match is_prepared {
             true => gpu.encode(&mut encoder, &*gpu.prepare(&plan)?, &inputs, &outputs)?,
             false => gpu.encode(&mut encoder, &plan, &inputs, &outputs)?,
         };
@@ -216,20 +219,20 @@ impl<'a> Worker<'a> {
 
     /// Records a gather, and keeps its report for any of the threads.
     fn gather(&mut self) -> Result<(), Error> {
-        let writing = self.shared.writing();
-        let (source, shape, bytes) = self.upload()?;
-        let count = 1 + self.random.below(50);
+        let writing = self.shared.lock_for_writing();
+        let (source, shape, bytes) = self.upload_matrix()?;
+        let tuple_count = 1 + self.random.below(50);
         let mut id = || i32::try_from(self.random.below(shape[0] + 2)).expect("a small id");
-        let ids: Vec<i32> = (0..count).map(|_| id()).collect();
+        let ids: Vec<i32> = (0..tuple_count).map(|_| id()).collect();
         let options = GatherNdOptions {
             out_of_range: OutOfRange::Ignore,
             ..GatherNdOptions::default()
         };
-        let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
+        let plan = Plan::gather_nd(&shape, &[tuple_count, 1], options, DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];
-        let cpu_report = on_cpu(&plan, &bytes, Some((&ids).into()), &mut expected)?;
+        let cpu_report = run_on_cpu(&plan, &bytes, Some((&ids).into()), &mut expected)?;
         let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
-        let tuples = backend.upload((&ids, &[count, 1]))?;
+        let tuples = backend.upload((&ids, &[tuple_count, 1]))?;
         let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let report = gpu.encode(
@@ -249,12 +252,12 @@ impl<'a> Worker<'a> {
 
     /// Updates a clone of a tensor, which leaves the tensor itself unchanged.
     fn update(&mut self) -> Result<(), Error> {
-        let writing = self.shared.writing();
-        let (tensor, shape, bytes) = self.upload()?;
-        let spec = self.spec();
+        let writing = self.shared.lock_for_writing();
+        let (tensor, shape, bytes) = self.upload_matrix()?;
+        let spec = self.random_spec();
         let plan = Plan::slice_update(&shape, &spec, &[], DType::U8)?;
         let mut expected = bytes.clone();
-        on_cpu(&plan, &[200], None, &mut expected)?;
+        run_on_cpu(&plan, &[200], None, &mut expected)?;
         let mut changed = tensor.clone();
         let value = self.shared.backend.upload((&[200_u8], &[]))?;
         changed.slice_update(&spec, &value)?;
@@ -265,13 +268,13 @@ impl<'a> Worker<'a> {
     }
 
     /// Slices a tensor, and drops the tensor before the slice is read, perhaps by another thread.
-    fn chain(&mut self) -> Result<(), Error> {
-        let writing = self.shared.writing();
-        let (tensor, shape, bytes) = self.upload()?;
-        let spec = self.spec();
+    fn slice_and_drop(&mut self) -> Result<(), Error> {
+        let writing = self.shared.lock_for_writing();
+        let (tensor, shape, bytes) = self.upload_matrix()?;
+        let spec = self.random_spec();
         let plan = Plan::slice(&shape, &spec, DType::U8)?;
         let mut expected = vec![0; plan.outputs()[0].bytes()];
-        on_cpu(&plan, &bytes, None, &mut expected)?;
+        run_on_cpu(&plan, &bytes, None, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop((tensor, writing));
         self.keep(KeptValue::Tensor(Box::new(sliced), expected))
@@ -279,7 +282,7 @@ impl<'a> Worker<'a> {
 
     /// Keeps a value. If a value is taken out in exchange, uses that value or drops it.
     fn keep(&mut self, value: KeptValue) -> Result<(), Error> {
-        let taken = self.shared.swap(value, &mut self.random);
+        let taken = self.shared.exchange(value, &mut self.random);
         if self.random.below(3) == 0 {
             return Ok(());
         }
@@ -301,7 +304,7 @@ impl<'a> Worker<'a> {
 }
 
 /// Runs a plan on the CPU, with arguments as bytes.
-fn on_cpu(
+fn run_on_cpu(
     plan: &Plan,
     source: &[u8],
     indices: Option<Values<'_>>,

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy
 
 COUNT = 400
-TYPES = {
+NUMPY_TYPES = {
     "uint8": numpy.uint8,
     "int8": numpy.int8,
     "uint16": numpy.uint16,
@@ -27,7 +27,7 @@ TYPES = {
     "bfloat16": ml_dtypes.bfloat16,
     "float32": numpy.float32,
 }
-QUIET = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000}
+QUIET_NANS = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000}
 draw = numpy.random.Generator(numpy.random.PCG64(1))
 
 
@@ -37,62 +37,64 @@ def bits(array):
     return array.view(f"i{array.dtype.itemsize}").ravel().tolist()
 
 
-def elements(name, shape):
-    of = TYPES[name]
-    count = int(numpy.prod(shape))
-    raw = draw.integers(0, 256, count * numpy.dtype(of).itemsize, dtype=numpy.uint8).tobytes()
-    array = numpy.frombuffer(raw, of).copy()
-    if name == "float32":
+def draw_elements(type_name, shape):
+    numpy_type = NUMPY_TYPES[type_name]
+    element_count = int(numpy.prod(shape))
+    random_bytes = draw.integers(0, 256, element_count * numpy.dtype(numpy_type).itemsize, dtype=numpy.uint8).tobytes()
+    array = numpy.frombuffer(random_bytes, numpy_type).copy()
+    if type_name == "float32":
         # About half of the numbers are quotients of small integers. The other numbers have random bits.
-        near = draw.integers(-70000, 70000, count) / draw.choice([1, 2, 65536, 1e9], count)
-        array = numpy.where(draw.random(count) < 0.5, array, near.astype(of))
+        quotients = draw.integers(-70000, 70000, element_count) / draw.choice([1, 2, 65536, 1e9], element_count)
+        array = numpy.where(draw.random(element_count) < 0.5, array, quotients.astype(numpy_type))
     return array.reshape(shape)
 
 
-def converted(array, name):
+def converted(array, type_name):
     """Returns the array as another type, rounded to nearest, ties to even. Integers saturate. NaNs are quiet or 0."""
-    of = TYPES[name]
-    if name in QUIET:
-        result = array.astype(numpy.float32).astype(of)
+    numpy_type = NUMPY_TYPES[type_name]
+    if type_name in QUIET_NANS:
+        result = array.astype(numpy.float32).astype(numpy_type)
         unsigned = numpy.dtype(f"u{result.dtype.itemsize}").type
-        words = result.view(unsigned)
-        sign = words & unsigned(1 << (8 * result.dtype.itemsize - 1))
-        return numpy.where(numpy.isnan(result), sign | unsigned(QUIET[name]), words).view(of)
-    limits = numpy.iinfo(of)
+        bit_patterns = result.view(unsigned)
+        sign_bits = bit_patterns & unsigned(1 << (8 * result.dtype.itemsize - 1))
+        return numpy.where(numpy.isnan(result), sign_bits | unsigned(QUIET_NANS[type_name]), bit_patterns).view(
+            numpy_type
+        )
+    limits = numpy.iinfo(numpy_type)
     rounded = numpy.rint(array.astype(numpy.float64))
-    return numpy.nan_to_num(numpy.clip(rounded, limits.min, limits.max), nan=0.0).astype(of)
+    return numpy.nan_to_num(numpy.clip(rounded, limits.min, limits.max), nan=0.0).astype(numpy_type)
 
 
-def line(number):
-    names = list(TYPES)
-    source = names[number % 2] if number % 3 else names[draw.integers(7)]
-    target = names[draw.integers(7)]
+def draw_case(case_id):
+    type_names = list(NUMPY_TYPES)
+    source_type = type_names[case_id % 2] if case_id % 3 else type_names[draw.integers(7)]
+    target_type = type_names[draw.integers(7)]
     shape = [int(size) for size in draw.integers(1, 8, draw.integers(1, 4))]
-    array = elements(source, shape)
-    args = {"from": source, "to": target}
-    values = array
+    array = draw_elements(source_type, shape)
+    args = {"from": source_type, "to": target_type}
+    numbers = array
     if array.dtype.itemsize == 1 and draw.random() < 0.7:
         axis = int(draw.integers(-len(shape), len(shape)))
-        along = numpy.ones(len(shape), int)
-        lists = []
+        scale_shape = numpy.ones(len(shape), int)
+        scale_and_bias = []
         for _ in range(2):
             size = shape[axis] if draw.random() < 0.7 else 1
-            lists.append((draw.integers(-999, 1000, size) / draw.choice([3, 100, 7e6])).astype(numpy.float32))
-        args.update(axis_of_scale=axis, scale=bits(lists[0]), bias=bits(lists[1]))
-        along[axis] = -1
-        scale, bias = (of.reshape(along) for of in lists)
-        values = array.astype(numpy.float32) * scale + bias
+            scale_and_bias.append((draw.integers(-999, 1000, size) / draw.choice([3, 100, 7e6])).astype(numpy.float32))
+        args.update(axis_of_scale=axis, scale=bits(scale_and_bias[0]), bias=bits(scale_and_bias[1]))
+        scale_shape[axis] = -1
+        scale, bias = (vector.reshape(scale_shape) for vector in scale_and_bias)
+        numbers = array.astype(numpy.float32) * scale + bias
     # Without a change of type or a scale, the bits of elements stay the same.
-    same = source == target and values is array
-    result = array if same else converted(values, target)
+    keeps_bits = source_type == target_type and numbers is array
+    result = array if keeps_bits else converted(numbers, target_type)
     tensors = {"params": {"shape": shape, "data": bits(array)}}
-    kind = draw.integers(3)
-    if kind == 0:
+    operation_number = draw.integers(3)
+    if operation_number == 0:
         order = [int(d) for d in draw.permutation(len(shape))]
         args.update(of="view", steps=[{"transpose": order}])
         tensors = {"input": tensors["params"]}
         result = result.transpose(order)
-    elif kind == 1:
+    elif operation_number == 1:
         axis = int(draw.integers(len(shape)))
         indices = draw.integers(0, shape[axis], draw.integers(1, 6))
         args.update(of="gather", axis=axis, batch_dims=0)
@@ -100,20 +102,20 @@ def line(number):
         result = result.take(indices, axis)
     else:
         sizes = [int(draw.integers(1, size + 1)) for size in shape[1:]]
-        boxes, parts = [], []
+        box_numbers, crops = [], []
         for item in range(shape[0]):
-            begins = [int(draw.integers(0, size - of + 1)) for size, of in zip(shape[1:], sizes)]
+            begins = [int(draw.integers(0, size - crop_size + 1)) for size, crop_size in zip(shape[1:], sizes)]
             flips = [int(flip) for flip in draw.integers(0, 2, len(sizes))]
-            boxes += begins + flips
-            part = result[(item, *(slice(begin, begin + of) for begin, of in zip(begins, sizes)))]
-            parts.append(part[tuple(slice(None, None, -1 if flip else 1) for flip in flips)])
+            box_numbers += begins + flips
+            crop = result[(item, *(slice(begin, begin + crop_size) for begin, crop_size in zip(begins, sizes)))]
+            crops.append(crop[tuple(slice(None, None, -1 if flip else 1) for flip in flips)])
         args.update(of="crop", sizes=sizes, strides=[1] * len(sizes), flips="yes")
-        tensors["indices"] = {"shape": [shape[0], 2 * len(sizes)], "data": boxes}
-        result = numpy.stack(parts)
+        tensors["indices"] = {"shape": [shape[0], 2 * len(sizes)], "data": box_numbers}
+        result = numpy.stack(crops)
     return {
-        "id": number,
+        "id": case_id,
         "op": "convert",
-        "dtype": source,
+        "dtype": source_type,
         "tensors": tensors,
         "args": args,
         "expected": {"shape": list(result.shape), "data": bits(result)},
@@ -121,43 +123,59 @@ def line(number):
 
 
 # Multiples of 0.5, the limits of integer types, and numbers near the limits and the rounding steps of 16-bit floats.
-NUMBERS = [0.5, 1.5, 2.5, 127.5, 128, 128.5, 254.5, 255.5, 256, 32767.5, 32768, 65503, 65519, 65520, 65535.5, 65536]
-NUMBERS += [1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-11, 1 + 3 * 2**-11, 2**-24, 2**-25, 1.5 * 2**-25, 2**-133, 2**-134, 2**127]
+EDGE_NUMBERS = [
+    0.5, 1.5, 2.5, 127.5, 128, 128.5, 254.5, 255.5, 256, 32767.5, 32768, 65503, 65519, 65520, 65535.5, 65536,
+]
+EDGE_NUMBERS += [
+    1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-11, 1 + 3 * 2**-11, 2**-24, 2**-25, 1.5 * 2**-25, 2**-133, 2**-134, 2**127,
+]
 
 
-def edges(name):
+def edge_numbers(type_name):
     """Returns the zeros, smallest, largest and infinite numbers of a type, its NaNs, and NUMBERS, with both signs. For
     an integer type, returns the numbers near its limits and near 0."""
-    of = numpy.dtype(TYPES[name])
-    if name not in QUIET:
-        limits = numpy.iinfo(of)
-        near = {limits.min, limits.min + 1, -1, 0, 1, limits.max - 1, limits.max}
-        return numpy.array(sorted(n for n in near if limits.min <= n <= limits.max), of)
-    unsigned = numpy.dtype(f"u{of.itemsize}")
-    one = int(numpy.ones(1, of).view(unsigned)[0])
-    infinite = int(numpy.full(1, numpy.inf, of).view(unsigned)[0])
-    least = int(numpy.array([ml_dtypes.finfo(of).smallest_normal], of).view(unsigned)[0])
-    words = [0, 1, least - 1, least, one, infinite - 1, infinite, infinite + 1, QUIET[name]]
-    words += numpy.array(NUMBERS, numpy.float32).astype(of).view(unsigned).tolist()
-    sign = 1 << (8 * of.itemsize - 1)
-    return numpy.array([word | of_sign for word in words for of_sign in (0, sign)], unsigned).view(of)
+    dtype = numpy.dtype(NUMPY_TYPES[type_name])
+    if type_name not in QUIET_NANS:
+        limits = numpy.iinfo(dtype)
+        integers = {limits.min, limits.min + 1, -1, 0, 1, limits.max - 1, limits.max}
+        return numpy.array(sorted(integer for integer in integers if limits.min <= integer <= limits.max), dtype)
+    unsigned = numpy.dtype(f"u{dtype.itemsize}")
+    bits_of_one = int(numpy.ones(1, dtype).view(unsigned)[0])
+    bits_of_infinity = int(numpy.full(1, numpy.inf, dtype).view(unsigned)[0])
+    bits_of_smallest_normal = int(numpy.array([ml_dtypes.finfo(dtype).smallest_normal], dtype).view(unsigned)[0])
+    bit_patterns = [
+        0,
+        1,
+        bits_of_smallest_normal - 1,
+        bits_of_smallest_normal,
+        bits_of_one,
+        bits_of_infinity - 1,
+        bits_of_infinity,
+        bits_of_infinity + 1,
+        QUIET_NANS[type_name],
+    ]
+    bit_patterns += numpy.array(EDGE_NUMBERS, numpy.float32).astype(dtype).view(unsigned).tolist()
+    sign_bit = 1 << (8 * dtype.itemsize - 1)
+    return numpy.array(
+        [bit_pattern | sign_bits for bit_pattern in bit_patterns for sign_bits in (0, sign_bit)], unsigned
+    ).view(dtype)
 
 
-def line_of_edges(number, source, target):
-    array = edges(source)
-    result = array if source == target else converted(array, target)
+def edge_case(case_id, source_type, target_type):
+    array = edge_numbers(source_type)
+    result = array if source_type == target_type else converted(array, target_type)
     return {
-        "id": number,
+        "id": case_id,
         "op": "convert",
-        "dtype": source,
+        "dtype": source_type,
         "tensors": {"input": {"shape": list(array.shape), "data": bits(array)}},
-        "args": {"from": source, "to": target, "of": "view", "steps": [{"transpose": [0]}]},
+        "args": {"from": source_type, "to": target_type, "of": "view", "steps": [{"transpose": [0]}]},
         "expected": {"shape": list(result.shape), "data": bits(result)},
     }
 
 
 numpy.seterr(all="ignore")
-lines = [line(number) for number in range(COUNT)]
-lines += [line_of_edges(COUNT + n, *pair) for n, pair in enumerate(itertools.product(TYPES, TYPES))]
-for one in lines:
-    print(json.dumps(one, separators=(",", ":")))
+cases = [draw_case(case_id) for case_id in range(COUNT)]
+cases += [edge_case(COUNT + n, *pair) for n, pair in enumerate(itertools.product(NUMPY_TYPES, NUMPY_TYPES))]
+for case in cases:
+    print(json.dumps(case, separators=(",", ":")))

@@ -3,8 +3,8 @@
 
     venv/bin/python gen_jax_index.py > jax_index.jsonl
 
-SPECS lists the shapes and expressions of JAX's tests/lax_numpy_indexing_test.py, each once. Each has five cases: set,
-add, subtract, minimum and maximum. The answers are NumPy's. Every run writes the same bytes.
+SPECS lists the shapes and expressions of JAX's tests/lax_numpy_indexing_test.py, each once. Each expression has five
+cases: set, add, subtract, minimum and maximum. The results are NumPy's. Every run writes the same bytes.
 """
 
 import ast
@@ -12,8 +12,8 @@ import json
 
 import numpy
 
-from gen_index_update import COMBINE, changed
-from gen_array_index import of_numpy
+from gen_index_update import COMBINE, updated
+from gen_array_index import numpy_entry
 
 SPECS = {
     (): ["None", "None, None", "..., None", ""],
@@ -79,32 +79,32 @@ def entries(text):
 
 
 def main():
-    number = 0
+    case_id = 0
     for sizes, texts in SPECS.items():
         for text in texts:
             for combine in ("update", "add", "sub", "min", "max"):
                 index = entries(text)
                 x = numpy.arange(1, 1 + int(numpy.prod(sizes)), dtype=numpy.int32).reshape(sizes)
-                selected = x[tuple(map(of_numpy, index))].shape
+                selected_shape = x[tuple(map(numpy_entry, index))].shape
                 # The value has the selection's shape, this shape with some sizes 1 and without leading dimensions, or
                 # no dimensions.
                 shape = [
-                    list(selected),
-                    [1 if at % 2 else size for at, size in enumerate(selected)][len(selected) // 2 :],
+                    list(selected_shape),
+                    [1 if i % 2 else size for i, size in enumerate(selected_shape)][len(selected_shape) // 2 :],
                     [],
-                ][number % 3]
-                data = [(number * 5 + at * 7) % 41 - 20 for at in range(int(numpy.prod(shape)))]
+                ][case_id % 3]
+                data = [(case_id * 5 + i * 7) % 41 - 20 for i in range(int(numpy.prod(shape)))]
                 value = numpy.array(data, numpy.int32).reshape(shape)
-                result = changed(x, index, False, value, combine)
+                result = updated(x, index, False, value, combine)
                 args = {"index": index} | ({} if combine == "update" else {"combine": combine})
                 tensors = {
                     "params": {"shape": list(sizes), "data": x.ravel().tolist()},
                     "value": {"shape": shape, "data": data},
                 }
-                line = {"id": number, "op": "index_update", "dtype": "int32", "tensors": tensors, "args": args}
+                line = {"id": case_id, "op": "index_update", "dtype": "int32", "tensors": tensors, "args": args}
                 line["expected"] = {"shape": list(sizes), "data": result.ravel().tolist()}
                 print(json.dumps(line, separators=(",", ":")))
-                number += 1
+                case_id += 1
 
 
 main()

@@ -26,8 +26,8 @@ OPERATORS = {
 
 
 def tensor(array):
-    little = array.astype(array.dtype.newbyteorder("<"))
-    return {"dtype": str(array.dtype), "shape": list(array.shape), "hex": little.tobytes().hex()}
+    little_endian = array.astype(array.dtype.newbyteorder("<"))
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "hex": little_endian.tobytes().hex()}
 
 
 def attribute(value):
@@ -43,12 +43,15 @@ for case in collect_testcases(None):
     if node.op_type == "Concat":
         names = [f"inputs{number}" for number in range(len(node.input))]
     for inputs, outputs in case.data_sets:
-        given = iter(inputs)
+        input_arrays = iter(inputs)
         line = {
             "name": case.name,
             "op": node.op_type,
-            "attributes": {a.name: attribute(helper.get_attribute_value(a)) for a in node.attribute},
-            "inputs": {name: tensor(next(given)) for name, used in zip(names, node.input) if used},
+            "attributes": {
+                attribute_proto.name: attribute(helper.get_attribute_value(attribute_proto))
+                for attribute_proto in node.attribute
+            },
+            "inputs": {name: tensor(next(input_arrays)) for name, input_name in zip(names, node.input) if input_name},
             "output": tensor(outputs[0]),
         }
         json.dump(line, sys.stdout)

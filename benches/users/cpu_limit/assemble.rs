@@ -1,6 +1,6 @@
 //! Times arrays that are assembled from other arrays.
 
-use crate::common::{Case, report};
+use crate::common::{Case, time_cases};
 use std::error::Error;
 use wgslice::{Backend, Tensor, options::Pad, slice};
 
@@ -8,7 +8,7 @@ use wgslice::{Backend, Tensor, options::Pad, slice};
 /// time. The results are tensors, and their memory is reused.
 pub(crate) fn assemble() -> Result<(), Box<dyn Error>> {
     println!(
-        "-- arrays put together, one thread; percent of copy_from_slice of the result's bytes"
+        "-- assembled arrays, one thread; time of copy_from_slice of the result's bytes in percent"
     );
     let backend = Backend::cpu().with_threads(1);
     let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
@@ -64,5 +64,5 @@ pub(crate) fn assemble() -> Result<(), Box<dyn Error>> {
         ("repeat f32, axis 0", Box::new(|| tile.repeat(16, 0))),
         ("repeat f32, last axis", Box::new(|| x.repeat(2, 1))),
     ];
-    report(&cases)
+    time_cases(&cases)
 }

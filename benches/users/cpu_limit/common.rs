@@ -7,7 +7,7 @@ use std::{
 };
 use wgslice::{Plan, Report, Tensor, Values, ValuesMut};
 
-/// Runs a plan on the CPU. The arrays are passed as bytes.
+/// Runs a plan on the CPU with arrays that are passed as bytes.
 pub(crate) fn run_bytes(
     plan: &Plan,
     source: &[u8],
@@ -21,7 +21,7 @@ pub(crate) fn run_bytes(
 }
 
 /// Returns the minimum time of `n` calls.
-pub(crate) fn best<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
+pub(crate) fn min_time<R>(n: usize, mut f: impl FnMut() -> R) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..n {
         let start = Instant::now();
@@ -47,7 +47,7 @@ pub(crate) fn latency<R>(mut f: impl FnMut() -> R) -> f64 {
 
 /// Returns the minimum of some times. As a measure of noise, also returns by how many percent the lower quartile
 /// exceeds the minimum.
-pub(crate) fn least(mut times: Vec<Duration>) -> (Duration, f64) {
+pub(crate) fn min_and_noise(mut times: Vec<Duration>) -> (Duration, f64) {
     times.sort_unstable();
     let quartile = times[times.len() / 4].as_secs_f64();
     (times[0], 100.0 * (quartile / times[0].as_secs_f64() - 1.0))
@@ -58,9 +58,9 @@ pub(crate) fn ms(time: Duration) -> f64 {
 }
 
 /// A pseudo-random number generator.
-pub(crate) struct Mixed(pub(crate) u32);
+pub(crate) struct Random(pub(crate) u32);
 
-impl Mixed {
+impl Random {
     pub(crate) fn next(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(1664525).wrapping_add(1013904223);
         self.0
@@ -79,16 +79,18 @@ pub(crate) type Case<'a> = (
     Box<dyn Fn() -> Result<Tensor, wgslice::Error> + 'a>,
 );
 
-pub(crate) fn report(cases: &[Case<'_>]) -> Result<(), Box<dyn Error>> {
+/// Prints the time of each case and, for a case with a result, the time of a copy of the result's bytes in percent of
+/// this time.
+pub(crate) fn time_cases(cases: &[Case<'_>]) -> Result<(), Box<dyn Error>> {
     for (name, run) in cases {
         let result = run()?.bytes()?.into_owned();
         let mut out = vec![0u8; result.len()];
         let (mut copy_times, mut times) = (Vec::new(), Vec::new());
         for _ in 0..9 {
-            copy_times.push(best(1, || out.copy_from_slice(&result)));
-            times.push(best(1, || run().expect("arrays that fit")));
+            copy_times.push(min_time(1, || out.copy_from_slice(&result)));
+            times.push(min_time(1, || run().expect("arrays that fit")));
         }
-        let ((copy_time, _), (time, noise)) = (least(copy_times), least(times));
+        let ((copy_time, _), (time, noise)) = (min_and_noise(copy_times), min_and_noise(times));
         let copy_percent = 100.0 * copy_time.as_secs_f64() / time.as_secs_f64();
         let copy_text = match result.len() {
             // A call that changes a tensor in place returns a scalar.

@@ -1,7 +1,7 @@
 //! Compares the estimated time of a plan on the CPU with the measured time, for the workloads of `wgslice bench` and
 //! for assembled arrays.
 
-use crate::common::{Mixed, best};
+use crate::common::{Random, min_time};
 use std::{error::Error, hint::black_box, time::Instant};
 use wgslice::{
     Backend, DType, Plan, Values, View,
@@ -10,9 +10,9 @@ use wgslice::{
 };
 
 pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
-    let begin = Instant::now();
+    let start = Instant::now();
     let costs = CostModel::measure_cpu()?;
-    let measuring_time = begin.elapsed();
+    let measuring_time = start.elapsed();
     println!("-- estimates and medians of 9 calls, from host values to a new result, all threads");
     println!(
         "rates of the CPU, measured in {measuring_time:.1?}, and typical rates of a device: {costs}"
@@ -24,8 +24,8 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
     let transposed = |shape: &[usize], axes: &[usize], dtype| {
         Plan::contiguous(View::new(shape)?.transpose(axes)?, dtype)
     };
-    let gathered = |shape: &[usize], indices: [usize; 2], dtype| {
-        Plan::gather_nd(shape, &indices, GatherNdOptions::default(), dtype)
+    let gathered = |shape: &[usize], indices_shape: [usize; 2], dtype| {
+        Plan::gather_nd(shape, &indices_shape, GatherNdOptions::default(), dtype)
     };
     // The numbers of each box are its first row and column, and whether it is flipped along each axis.
     let boxes = Boxes::of_tuples(&[256, 4], false, true);
@@ -88,10 +88,10 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         ("tile, 4 x 4", Plan::tile(&tile, &[4, 4], f32)?),
         ("repeat, last axis", Plan::repeat(&square, 2, 1, f32)?),
     ];
-    let (backend, count) = (Backend::cpu(), plans.len());
-    let (mut max_factor, mut outliers) = (1f64, 0);
+    let (backend, plan_count) = (Backend::cpu(), plans.len());
+    let (mut max_factor, mut outlier_count) = (1f64, 0);
     for (name, plan) in plans {
-        let (inputs, mut random) = (plan.inputs().into_owned(), Mixed(7));
+        let (inputs, mut random) = (plan.inputs().into_owned(), Random(7));
         // The exclusive upper bound of the random indices: row numbers, or start indices that keep boxes inside the
         // images.
         let index_bound = match name {
@@ -107,7 +107,7 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
                 1 if spec.dtype == DType::I32 => {
                     let mut next = || random.next() >> 8;
                     // Crops are flipped along their columns only.
-                    let indices = (0..spec.bytes() / 4).map(|place| match (name, place % 4) {
+                    let indices = (0..spec.bytes() / 4).map(|number| match (name, number % 4) {
                         ("W15", 2) => 0,
                         ("W15", 3) => next() % 2,
                         _ => next() % index_bound,
@@ -145,13 +145,13 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         };
         run()?;
         let mut times: Vec<f64> = (0..9)
-            .map(|_| best(1, &run).as_secs_f64() / f64::from(repeats))
+            .map(|_| min_time(1, &run).as_secs_f64() / f64::from(repeats))
             .collect();
         times.sort_by(f64::total_cmp);
         let (time, estimated_time) = (times[4], costs.estimate(&plan).cpu);
         let ratio = time / estimated_time;
         max_factor = max_factor.max(ratio.max(1.0 / ratio));
-        outliers += u32::from(!(1.0 / 1.5..=1.5).contains(&ratio));
+        outlier_count += u32::from(!(1.0 / 1.5..=1.5).contains(&ratio));
         println!(
             "{name:24} {:10.5} ms, estimated {:10.5} ms, {ratio:4.2} times the estimate",
             time * 1e3,
@@ -159,7 +159,7 @@ pub(crate) fn estimate() -> Result<(), Box<dyn Error>> {
         );
     }
     println!(
-        "{outliers} of {count} differ from the estimate by more than a factor of 1.5; the largest \
+        "{outlier_count} of {plan_count} times differ from the estimate by more than a factor of 1.5; the largest \
          factor is {max_factor:.2}"
     );
     Ok(())

@@ -1,20 +1,20 @@
 //! Times large slices, gathers, gradients and transposes, and compares them with copies and loops.
 
-use crate::common::{Mixed, best, fill, least, ms, run_bytes};
+use crate::common::{Random, fill, min_and_noise, min_time, ms, run_bytes};
 use rayon::prelude::*;
 use std::{error::Error, time::Duration};
 use wgslice::{DType, Plan, SliceSpec, Values, View, options::GatherOptions, slice};
 
 /// The approximate number of `f32` in a large result.
-const LARGE: usize = 16 * 1024 * 1024;
+const LARGE_LEN: usize = 16 * 1024 * 1024;
 
 pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     println!(
         "-- large, results of about 64 MiB, warm output, rayon pool of {threads}; percent of copy_from_slice \
          (of as many result bytes)"
     );
-    let src: Vec<f32> = (0..LARGE * 2).map(|i| i as f32).collect();
-    let mut out = vec![0f32; LARGE];
+    let src: Vec<f32> = (0..LARGE_LEN * 2).map(|i| i as f32).collect();
+    let mut out = vec![0f32; LARGE_LEN];
     // Copies as many bytes as the result has, on `threads` threads.
     let copy = |out: &mut [u8], src: &[u8]| match threads {
         1 => out.copy_from_slice(src),
@@ -24,24 +24,24 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
             parts.for_each(|(out, src)| out.copy_from_slice(src));
         }
     };
-    let one_thread_time = best(40, || out.copy_from_slice(&src[..LARGE]));
+    let one_thread_time = min_time(40, || out.copy_from_slice(&src[..LARGE_LEN]));
     let all_threads_time = match threads {
         1 => one_thread_time,
-        _ => best(40, || {
-            let src = bytemuck::cast_slice(&src[..LARGE]);
+        _ => min_time(40, || {
+            let src = bytemuck::cast_slice(&src[..LARGE_LEN]);
             copy(bytemuck::cast_slice_mut(&mut out), src);
         }),
     };
-    let rate = |time: Duration| LARGE as f64 * 4.0 / time.as_nanos() as f64;
+    let rate = |time: Duration| LARGE_LEN as f64 * 4.0 / time.as_nanos() as f64;
     println!(
         "memcpy 1 thread {:.1} GB/s; {threads} threads {:.1} GB/s (result bytes)",
         rate(one_thread_time),
         rate(all_threads_time)
     );
-    let rows = LARGE / 128;
-    let mut mixed = Mixed(1);
-    let ids: Vec<u32> = (0..rows)
-        .map(|_| (mixed.next() >> 5) % (2 * rows) as u32)
+    let row_count = LARGE_LEN / 128;
+    let mut generator = Random(1);
+    let ids: Vec<u32> = (0..row_count)
+        .map(|_| (generator.next() >> 5) % (2 * row_count) as u32)
         .collect();
     // A copy of so many bytes bypasses the caches. A copy runs before the plan and before the loop, so that neither has
     // to write back cache lines that the other has changed.
@@ -55,22 +55,23 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
             let source_bytes: &[u8] = bytemuck::cast_slice(&src);
             let from = &source_bytes[..plan.inputs()[0].bytes()];
             let to = &mut bytemuck::cast_slice_mut(&mut out)[..bytes];
-            copy_time = copy_time.min(best(1, || copy(to, &source_bytes[..bytes])));
-            times.push(best(1, || {
+            copy_time = copy_time.min(min_time(1, || copy(to, &source_bytes[..bytes])));
+            times.push(min_time(1, || {
                 let outcome = run_bytes(&plan, from, indices, to);
                 outcome.map(drop).expect("it fits");
             }));
             if expected.is_empty() {
                 expected = to.to_vec();
             }
-            copy_time = copy_time.min(best(1, || copy(to, &source_bytes[..bytes])));
-            loop_times.push(best(1, || by_hand(&src, &mut out, &ids)));
+            copy_time = copy_time.min(min_time(1, || copy(to, &source_bytes[..bytes])));
+            loop_times.push(min_time(1, || by_hand(&src, &mut out, &ids)));
         }
-        let ((time, noise), (loop_time, loop_noise)) = (least(times), least(loop_times));
+        let ((time, noise), (loop_time, loop_noise)) =
+            (min_and_noise(times), min_and_noise(loop_times));
         let loop_result: &[u8] = bytemuck::cast_slice(&out);
         assert!(
             loop_result.starts_with(&expected),
-            "{name}: the loop does something else"
+            "{name}: the loop has another result"
         );
         println!(
             "{name:32} {:5.2} ms {:4.1} GB/s, {:3.0} % of memcpy; loop {:5.2} ms, {:4.2} of it; \
@@ -116,7 +117,7 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
             }
         }
     });
-    let plan = Plan::gather(&[2 * rows, 128], &[rows], row_options, f32)?;
+    let plan = Plan::gather(&[2 * row_count, 128], &[row_count], row_options, f32)?;
     show("gather of random rows, 128 f32", plan, |src, out, ids| {
         for (out, id) in out.chunks_exact_mut(128).zip(ids) {
             out.copy_from_slice(&src[*id as usize * 128..][..128]);
@@ -157,9 +158,10 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
         f32,
     )?;
     show("blocks of 2 x 2, five dimensions", plan, |src, out, _| {
-        let places = (0..1 << 15).map(|n| (n >> 10 << 13) + (n >> 5 & 31) * 128 + (n & 31) * 2);
-        for (out, place) in out.as_chunks_mut::<4>().0.iter_mut().zip(places) {
-            let block = &src[place * 64..][..16];
+        let block_numbers =
+            (0..1 << 15).map(|n| (n >> 10 << 13) + (n >> 5 & 31) * 128 + (n & 31) * 2);
+        for (out, number) in out.as_chunks_mut::<4>().0.iter_mut().zip(block_numbers) {
+            let block = &src[number * 64..][..16];
             *out = [block[0], block[2], block[8], block[10]];
         }
     });
@@ -198,11 +200,13 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     });
     let plan = transposed(&images, &[0, 3, 1, 2], u8)?;
     show("NHWC -> NCHW u8 [64,480,640,3]", plan, |src, out, _| {
-        let images = bytemuck::cast_slice(src).chunks_exact(3 * PLANE).take(64);
+        let images = bytemuck::cast_slice(src)
+            .chunks_exact(3 * PLANE_PIXELS)
+            .take(64);
         let out = bytemuck::cast_slice_mut::<_, u8>(out);
-        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
-            let (red, others) = out.split_at_mut(PLANE);
-            let (green, blue) = others.split_at_mut(PLANE);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE_PIXELS).zip(images) {
+            let (red, others) = out.split_at_mut(PLANE_PIXELS);
+            let (green, blue) = others.split_at_mut(PLANE_PIXELS);
             let pixels = src.as_chunks::<3>().0.iter();
             for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
                 [*red, *green, *blue] = *pixel;
@@ -211,11 +215,13 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     });
     let plan = transposed(&[64, 3, 480, 640], &[0, 2, 3, 1], u8)?;
     show("NCHW -> NHWC u8", plan, |src, out, _| {
-        let images = bytemuck::cast_slice(src).chunks_exact(3 * PLANE).take(64);
+        let images = bytemuck::cast_slice(src)
+            .chunks_exact(3 * PLANE_PIXELS)
+            .take(64);
         let out = bytemuck::cast_slice_mut::<_, u8>(out);
-        for (out, src) in out.chunks_exact_mut(3 * PLANE).zip(images) {
-            let (red, others) = src.split_at(PLANE);
-            let (green, blue) = others.split_at(PLANE);
+        for (out, src) in out.chunks_exact_mut(3 * PLANE_PIXELS).zip(images) {
+            let (red, others) = src.split_at(PLANE_PIXELS);
+            let (green, blue) = others.split_at(PLANE_PIXELS);
             let pixels = out.as_chunks_mut::<3>().0.iter_mut();
             for (((pixel, red), green), blue) in pixels.zip(red).zip(green).zip(blue) {
                 *pixel = [*red, *green, *blue];
@@ -235,7 +241,8 @@ pub(crate) fn large(threads: usize) -> Result<(), Box<dyn Error + Send + Sync>> 
     });
     let plan = sliced(&images, slice![.., .., ..; -1], u8)?;
     show("flip of pixels u8 [64,480,640,3]", plan, |src, out, _| {
-        let rows = bytemuck::cast_slice_mut::<_, u8>(out)[..192 * PLANE].chunks_exact_mut(1920);
+        let rows =
+            bytemuck::cast_slice_mut::<_, u8>(out)[..192 * PLANE_PIXELS].chunks_exact_mut(1920);
         for (out, src) in rows.zip(bytemuck::cast_slice(src).chunks_exact(1920)) {
             let pixels = src.as_chunks::<3>().0.iter().rev();
             for (out, pixel) in out.as_chunks_mut::<3>().0.iter_mut().zip(pixels) {
@@ -266,11 +273,11 @@ fn fill_every<const STEP: usize>(out: &mut [f32], values: &[f32]) {
     }
 }
 
-/// A loop that does the same as a plan. Its arguments are the source, the result and the row numbers.
+/// A loop that computes the result of a plan. Its arguments are the source, the result and the row numbers.
 type Loop = fn(&[f32], &mut [f32], &[u32]);
 
 /// The number of pixels of an image.
-const PLANE: usize = 480 * 640;
+const PLANE_PIXELS: usize = 480 * 640;
 
 /// Transposes a matrix of `SIZE` rows and columns in tiles of 16 × 16, which took half as long as tiles of 16 × 128.
 fn transpose_by_hand<const SIZE: usize>(out: &mut [f32], src: &[f32]) {

@@ -1,6 +1,6 @@
 //! Times batches of rows from a memory-mapped file, and compares them with ndarray and loops.
 
-use crate::common::{Mixed, best, run_bytes};
+use crate::common::{Random, min_time, run_bytes};
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 use std::{
@@ -43,7 +43,7 @@ fn table() -> Result<Tail, Box<dyn Error>> {
         file.write_all(&((i % 16777213) as f32).to_le_bytes())?;
     }
     file.flush()?;
-    // SAFETY: only this program knows the file. A later call writes the same bytes again while nothing reads this map.
+    // SAFETY: only this program uses the file. A later call writes the same bytes again while nothing reads this map.
     let map = unsafe { memmap2::Mmap::map(&File::open(path)?)? };
     let header_size = 10 + usize::from(u16::from_le_bytes([map[8], map[9]]));
     Ok(Tail(map, header_size))
@@ -68,9 +68,9 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
     let tensor = Tensor::from_bytes(&backend, table()?, DType::F32, &[ROWS, COLS])?;
 
     let mut order: Vec<u32> = (0..ROWS as u32).collect();
-    let mut mixed = Mixed(9);
+    let mut generator = Random(9);
     for i in (1..ROWS).rev() {
-        order.swap(i, (mixed.next() >> 4) as usize % (i + 1));
+        order.swap(i, (generator.next() >> 4) as usize % (i + 1));
     }
     let strict_options = GatherOptions {
         axis: Some(0),
@@ -88,14 +88,14 @@ pub(crate) fn loader() -> Result<(), Box<dyn Error>> {
             let (rows, _) =
                 backend.gather((values, &[ROWS, COLS]), (ids, &[ids.len()]), strict_options)?;
             assert_eq!(rows.data.len(), ids.len() * COLS);
-            for (found, &id) in rows.data.chunks_exact(COLS).zip(ids) {
-                assert_eq!(found, row(id));
+            for (batch_row, &id) in rows.data.chunks_exact(COLS).zip(ids) {
+                assert_eq!(batch_row, row(id));
             }
         }
         let plan = Plan::gather(&[ROWS, COLS], &[batch_size], strict_options, DType::F32)?;
         for is_parallel in [false, true] {
             let run = |f: &(dyn Fn(&[u32]) -> f64 + Sync)| {
-                best(7, || match is_parallel {
+                min_time(7, || match is_parallel {
                     true => order.par_chunks(batch_size).map(f).sum::<f64>(),
                     false => order.chunks(batch_size).map(f).sum(),
                 })

@@ -37,18 +37,18 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let which = arguments.next().unwrap_or("all".into());
+    let wanted_name = arguments.next().unwrap_or("all".into());
     let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
     let names = [
         "all", "loader", "small", "large", "crop", "paste", "sum", "assemble", "select", "estimate",
     ];
-    if !names.contains(&&*which) {
-        return Err(format!("'{which}' is not one of {}", names.join(", ")).into());
+    if !names.contains(&&*wanted_name) {
+        return Err(format!("'{wanted_name}' is not one of {}", names.join(", ")).into());
     }
-    if which == "estimate" && cfg!(not(feature = "gpu")) {
+    if wanted_name == "estimate" && cfg!(not(feature = "gpu")) {
         return Err("'estimate' needs cargo's option --features gpu".into());
     }
-    let is_wanted = |name: &str| which == "all" || which == name;
+    let is_wanted = |name: &str| wanted_name == "all" || wanted_name == name;
     if is_wanted("loader") {
         loader::loader()?;
     }

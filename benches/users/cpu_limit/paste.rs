@@ -1,6 +1,6 @@
 //! Times pastes of boxes, and compares them with loops.
 
-use crate::common::{Mixed, best, ms, run_bytes};
+use crate::common::{Random, min_time, ms, run_bytes};
 use std::error::Error;
 use wgslice::{
     DType, Plan, Values,
@@ -10,8 +10,8 @@ use wgslice::{
 /// Pastes boxes into pictures, and appends tokens to a cache.
 pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
     println!("-- boxes written in place, one thread, ms");
-    let mut mixed = Mixed(3);
-    let mut random = |n: u32| ((mixed.next() >> 8) % n) as i32;
+    let mut generator = Random(3);
+    let mut random = |n: u32| ((generator.next() >> 8) % n) as i32;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     for (name, shape, sizes, dtype) in [
         (
@@ -39,7 +39,7 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
             DType::F16,
         ),
     ] {
-        let count = shape[0];
+        let box_count = shape[0];
         let begins: Vec<Vec<i32>> = (0..shape[0])
             .map(|_| {
                 let dims = shape[1..].iter().zip(sizes);
@@ -48,30 +48,32 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
             })
             .collect();
         let tuples = begins.concat();
-        let element = dtype.size();
-        let mut x = vec![0u8; shape.iter().product::<usize>() * element];
+        let element_bytes = dtype.size();
+        let mut x = vec![0u8; shape.iter().product::<usize>() * element_bytes];
         // A row of a box is contiguous in x.
-        let rest_bytes = shape[1 + sizes.len()..].iter().product::<usize>() * element;
-        let row_bytes = sizes[sizes.len() - 1] * rest_bytes;
-        let rows = shape[0] * sizes[..sizes.len() - 1].iter().product::<usize>();
-        let patches: Vec<u8> = (0..rows * row_bytes)
+        let inner_bytes = shape[1 + sizes.len()..].iter().product::<usize>() * element_bytes;
+        let row_bytes = sizes[sizes.len() - 1] * inner_bytes;
+        let row_count = shape[0] * sizes[..sizes.len() - 1].iter().product::<usize>();
+        let patches: Vec<u8> = (0..row_count * row_bytes)
             .map(|i| (i * 31 % 251) as u8)
             .collect();
-        let loop_time = best(9, || {
+        let loop_time = min_time(9, || {
             let item_bytes = x.len() / shape[0];
-            let box_rows = rows / shape[0];
-            for (number, patch) in patches.chunks_exact(row_bytes).enumerate() {
-                let (n, y) = (number / box_rows, number % box_rows);
+            let box_rows = row_count / shape[0];
+            for (row_number, patch_row) in patches.chunks_exact(row_bytes).enumerate() {
+                let (n, y) = (row_number / box_rows, row_number % box_rows);
                 let at = match begins[n][..] {
                     [begin] => begin as usize,
                     [first, begin, ..] => (first as usize + y) * shape[2] + begin as usize,
                     [] => 0,
                 };
-                x[n * item_bytes + at * rest_bytes..][..row_bytes].copy_from_slice(patch);
+                x[n * item_bytes + at * inner_bytes..][..row_bytes].copy_from_slice(patch_row);
             }
         });
-        let expected =
-            std::mem::replace(&mut x, vec![0; shape.iter().product::<usize>() * element]);
+        let expected = std::mem::replace(
+            &mut x,
+            vec![0; shape.iter().product::<usize>() * element_bytes],
+        );
         for out_of_range in [OutOfRange::Ignore, OutOfRange::Clamp] {
             for circular in [false, true] {
                 let options = PasteOptions {
@@ -79,11 +81,11 @@ pub(crate) fn paste() -> Result<(), Box<dyn Error>> {
                     circular,
                     ..PasteOptions::default()
                 };
-                let boxes = Boxes::new(&[count, sizes.len()]);
-                let patches_shape = [&[count], sizes, &shape[1 + sizes.len()..]].concat();
+                let boxes = Boxes::new(&[box_count, sizes.len()]);
+                let patches_shape = [&[box_count], sizes, &shape[1 + sizes.len()..]].concat();
                 let plan = Plan::paste(shape, &patches_shape, boxes, &options, dtype)?;
                 let time = pool.install(|| {
-                    best(9, || {
+                    min_time(9, || {
                         let tuples = Values::from(&tuples);
                         run_bytes(&plan, &patches, Some(tuples), &mut x).expect("boxes")
                     })

@@ -1,6 +1,6 @@
 //! Times the selection of elements by masks, index arrays and start indices.
 
-use crate::common::{Case, Mixed, report};
+use crate::common::{Case, Random, time_cases};
 use std::{cell::RefCell, error::Error};
 use wgslice::{
     Backend, Tensor,
@@ -15,13 +15,13 @@ use wgslice::{
 /// other libraries. An operation in place changes the same tensor in each call.
 pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
     println!(
-        "-- elements selected, {threads} threads; percent of copy_from_slice of the result's bytes"
+        "-- selected elements, {threads} threads; time of copy_from_slice of the result's bytes in percent"
     );
     let backend = Backend::cpu().with_threads(threads);
     let values: Vec<f32> = (0..1 << 24).map(|n| n as f32).collect();
     let x = backend.upload((&values, &[4096, 4096]))?;
     let y = x.slice(&slice![..; -1, ..])?.contiguous()?;
-    let mut random = Mixed(1);
+    let mut random = Random(1);
     let mut flags =
         |count: usize| -> Vec<u8> { (0..count).map(|_| (random.next() >> 31) as u8).collect() };
     let mask = backend.upload((&flags(1 << 24), &[4096, 4096]))?;
@@ -137,5 +137,5 @@ pub(crate) fn select(threads: usize) -> Result<(), Box<dyn Error>> {
             }),
         ),
     ];
-    report(&cases)
+    time_cases(&cases)
 }

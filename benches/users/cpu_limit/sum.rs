@@ -1,6 +1,6 @@
 //! Times transposes, and a sum of their results.
 
-use crate::common::{best, ms};
+use crate::common::{min_time, ms};
 use std::error::Error;
 use wgslice::{DType, Plan, View};
 
@@ -11,11 +11,11 @@ pub(crate) fn sum() -> Result<(), Box<dyn Error>> {
     for n in [512, 2048, 4096, 6000] {
         let plan = Plan::contiguous(View::new(&[n, n])?.transpose(&[1, 0])?, DType::F32)?;
         let (src, mut out) = (vec![1f32; n * n], vec![0f32; n * n]);
-        let time_alone = best(20, || {
+        let time_alone = min_time(20, || {
             plan.run_cpu(&[(&src).into()], &mut [(&mut out).into()])
                 .expect("a transpose")
         });
-        let time_with_sum = best(20, || {
+        let time_with_sum = min_time(20, || {
             plan.run_cpu(&[(&src).into()], &mut [(&mut out).into()])
                 .expect("a transpose");
             let bits = out.iter().map(|value| value.to_bits());

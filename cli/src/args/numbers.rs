@@ -18,13 +18,13 @@ impl FromStr for Integers {
         if text.trim().is_empty() {
             return Ok(Self(Vec::new()));
         }
-        let integer = |part: &str| {
+        let parse_integer = |part: &str| {
             let part = part.trim();
             part.parse()
                 .map_err(|error| unreadable_number(part, &error))
         };
         text.split(',')
-            .map(integer)
+            .map(parse_integer)
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -49,9 +49,9 @@ impl FromStr for Paddings {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let pair = |part: &str| {
+        let parse_pair = |part: &str| {
             let (before, after) = part.split_once(':').unwrap_or((part, part));
-            let size = |text: &str| {
+            let parse_count = |text: &str| {
                 let parsed = text.trim().parse();
                 parsed.map_err(|_| match text.trim().parse::<i64>() {
                     Ok(_) => format!("{text} would remove positions: use `wgslice slice`"),
@@ -60,10 +60,10 @@ impl FromStr for Paddings {
                     }
                 })
             };
-            Ok([size(before)?, size(after)?])
+            Ok([parse_count(before)?, parse_count(after)?])
         };
         text.split(',')
-            .map(pair)
+            .map(parse_pair)
             .collect::<Result<_, String>>()
             .map(Self)
     }
@@ -101,7 +101,7 @@ pub(crate) fn parse_mask(text: &str) -> Result<i32, String> {
     i32::try_from(mask).map_err(|_| out_of_range)
 }
 
-/// Parses a number.
+/// Parses an integer.
 pub(crate) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|error| unreadable_number(text, &error))

@@ -71,11 +71,11 @@ pub(crate) fn measure_on_cpu(data: &WorkloadData<'_>, reps: usize) -> Measured {
         _ => data.check_result(&dest.borrow()),
     })?;
     if thread_count() > 1 {
-        let single_thread =
+        let single_thread_times =
             measure_alternately(reps, vec![(Quantity::Copy, copy(1))], |_, _| Ok(()))?;
         let copy_median = |times: &TimesByQuantity| times[&Quantity::Copy].median;
-        if copy_median(&single_thread) < copy_median(&times) {
-            times.extend(single_thread);
+        if copy_median(&single_thread_times) < copy_median(&times) {
+            times.extend(single_thread_times);
         }
     }
     Ok(times)

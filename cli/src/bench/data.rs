@@ -47,7 +47,7 @@ impl ValueFormula {
     }
 
     /// Returns the bytes of element `i`.
-    fn element(self, i: usize) -> Vec<u8> {
+    fn element_bytes(self, i: usize) -> Vec<u8> {
         let value = u16::try_from(i % self.modulus as usize).unwrap_or(u16::MAX);
         match self.dtype {
             DType::F16 => f16::from_f32(value.into()).to_ne_bytes().to_vec(),
@@ -141,7 +141,7 @@ pub(crate) struct SharedBytes {
 impl SharedBytes {
     /// Makes `count` elements. Element i has the value that the formula gives to element `i * factor`.
     fn make_elements(values: ValueFormula, count: usize, factor: usize) -> Result<Self, Problem> {
-        let period = (0..values.modulus as usize).flat_map(|i| values.element(i * factor));
+        let period = (0..values.modulus as usize).flat_map(|i| values.element_bytes(i * factor));
         let period: Vec<u8> = period.collect();
         let len = count * values.dtype.size();
         let mut words = Vec::new();
@@ -214,11 +214,11 @@ impl<'a> WorkloadData<'a> {
         let mut expected = data.result_memory()?;
         loops::run_workload(&data, &mut expected);
         data.expected = expected;
-        let found_checksum = work.values.checksum(&data.expected);
-        match work.checksum.filter(|&checksum| checksum != found_checksum) {
+        let loop_checksum = work.values.checksum(&data.expected);
+        match work.checksum.filter(|&checksum| checksum != loop_checksum) {
             None => Ok(data),
             Some(checksum) => Err(Problem::wrong_result(format_args!(
-                "wrong result: the checksum of plain loops is {found_checksum}, but the workloads file says \
+                "wrong result: the checksum of plain loops is {loop_checksum}, but the workloads file says \
                  {checksum}"
             ))),
         }
@@ -240,10 +240,10 @@ impl<'a> WorkloadData<'a> {
             return Ok(());
         }
         let mut bytes = result.iter().zip(&self.expected);
-        let at = bytes.position(|(found, expected)| found != expected);
-        let element = at.unwrap_or(result.len()) / self.work.values.dtype.size();
+        let byte_index = bytes.position(|(found, expected)| found != expected);
+        let element_index = byte_index.unwrap_or(result.len()) / self.work.values.dtype.size();
         Err(Problem::wrong_result(format_args!(
-            "wrong result: element {element} is not that of plain loops"
+            "wrong result: element {element_index} differs from the result of plain loops"
         )))
     }
 

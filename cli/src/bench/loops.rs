@@ -176,16 +176,19 @@ fn copy_along_dims<const N: usize>(
     match dims {
         [] => to[to_at] = from[from_at],
         &[[size, 1, 1]] => to[to_at..][..size].copy_from_slice(&from[from_at..][..size]),
-        &[[size, step, step_to]] => {
+        &[[size, from_step, to_step]] => {
             for i in 0..size {
-                to[to_at.wrapping_add(i.wrapping_mul(step_to))] =
-                    from[from_at.wrapping_add(i.wrapping_mul(step))];
+                to[to_at.wrapping_add(i.wrapping_mul(to_step))] =
+                    from[from_at.wrapping_add(i.wrapping_mul(from_step))];
             }
         }
-        [[size, step, step_to], inner @ ..] => {
+        [[size, from_step, to_step], inner @ ..] => {
             for _ in 0..*size {
                 copy_along_dims(from, to, [from_at, to_at], inner);
-                (from_at, to_at) = (from_at.wrapping_add(*step), to_at.wrapping_add(*step_to));
+                (from_at, to_at) = (
+                    from_at.wrapping_add(*from_step),
+                    to_at.wrapping_add(*to_step),
+                );
             }
         }
     }

@@ -23,7 +23,7 @@ mod workload;
 use crate::{
     args::Global,
     device,
-    failure::{Failure, WRONG_RESULT},
+    failure::{EXIT_WRONG_RESULT, Failure},
     files::Document,
     print, progress,
     text::read_text,
@@ -66,7 +66,7 @@ pub(crate) struct Bench {
 pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
     if global.threads.is_some() {
         return Err(Failure::usage(
-            "--threads bounds other commands: bench measures the CPU on all cores that it may use, \
+            "--threads limits other commands: bench measures the CPU on all cores that it may use, \
              which `taskset` restricts",
         ));
     }
@@ -87,7 +87,7 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
     let failures = rows.filter(|row| row.error.is_some());
     // A wrong result takes precedence over a measurement that failed.
     Ok(match failures.map(|row| row.wrong).max() {
-        Some(true) => WRONG_RESULT.into(),
+        Some(true) => EXIT_WRONG_RESULT.into(),
         Some(false) => Failure::device("").exit_code(),
         None => ExitCode::SUCCESS,
     })

@@ -63,7 +63,7 @@ pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
     let shares = render_bars(report, percent, &BarScale::for_percents(), percent_text);
     body += &render_section(
         "As a share of the speed of a copy",
-        "Data where the device works. 100% is the rate at which the same device copies as many bytes.",
+        "With data in the device's memory. 100% is the rate at which the same device copies as many bytes.",
         &shares,
     );
     let time: NumberOfRow = |row| row.median(Quantity::HostToHost);
@@ -72,7 +72,7 @@ pub(crate) fn render_page(report: &Report) -> Result<String, Failure> {
     let times = render_bars(report, time, &scale, units::format_seconds);
     body += &render_section(
         "From host memory to host memory",
-        "Shorter is faster. The scale is logarithmic. A device's time has upload and readback in it.",
+        "Shorter is faster. The scale is logarithmic. An adapter's time includes upload and readback.",
         &times,
     );
     for device in &report.devices {
@@ -106,8 +106,11 @@ fn render_bars(
     scale: &BarScale,
     text: fn(f64) -> String,
 ) -> String {
-    let legend_entry = |(at, device): (usize, &Device)| {
-        let (colour, name) = (at % COLOUR_COUNT, escape_html(&device.short()));
+    let legend_entry = |(device_index, device): (usize, &Device)| {
+        let (colour, name) = (
+            device_index % COLOUR_COUNT,
+            escape_html(&device.short_name()),
+        );
         format!("<span><i style=\"background: var(--d{colour})\"></i>{name}</span>\n")
     };
     let legend: String = report
@@ -123,8 +126,8 @@ fn render_bars(
     for at in 0..row_count {
         let label = escape_html(&report.devices[0].rows[at].label);
         html += &format!("<div class=\"row\"><div>{label}</div><div>\n");
-        for (number, device) in report.devices.iter().enumerate() {
-            let (name, colour) = (escape_html(&device.name), number % COLOUR_COUNT);
+        for (device_index, device) in report.devices.iter().enumerate() {
+            let (name, colour) = (escape_html(&device.name), device_index % COLOUR_COUNT);
             let (length, text) = match value(&device.rows[at]) {
                 Some(value) => ((scale.length_of)(value), text(value)),
                 None => (0.0, "not measured".into()),
@@ -187,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_no_markup() {
+    fn texts_are_escaped() {
         assert_eq!(escape_html("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
         assert_eq!(escape_url("{\"a\": \"50%\"}"), "{%22a%22:%20%2250%25%22}");
     }

@@ -90,7 +90,7 @@ impl Row {
     pub(crate) fn new(work: &Workload, measured: Measured, estimate: Option<[f64; 2]>) -> Self {
         let mut row = Self {
             workload: work.id.clone(),
-            label: format!("{} {}", work.id, work.what),
+            label: format!("{} {}", work.id, work.description),
             ..Self::default()
         };
         match measured {
@@ -119,8 +119,8 @@ impl Row {
 }
 
 impl Device {
-    /// Returns at most 24 characters of the name and, for an adapter, the last part in brackets.
-    pub(crate) fn short(&self) -> String {
+    /// Returns at most 24 characters of the name and, for an adapter, the last part in parentheses.
+    pub(crate) fn short_name(&self) -> String {
         const SHOWN_CHARS: usize = 24;
         let short_name = self.name.split(" (").next().unwrap_or(&self.name);
         let short_name: String = short_name.chars().take(SHOWN_CHARS).collect();
@@ -141,7 +141,7 @@ impl Report {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let workload_json = |work: &Workload| {
             json!({
-                "id": work.id, "what": work.what, "dtype": work.values.name, "shape": work.shape,
+                "id": work.id, "what": work.description, "dtype": work.values.name, "shape": work.shape,
                 "result_shape": work.plan.shape(), "bytes": work.bytes(),
             })
         };
@@ -195,13 +195,13 @@ impl Report {
                 );
                 let wins = format!("{resident_wins} of {count}, on {host_wins} from host to host");
                 let comparison = format!(": beats the CPU on {wins}");
-                let name = other.short();
+                let name = other.short_name();
                 let shown = name.chars().take(COLUMNS - comparison.len());
                 shown.collect::<String>() + &comparison
             }
             _ => "Measured alone: --device all compares the CPU and all adapters".into(),
         };
-        let auto = match self.auto {
+        let auto_line = match self.auto {
             Some(Auto { right, of, worst }) => format!(
                 "--device auto takes the faster on {right} of {of}; at worst {worst:.2} times as long"
             ),
@@ -212,18 +212,18 @@ impl Report {
         };
         let first_line = format!(
             "{}: {share}{loop_comparison} (medians of {count})",
-            first_device.short()
+            first_device.short_name()
         );
         [
             first_line.chars().take(COLUMNS).collect(),
             comparison_line,
-            auto,
+            auto_line,
         ]
     }
 }
 
 /// Compares the choice that `auto` makes between the CPU and the first hardware GPU with the faster of the two. Returns
-/// `None` if one of the devices, or every time, is missing.
+/// `None` if one of the devices was not measured, or if no workload has times on both.
 fn compare_auto(devices: &[Device]) -> Option<Auto> {
     let cpu = devices.iter().find(|device| device.kind == Kind::Cpu)?;
     let gpu = devices.iter().find(|device| device.kind == Kind::Gpu)?;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn three_lines_say_what_was_measured() {
+    fn the_verdict_has_three_lines() {
         let cpu = || test_device("CPU (2 threads)", Kind::Cpu, [2.0, 3.0]);
         let cpu_lines = [
             "CPU: 50% of the speed of a copy, 2.0 times that of plain loops (medians of 2)",

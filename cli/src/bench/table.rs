@@ -73,8 +73,8 @@ impl Column {
 
     pub(crate) fn meaning(&self) -> &'static str {
         match self.content {
-            ColumnContent::Share => "its rate, resident, as a share of the rate of a copy",
-            ColumnContent::Rate => "bytes read plus bytes written, resident",
+            ColumnContent::Share => "the rate with resident data, as a share of the rate of a copy",
+            ColumnContent::Rate => "bytes read plus bytes written, per second, with resident data",
             ColumnContent::Time(quantity) => quantity.meaning(),
         }
     }

@@ -136,10 +136,10 @@ pub(crate) fn measure_alternately(
         .map(|(quantity, run)| (quantity, run, 1))
         .collect();
     for round in 0..WARM_UP_ROUNDS + reps {
-        for (quantity, run, calls) in &mut runs {
-            let mut outputs = Vec::with_capacity(*calls);
+        for (quantity, run, calls_per_round) in &mut runs {
+            let mut outputs = Vec::with_capacity(*calls_per_round);
             let begin = Instant::now();
-            for _ in 0..*calls {
+            for _ in 0..*calls_per_round {
                 outputs.push(run()?);
             }
             let time = begin.elapsed();
@@ -158,7 +158,7 @@ pub(crate) fn measure_alternately(
                 0 => {}
                 1 => {
                     let call_count = MIN_DURATION.as_nanos() / time.as_nanos().max(1);
-                    *calls = usize::try_from(call_count.clamp(1, MAX_CALLS)).unwrap_or(1);
+                    *calls_per_round = usize::try_from(call_count.clamp(1, MAX_CALLS)).unwrap_or(1);
                 }
                 _ => record_time(*quantity),
             }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_timed_in_turn_and_checked_at_both_ends() {
+    fn runs_alternate_and_are_checked_at_both_ends() {
         let call_log = RefCell::new(String::new());
         let work = |name: char| {
             let call_log = &call_log;

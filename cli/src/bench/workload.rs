@@ -18,7 +18,7 @@ pub(crate) type Bounds = [Option<i64>; 3];
 #[derive(Debug)]
 pub(crate) struct Workload {
     pub(crate) id: String,
-    pub(crate) what: String,
+    pub(crate) description: String,
     pub(crate) values: ValueFormula,
     pub(crate) shape: Vec<usize>,
     pub(crate) operation: Operation,
@@ -111,14 +111,14 @@ pub(crate) fn parse_workloads(text: &str) -> Result<Vec<Workload>, String> {
     let named_workload = |entry: Entry| {
         let id = entry.id.clone();
         entry
-            .check_entry()
+            .into_workload()
             .map_err(|problem| format!("{id}: {problem}"))
     };
     workloads.into_iter().map(named_workload).collect()
 }
 
 impl Entry {
-    fn check_entry(self) -> Result<Workload, String> {
+    fn into_workload(self) -> Result<Workload, String> {
         let values = ValueFormula::with_name(&self.dtype).ok_or_else(|| {
             format!(
                 "dtype is {:?}: use one of {}",
@@ -154,7 +154,7 @@ impl Entry {
         let (plan, call) = prepared.map_err(|error| error.to_string())?;
         Ok(Workload {
             id: self.id,
-            what: self.what,
+            description: self.what,
             values,
             shape: self.shape,
             operation: self.operation,

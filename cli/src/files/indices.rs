@@ -16,7 +16,7 @@ pub(crate) enum Indices {
 pub(crate) enum IndexError {
     #[error(
         "indices must be integers, but it holds {}; save them as int32 or int64, or, if they are a \
-         mask, save what numpy.argwhere makes of it",
+         mask, save the result of numpy.argwhere",
         .0.name()
     )]
     NotIntegers(Element),
@@ -48,7 +48,6 @@ pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
         DType::I32 => Indices::I32(map_numbers(bytes, i32::from_ne_bytes)),
         DType::U32 => Indices::I64(map_numbers(bytes, |b| u32::from_ne_bytes(b).into())),
         DType::I64 => Indices::I64(map_numbers(bytes, i64::from_ne_bytes)),
-        // A number above `i64::MAX` becomes `i64::MAX`, which is also out of range.
         DType::U64 => Indices::I64(map_numbers(bytes, |b| {
             i64::try_from(u64::from_ne_bytes(b)).unwrap_or(i64::MAX)
         })),

@@ -79,7 +79,7 @@ impl StoredLayout {
 pub(crate) struct Origin {
     /// The format of the file. `None` if the array is not from a file.
     pub(crate) format: Option<Format>,
-    tensor: Option<String>,
+    array_name: Option<String>,
     image: Option<Arc<png::KeptMetadata>>,
 }
 
@@ -135,7 +135,7 @@ impl Array {
 
     /// Returns the array in row-major order and native byte order. Copies the elements if they are stored in another
     /// order.
-    fn in_memory(mut self) -> Result<Self, Problem> {
+    fn in_row_major_order(mut self) -> Result<Self, Problem> {
         if let Some(stored) = self.stored.take() {
             let mut bytes = match stored.column_major {
                 true => order::row_major(&self.bytes, self.element.size(), &self.shape)?,
@@ -182,7 +182,7 @@ impl AsRef<[u8]> for Array {
 /// Reads an array from standard input or a file, as in `x.npy` or `x.safetensors#tensor-name`. The array's name is
 /// optional if the file holds only one array.
 pub(crate) fn read_array(source: &Source) -> Result<Array, FileError> {
-    let array = read_stored(source)?.in_memory();
+    let array = read_stored(source)?.in_row_major_order();
     array.map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
@@ -191,12 +191,12 @@ pub(crate) fn read_stored(source: &Source) -> Result<Array, FileError> {
     let read = || {
         let (mut file, format) = open_and_detect(source)?;
         let mut array = match format {
-            Format::Npy => npy::read_npy(&mut file, source.tensor.as_deref())?,
-            Format::Npz => npz::read_npz(file, source.tensor.as_deref())?,
+            Format::Npy => npy::read_npy(&mut file, source.array_name.as_deref())?,
+            Format::Npz => npz::read_npz(file, source.array_name.as_deref())?,
             Format::Png => png::read_png(file)?,
             Format::Jpg => jpg::read_jpg(file)?,
             Format::Safetensors => {
-                safetensors::read_safetensors(&mut file, source.tensor.as_deref())?
+                safetensors::read_safetensors(&mut file, source.array_name.as_deref())?
             }
         };
         array.origin.format = Some(format);
@@ -205,7 +205,7 @@ pub(crate) fn read_stored(source: &Source) -> Result<Array, FileError> {
     read().map_err(|problem| FileError::when_reading(&source.path, problem))
 }
 
-/// The header of a file, with a description of each array in it.
+/// The format and the size of a file, and a description of each array in it.
 #[derive(Debug)]
 pub(crate) struct Listing {
     pub(crate) format: Format,
@@ -251,7 +251,7 @@ pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
                     arrays: vec![npy::describe_npy(
                         &mut file,
                         bytes,
-                        source.tensor.as_deref(),
+                        source.array_name.as_deref(),
                     )?],
                     damaged,
                 });
@@ -260,7 +260,7 @@ pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
                 return Ok(Listing {
                     format,
                     bytes,
-                    arrays: npz::list_npz(file, source.tensor.as_deref())?,
+                    arrays: npz::list_npz(file, source.array_name.as_deref())?,
                     damaged,
                 });
             }
@@ -272,17 +272,17 @@ pub(crate) fn list_arrays(source: &Source) -> Result<Listing, FileError> {
                 arrays
             }
         };
-        if let Some(tensor) = &source.tensor {
+        if let Some(tensor_name) = &source.array_name {
             let names: Vec<String> = arrays
                 .iter()
                 .filter_map(|entry| entry.name.clone())
                 .collect();
-            arrays.retain(|entry| entry.name.as_ref() == Some(tensor));
+            arrays.retain(|entry| entry.name.as_ref() == Some(tensor_name));
             if arrays.is_empty() {
                 return Err(Problem::invalid(format!(
                     "it holds no tensor named {}; {}",
-                    quote_name(tensor),
-                    describe_names(&names, Some(tensor), "tensor")
+                    quote_name(tensor_name),
+                    describe_names(&names, Some(tensor_name), "tensor")
                 )));
             }
         }
@@ -347,7 +347,7 @@ pub(crate) struct Writer {
 #[derive(Debug)]
 enum WrittenFormat {
     Bytes(Output),
-    Npz(Box<npz::PackedArray>),
+    Npz(Box<npz::ArchiveWriter>),
     Png(png::Image),
 }
 
@@ -357,7 +357,7 @@ pub(crate) struct WriteOptions<'a> {
     /// The format. `None` chooses it by the path's extension.
     pub(crate) format: Option<Format>,
     /// True if an existing file is kept. Then [`Writer::create`] fails if the file exists.
-    pub(crate) keep: bool,
+    pub(crate) keeps_file: bool,
     /// The origin of the array, or of the input that the array is made from.
     pub(crate) origin: Option<&'a Origin>,
     /// True if the elements arrive in Fortran order, which only NumPy's formats can hold.
@@ -382,34 +382,38 @@ impl Writer {
         shape: &[usize],
     ) -> Result<Self, FileError> {
         let target = Source::from(path.as_os_str().to_owned());
-        let Source { path, tensor, .. } = &target;
+        let Source {
+            path, array_name, ..
+        } = &target;
         let create = || {
             let extension = file_extension(path);
             let len = claimed_len(element.name(), element.size(), shape)?;
             // If the path names an array, that array is added to the file, so an existing file is opened. Only regular
             // files are opened, because opening a named pipe would block.
             let is_file = || fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-            let existing_file = match tensor {
+            let existing_file = match array_name {
                 Some(_) if is_file() => Some(File::open(path)?),
                 _ => None,
             };
             let old_metadata = existing_file.as_ref().map(File::metadata).transpose()?;
             let create_output = || {
-                let output = Output::create(path, options.keep)?;
-                Ok(match tensor {
+                let output = Output::create(path, options.keeps_file)?;
+                Ok(match array_name {
                     Some(_) => output.adds_to(old_metadata),
                     None => output,
                 })
             };
             // The path can name the array. Otherwise the array is named after its input, or else after the file.
-            let choose_tensor_name = || {
-                let tensor_name = tensor.clone().or_else(|| options.origin?.tensor.clone());
-                let tensor_name =
-                    tensor_name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
-                tensor_name.unwrap_or_default()
+            let choose_array_name = || {
+                let chosen_name = array_name
+                    .clone()
+                    .or_else(|| options.origin?.array_name.clone());
+                let chosen_name =
+                    chosen_name.or_else(|| Some(path.file_stem()?.to_string_lossy().into()));
+                chosen_name.unwrap_or_default()
             };
             let file = match options.format_of(path) {
-                Some(Format::Npy) if extension == "npy" && tensor.is_some() => {
+                Some(Format::Npy) if extension == "npy" && array_name.is_some() => {
                     return Err(Problem::invalid(
                         "a field cannot be written; leave out the # and its name",
                     ));
@@ -425,7 +429,7 @@ impl Writer {
                     WrittenFormat::Png(png::Image::create(create_output, element, shape, metadata)?)
                 }
                 Some(Format::Safetensors) => {
-                    let tensor_name = choose_tensor_name();
+                    let tensor_name = choose_array_name();
                     let tensor = safetensors::NewTensor::new(&tensor_name, element, shape, len)?;
                     WrittenFormat::Bytes(safetensors::create_safetensors(
                         create_output,
@@ -437,7 +441,7 @@ impl Writer {
                     let header = npy::header_bytes(element, shape, options.column_major)?;
                     let writer = npz::create_npz(
                         create_output,
-                        &choose_tensor_name(),
+                        &choose_array_name(),
                         &header,
                         len,
                         existing_file,
@@ -476,7 +480,7 @@ impl Writer {
                 self.missing_bytes = missing_bytes;
                 match file {
                     WrittenFormat::Bytes(output) => output.write_all(bytes).map_err(Problem::from),
-                    WrittenFormat::Npz(packed) => packed.write_all(bytes).map_err(Problem::from),
+                    WrittenFormat::Npz(archive) => archive.write_all(bytes).map_err(Problem::from),
                     WrittenFormat::Png(image) => image.write(bytes),
                 }
             }
@@ -488,7 +492,7 @@ impl Writer {
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let outcome = match (self.missing_bytes, self.file) {
             (0, WrittenFormat::Bytes(output)) => output.finish(),
-            (0, WrittenFormat::Npz(packed)) => npz::finish_npz(*packed),
+            (0, WrittenFormat::Npz(archive)) => npz::finish_npz(*archive),
             (0, WrittenFormat::Png(image)) => image.finish(),
             (missing_bytes, _) => Err(Problem::invalid(format!(
                 "{missing_bytes} bytes are missing"

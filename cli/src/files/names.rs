@@ -86,10 +86,10 @@ pub(super) fn compare_naturally(a: &str, b: &str) -> Ordering {
     while !(left.is_empty() && right.is_empty()) {
         let ((word_a, number_a, rest_a), (word_b, number_b, rest_b)) =
             (split_at_digits(left), split_at_digits(right));
-        let digits = |number: &str| number.trim_start_matches('0').len();
+        let digit_count = |number: &str| number.trim_start_matches('0').len();
         let order = word_a
             .cmp(word_b)
-            .then(digits(number_a).cmp(&digits(number_b)))
+            .then(digit_count(number_a).cmp(&digit_count(number_b)))
             .then(
                 number_a
                     .trim_start_matches('0')
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn the_most_similar_name_comes_first() {
         let names = ["wte", "wpe", "layer.1", "layer.10", "layer.2"].map(str::to_owned);
-        for (asked, says) in [
+        for (requested_name, expected_start) in [
             (
                 "wt",
                 "did you mean \"wte\"? it holds \"layer.1\", \"layer.2\", \"layer.10\", \"wpe\", \"wte\"",
@@ -172,8 +172,11 @@ mod tests {
             ("layer.3", "did you mean \"layer.1\"? it holds"),
             ("bias", "it holds"),
         ] {
-            let listing = describe_names(&names, Some(asked), "tensor");
-            assert!(listing.starts_with(says), "{asked}: {listing}");
+            let listing = describe_names(&names, Some(requested_name), "tensor");
+            assert!(
+                listing.starts_with(expected_start),
+                "{requested_name}: {listing}"
+            );
         }
         assert_eq!(
             describe_names(&[], None, "field"),

@@ -11,7 +11,7 @@ use wgslice_npy::{ByteOrder, Described, Field, Kind, Type};
 
 use super::bytes::{Bytes, file_len, zeroed_bytes};
 use super::error::Problem;
-use super::order::{is_column_major, row_major};
+use super::order::{orders_differ, row_major};
 use super::{
     Array, Element, Entry, ForeignType, StoredLayout, claimed_len, describe_names, output::Output,
     quote_name,
@@ -40,7 +40,7 @@ pub(super) fn read_npy(file: &mut File, field: Option<&str>) -> Result<Array, Pr
     }
     let mut bytes = Bytes::from_file(file, start_offset, len)?;
     let (mut element, mut shape) = (element, shape);
-    let mut column_major = column_major && is_column_major(&shape);
+    let mut column_major = column_major && orders_differ(&shape);
     if let Some(name) = field {
         let field = find_field(&element, name)?;
         bytes = field_values(&bytes, element.size, field)?;
@@ -172,7 +172,7 @@ pub(super) fn header_bytes(
     };
     let array = Described {
         element,
-        column_major: column_major && is_column_major(shape),
+        column_major: column_major && orders_differ(shape),
         shape: shape.to_vec(),
     };
     Ok(array.bytes()?)

@@ -26,7 +26,7 @@ pub(super) fn read_npz(file: File, name: Option<&str>) -> Result<Array, Problem>
     let members = list_members(&mut archive)?;
     let (member, field) = choose_member(&members, name)?;
     let mut array = npy::read_npy(&mut unpack_start(&mut archive, member, u64::MAX)?, field)?;
-    array.origin.tensor = Some(member.name.clone());
+    array.origin.array_name = Some(member.name.clone());
     Ok(array)
 }
 
@@ -133,8 +133,7 @@ fn open_npz(file: File) -> Result<Archive, Problem> {
 struct Member {
     /// The name without the extension.
     name: String,
-    /// The index of the member in the archive.
-    at: usize,
+    index: usize,
     /// The unpacked size of the `.npy` file, in bytes.
     bytes: u64,
     /// The name of the compression method, if this command cannot unpack it.
@@ -144,8 +143,8 @@ struct Member {
 /// Returns the arrays: members with the extension, and members without it that begin like `.npy` files.
 fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
     let mut members = Vec::new();
-    for at in 0..archive.len() {
-        let raw_member = archive.by_index_raw(at).map_err(damaged_npz)?;
+    for index in 0..archive.len() {
+        let raw_member = archive.by_index_raw(index).map_err(damaged_npz)?;
         let (name, bytes) = (
             raw_member.name().map_err(damaged_npz)?.into_owned(),
             raw_member.size(),
@@ -160,12 +159,12 @@ fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
         drop(raw_member);
         let name = match name.strip_suffix(EXTENSION) {
             Some(name) => name.to_owned(),
-            None if begins_as_npy(archive, at) => name,
+            None if begins_as_npy(archive, index) => name,
             None => continue,
         };
         members.push(Member {
             name,
-            at,
+            index,
             bytes,
             unsupported_method,
         });
@@ -173,10 +172,10 @@ fn list_members(archive: &mut Archive) -> Result<Vec<Member>, Problem> {
     Ok(members)
 }
 
-fn begins_as_npy(archive: &mut Archive, at: usize) -> bool {
+fn begins_as_npy(archive: &mut Archive, index: usize) -> bool {
     let mut first_bytes = [0; 9];
     let read = |mut member: ZipFile<'_, _>| member.read_exact(&mut first_bytes).is_ok();
-    archive.by_index(at).is_ok_and(read)
+    archive.by_index(index).is_ok_and(read)
         && Format::from_file_start(&first_bytes) == Some(Format::Npy)
 }
 
@@ -189,7 +188,7 @@ fn unpack_start(archive: &mut Archive, member: &Member, max_bytes: u64) -> Resul
             quote_name(&member.name)
         )));
     }
-    let packed_member = archive.by_index(member.at).map_err(damaged_npz)?;
+    let packed_member = archive.by_index(member.index).map_err(damaged_npz)?;
     let mut file = tempfile::tempfile()?;
     io::copy(&mut packed_member.take(max_bytes), &mut file)?;
     file.rewind()?;
@@ -204,7 +203,7 @@ fn damaged_npz(error: ZipError) -> Problem {
 }
 
 /// An archive to which one array is being written.
-pub(super) type PackedArray = ZipWriter<StreamWriter<Output>>;
+pub(super) type ArchiveWriter = ZipWriter<StreamWriter<Output>>;
 
 /// Creates an archive and writes the other members of the existing file, unchanged, and then the array's header.
 pub(super) fn create_npz(
@@ -213,7 +212,7 @@ pub(super) fn create_npz(
     header: &[u8],
     len: usize,
     existing_file: Option<File>,
-) -> Result<PackedArray, Problem> {
+) -> Result<ArchiveWriter, Problem> {
     let name = name.strip_suffix(EXTENSION).unwrap_or(name);
     let member = format!("{name}{EXTENSION}");
     let old_archive = existing_file.map(open_npz).transpose()?;
@@ -222,8 +221,8 @@ pub(super) fn create_npz(
         archive
             .set_raw_comment(old_archive.comment().into())
             .map_err(damaged_npz)?;
-        for at in 0..old_archive.len() {
-            let other_member = old_archive.by_index_raw(at).map_err(damaged_npz)?;
+        for index in 0..old_archive.len() {
+            let other_member = old_archive.by_index_raw(index).map_err(damaged_npz)?;
             if ![name, &member]
                 .map(str::as_bytes)
                 .contains(&other_member.name_raw())
@@ -241,6 +240,6 @@ pub(super) fn create_npz(
     Ok(archive)
 }
 
-pub(super) fn finish_npz(archive: PackedArray) -> Result<(), Problem> {
+pub(super) fn finish_npz(archive: ArchiveWriter) -> Result<(), Problem> {
     archive.finish().map_err(damaged_npz)?.into_inner().finish()
 }

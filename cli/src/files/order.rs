@@ -57,7 +57,7 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
 }
 
 /// Returns whether Fortran order differs from row-major order for this shape. Dimensions of size 1 make no difference.
-pub(super) fn is_column_major(shape: &[usize]) -> bool {
+pub(super) fn orders_differ(shape: &[usize]) -> bool {
     shape.iter().filter(|&&n| n != 1).count() > 1
 }
 

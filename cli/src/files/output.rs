@@ -41,7 +41,7 @@ pub(crate) fn watch_for_signals() {
             let _ = fs::remove_file(path);
         }
         if let Some(failure) = failure {
-            print::line_to_stderr(format_args!("error: {failure}"));
+            print::print_line_to_stderr(format_args!("error: {failure}"));
         }
         process::exit(code)
     });
@@ -98,14 +98,14 @@ impl IncompleteFile {
         }
     }
 
-    /// Gives the complete file its name. With `keep`, fails if a file of this name exists.
-    fn name(self, path: &Path, folder: &Path, keep: bool) -> io::Result<()> {
+    /// Gives the complete file its name. With `keeps_file`, fails if a file of this name exists.
+    fn name(self, path: &Path, folder: &Path, keeps_file: bool) -> io::Result<()> {
         match self {
-            Self::Named(file, _listed) if keep => file.persist_noclobber(path).map(drop)?,
+            Self::Named(file, _listed) if keeps_file => file.persist_noclobber(path).map(drop)?,
             Self::Named(file, _listed) => file.persist(path).map(drop)?,
             Self::Nameless(file) => match link(&file, path) {
                 // Only a rename can replace a file. The lock makes the signal handler wait until the rename is done.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !keep => {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !keeps_file => {
                     let _unfinished = unfinished_paths();
                     let mut builder = tempfile::Builder::new();
                     builder.prefix(TEMPORARY_PREFIX);
@@ -248,11 +248,11 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keep`, fails if a
-    /// file exists at `path`, immediately or in `finish`.
-    pub(super) fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
+    /// Creates a file that becomes `path`, or writes to standard output if the path is `-`. With `keeps_file`,
+    /// fails if a file exists at `path`, immediately or in `finish`.
+    pub(super) fn create(path: &Path, keeps_file: bool) -> Result<Self, Problem> {
         if path != Path::new("-") {
-            return Ok(Self::File(Box::new(Unfinished::create(path, keep)?)));
+            return Ok(Self::File(Box::new(Unfinished::create(path, keeps_file)?)));
         }
         if io::stdout().is_terminal() {
             return Err(Problem::invalid(
@@ -304,7 +304,7 @@ pub(super) struct Unfinished {
     /// The metadata of the file that is replaced, if there is one.
     old_metadata: Option<Metadata>,
     /// True if `finish` fails instead of replacing a file.
-    keep: bool,
+    keeps_file: bool,
     /// The metadata of the file that the output adds to, or `Some(None)` if no file existed. `finish` fails if another
     /// program has changed or created the file. `None` if the output adds to no file.
     adds_to: Option<Option<Metadata>>,
@@ -327,9 +327,9 @@ impl Unfinished {
     ///
     /// Until the output is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
     /// points to is replaced.
-    fn create(path: &Path, keep: bool) -> Result<Self, Problem> {
+    fn create(path: &Path, keeps_file: bool) -> Result<Self, Problem> {
         let path = path_to_replace(path)?;
-        if keep && path.exists() {
+        if keeps_file && path.exists() {
             return Err(kept_file_error());
         }
         let old_metadata = existing_metadata(&path)?;
@@ -348,7 +348,7 @@ impl Unfinished {
             incomplete_file,
             path,
             old_metadata,
-            keep,
+            keeps_file,
             adds_to: None,
         })
     }
@@ -366,11 +366,11 @@ impl Unfinished {
         if let Some(old_metadata) = &self.old_metadata {
             keep_access(self.incomplete_file.file(), old_metadata)?;
         }
-        let named_file = self
-            .incomplete_file
-            .name(&self.path, folder_of(&self.path), self.keep);
+        let named_file =
+            self.incomplete_file
+                .name(&self.path, folder_of(&self.path), self.keeps_file);
         named_file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists if self.keep => kept_file_error(),
+            io::ErrorKind::AlreadyExists if self.keeps_file => kept_file_error(),
             _ => error.into(),
         })
     }
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_will_replace_a_file_is_private_before_it_is_complete() {
+    fn a_replacement_is_private_until_it_is_complete() {
         let folder = tempfile::tempdir().unwrap();
         let metadata = folder.path().metadata().unwrap();
         for incomplete in both_kinds(folder.path(), Some(&metadata)) {
@@ -437,7 +437,7 @@ mod tests {
 
     /// An addition to a file must not undo another program's addition.
     #[test]
-    fn a_file_that_changes_meanwhile_is_kept() {
+    fn a_file_that_another_program_changes_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let add_array = |before: Option<Metadata>| {
@@ -449,11 +449,11 @@ mod tests {
         first.finish().unwrap();
         let error = second.finish().unwrap_err().to_string();
         assert!(error.contains("another program changed"), "{error}");
-        let present = || Some(fs::metadata(&path).unwrap());
-        let (first, second) = (add_array(present()), add_array(present()));
+        let current_metadata = || Some(fs::metadata(&path).unwrap());
+        let (first, second) = (add_array(current_metadata()), add_array(current_metadata()));
         first.finish().unwrap();
         second.finish().unwrap_err();
-        add_array(present()).finish().unwrap();
+        add_array(current_metadata()).finish().unwrap();
         assert_eq!(names_in(folder.path()), ["x"]);
     }
 }

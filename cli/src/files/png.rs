@@ -1,7 +1,7 @@
 //! Reads and writes PNG images as arrays of height × width × channels, of uint8 or uint16.
 //!
 //! Palettes are read as their colours, and grey images of fewer than 8 bits as images of 8 bits. A transparent colour
-//! (tRNS) becomes an alpha channel. For an animation, only its still image is read.
+//! (tRNS) becomes an alpha channel. Of an animation, only the first picture is read.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -118,7 +118,7 @@ fn dtype_of_depth(depth: BitDepth) -> DType {
 #[derive(Debug)]
 pub(crate) struct KeptMetadata {
     info: Info<'static>,
-    grey: bool,
+    is_grey: bool,
     /// The names of metadata that is not kept.
     dropped_names: Vec<&'static str>,
 }
@@ -149,20 +149,20 @@ impl KeptMetadata {
             .filter(|(is_present, _)| *is_present);
         Self {
             info,
-            grey: is_grey(color),
+            is_grey: is_grey(color),
             dropped_names: dropped_chunks.map(|(_, name)| name).collect(),
         }
     }
 
     /// Returns the metadata of a JPEG picture.
-    pub(super) fn from_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, grey: bool) -> Self {
+    pub(super) fn from_jpg(profile: Option<Vec<u8>>, exif: Option<Vec<u8>>, is_grey: bool) -> Self {
         let mut info = Info::default();
         info.icc_profile = profile.map(Cow::Owned);
         info.exif_metadata = exif.map(Cow::Owned);
         let dropped_names = Vec::new();
         Self {
             info,
-            grey,
+            is_grey,
             dropped_names,
         }
     }
@@ -172,7 +172,7 @@ impl KeptMetadata {
         let mut info = self.info.clone();
         let mut dropped_names = self.dropped_names.clone();
         // A colour profile fits either grey or coloured pictures.
-        if self.grey != is_grey(color) && info.icc_profile.take().is_some() {
+        if self.is_grey != is_grey(color) && info.icc_profile.take().is_some() {
             dropped_names.push("the colour profile");
         }
         if !dropped_names.is_empty() {

@@ -211,7 +211,7 @@ pub(super) fn read_safetensors(file: &mut File, name: Option<&str>) -> Result<Ar
         bytes = to_native(bytes, &Type::number_in(element.dtype, ByteOrder::Little))?;
     }
     let mut array = Array::from_elements(element, tensor.shape.clone(), bytes);
-    array.origin.tensor = Some(name.to_owned());
+    array.origin.array_name = Some(name.to_owned());
     Ok(array)
 }
 

@@ -14,17 +14,17 @@ use super::{error::Problem, names};
 pub(crate) struct Source {
     text: OsString,
     pub(super) path: PathBuf,
-    pub(super) tensor: Option<String>,
+    pub(super) array_name: Option<String>,
 }
 
 impl From<OsString> for Source {
     /// Splits the text into the file's path and the name of an array. The name can contain any character, even `#`, so
     /// the first `.safetensors#`, `.npz#` or `.npy#` separates path and name.
     fn from(text: OsString) -> Self {
-        let (path, tensor) = split_name(&text);
+        let (path, array_name) = split_name(&text);
         Self {
             path: path.into(),
-            tensor: tensor.map(|name| name.to_string_lossy().into_owned()),
+            array_name: array_name.map(|name| name.to_string_lossy().into_owned()),
             text,
         }
     }
@@ -79,25 +79,25 @@ impl Source {
     pub(crate) fn name(&self) -> String {
         let file = self.path.file_name().unwrap_or_default();
         let file = file.to_string_lossy();
-        match &self.tensor {
-            Some(tensor) => format!("{file}#{tensor}"),
+        match &self.array_name {
+            Some(array_name) => format!("{file}#{array_name}"),
             None => file.into_owned(),
         }
     }
 
     /// Returns the name of the array or of the field.
     pub(crate) fn array_name(&self) -> Option<&str> {
-        self.tensor.as_deref()
+        self.array_name.as_deref()
     }
 
     /// Returns the sources of all arrays that match, in natural order, if the name has a `*`. Otherwise, or if an array
     /// has exactly this name or none matches, returns only this source.
     pub(crate) fn matching_sources(self) -> Vec<OsString> {
-        let Some(pattern) = self.tensor.as_deref().filter(|name| name.contains('*')) else {
+        let Some(pattern) = self.array_name.as_deref().filter(|name| name.contains('*')) else {
             return vec![self.text];
         };
         let file = Self {
-            tensor: None,
+            array_name: None,
             ..self.clone()
         };
         // If the file cannot be read, the run reports the error.

@@ -1,4 +1,4 @@
-//! Makes the jobs of crops and pastes, and defines the command's names for the parts of boxes.
+//! Makes the jobs of crops and pastes, and replaces the library's names for boxes in their errors.
 
 use super::{
     conversion::{WantedConversion, convert_job, convert_plan},
@@ -47,34 +47,43 @@ impl BoxArguments {
 }
 
 /// Returns the shape of a batch that consists of one item with this shape.
-fn batch_shape(item: &[usize]) -> Vec<usize> {
-    [&[1], item].concat()
+fn batch_shape(item_shape: &[usize]) -> Vec<usize> {
+    [&[1], item_shape].concat()
 }
 
 /// Returns the start indices of boxes and the item index of each box, converted to one integer type.
 fn unify_index_types(
     begins: &Tensor,
-    items: Option<&Array>,
+    item_indices: Option<&Array>,
 ) -> Result<(Tensor, Option<Tensor>), Error> {
     let backend = begins.backend();
-    let Some(items) = items else {
+    let Some(item_indices) = item_indices else {
         return Ok((begins.clone(), None));
     };
-    let shape = items.shape();
+    let shape = item_indices.shape();
     let to_i64 = |indices: Vec<i32>| indices.into_iter().map(i64::from).collect::<Vec<_>>();
-    Ok(match (begins.dtype(), files::to_indices(items)) {
-        (DType::I32, Ok(Indices::I64(items))) => {
+    Ok(match (begins.dtype(), files::to_indices(item_indices)) {
+        (DType::I32, Ok(Indices::I64(item_indices))) => {
             let begins = backend.upload((&to_i64(begins.to_vec()?), begins.shape()))?;
-            (begins, Some(backend.upload((&items, shape))?))
+            (begins, Some(backend.upload((&item_indices, shape))?))
         }
-        (DType::I64, Ok(Indices::I32(items))) => (
+        (DType::I64, Ok(Indices::I32(item_indices))) => (
             begins.clone(),
-            Some(backend.upload((&to_i64(items), shape))?),
+            Some(backend.upload((&to_i64(item_indices), shape))?),
         ),
-        (_, Ok(Indices::I32(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
-        (_, Ok(Indices::I64(items))) => (begins.clone(), Some(backend.upload((&items, shape))?)),
+        (_, Ok(Indices::I32(item_indices))) => (
+            begins.clone(),
+            Some(backend.upload((&item_indices, shape))?),
+        ),
+        (_, Ok(Indices::I64(item_indices))) => (
+            begins.clone(),
+            Some(backend.upload((&item_indices, shape))?),
+        ),
         // The library rejects types other than integers.
-        (_, Err(_)) => (begins.clone(), Some(upload_to_backend_of(items, begins)?)),
+        (_, Err(_)) => (
+            begins.clone(),
+            Some(upload_to_backend_of(item_indices, begins)?),
+        ),
     })
 }
 
@@ -87,12 +96,12 @@ pub(super) fn crop_job<'a>(
     wanted_conversion: Option<WantedConversion<'a>>,
     is_single_item: bool,
 ) -> Result<Job<'a>, Failure> {
-    let [items, flips] = box_arguments.read()?;
-    let (has_items, has_flips) = (items.is_some(), flips.is_some());
+    let [item_indices, flips] = box_arguments.read()?;
+    let (has_item_indices, has_flips) = (item_indices.is_some(), flips.is_some());
     let crop_options = options.clone();
     let plan = move |x: &[usize], count, dtype| {
-        let depth = tuple_length(options.sizes.len(), has_items, has_flips);
-        let boxes = Boxes::of_tuples(&[count, depth], has_items, has_flips);
+        let depth = tuple_length(options.sizes.len(), has_item_indices, has_flips);
+        let boxes = Boxes::of_tuples(&[count, depth], has_item_indices, has_flips);
         convert_plan(
             Plan::crop(x, boxes, &options, dtype)?,
             wanted_conversion,
@@ -105,38 +114,43 @@ pub(super) fn crop_job<'a>(
     });
     let job = job.with_work(move |t, plan| {
         let begins = begins_of(t.indices(), is_single_item)?;
-        let (begins, items) = &unify_index_types(&begins, items.as_ref())?;
+        let (begins, item_indices) = &unify_index_types(&begins, item_indices.as_ref())?;
         let x = as_batch(&t[0], is_single_item)?;
-        let flags = flips
+        let flip_tensor = flips
             .as_ref()
             .map(|flips| as_batch(&upload_to_backend_of(flips, begins)?, is_single_item));
-        let flags = flags.transpose()?;
-        let (crops, report) =
-            match have_right_shapes(begins, items.as_ref(), flags.as_ref(), &crop_options) {
-                true => {
-                    let flips = flips.as_ref().map(|flips| flips_as_numbers(flips, begins));
-                    let tuples = box_tuples(begins, items.as_ref(), flips.transpose()?.as_ref())?;
-                    let (mut results, report) = Tensor::run(plan, &[&x, &tuples])?;
-                    (results.swap_remove(0), report)
-                }
-                // The library rejects arrays that do not fit.
-                false => x.crop(
-                    boxes_of(begins, items.as_ref(), flags.as_ref()),
-                    &crop_options,
-                )?,
-            };
+        let flip_tensor = flip_tensor.transpose()?;
+        let (crops, report) = match have_right_shapes(
+            begins,
+            item_indices.as_ref(),
+            flip_tensor.as_ref(),
+            &crop_options,
+        ) {
+            true => {
+                let flips = flips.as_ref().map(|flips| flips_as_numbers(flips, begins));
+                let tuples =
+                    box_tuples(begins, item_indices.as_ref(), flips.transpose()?.as_ref())?;
+                let (mut results, report) = Tensor::run(plan, &[&x, &tuples])?;
+                (results.swap_remove(0), report)
+            }
+            // The library rejects arrays that do not fit.
+            false => x.crop(
+                boxes_of(begins, item_indices.as_ref(), flip_tensor.as_ref()),
+                &crop_options,
+            )?,
+        };
         match is_single_item {
             true => Ok((crops.reshape(&crops.shape()[1..])?, report)),
             false => Ok((crops, report)),
         }
     });
     let job = job.with_indices(begins, "boxes extend outside and are zeros there");
-    let job = job.with_items(box_arguments.box_indices.as_ref());
+    let job = job.with_item_indices(box_arguments.box_indices.as_ref());
     let job = match job::source_name(input) {
         Some(name) => job.with_argument_name("the array", name),
         None => job,
     };
-    let job = match (has_items, job::source_name(begins)) {
+    let job = match (has_item_indices, job::source_name(begins)) {
         (true, Some(name)) => {
             let with_item = format!("the first, with its item, at {name}");
             job.with_argument_name("the first at indices", with_item)
@@ -203,26 +217,26 @@ pub(super) fn with_only_box<'a>(job: Job<'a>, input: &Source) -> Job<'a> {
 }
 
 /// Returns the number of integers in a box's tuple.
-fn tuple_length(dims: usize, has_items: bool, has_flips: bool) -> usize {
-    usize::from(has_items) + dims * (1 + usize::from(has_flips))
+fn tuple_length(dims: usize, has_item_indices: bool, has_flips: bool) -> usize {
+    usize::from(has_item_indices) + dims * (1 + usize::from(has_flips))
 }
 
 /// Returns the boxes with these start indices and, if given, item indices and flips.
 fn boxes_of<'t>(
     begins: &'t Tensor,
-    items: Option<&'t Tensor>,
+    item_indices: Option<&'t Tensor>,
     flips: Option<&'t Tensor>,
 ) -> Boxes<&'t Tensor> {
     let boxes = Boxes::new(begins);
-    let boxes = items.map_or(boxes, |items| boxes.of_items(items));
+    let boxes = item_indices.map_or(boxes, |item_indices| boxes.of_items(item_indices));
     flips.map_or(boxes, |flips| boxes.flipped(flips))
 }
 
-/// Returns whether the arrays that describe boxes have the shapes that this crop needs, items have the type of
-/// `begins`, and flips are bool or uint8.
+/// Returns whether the arrays that describe boxes have the shapes that this crop needs, the item indices have the type
+/// of `begins`, and the flips are bool or uint8.
 fn have_right_shapes(
     begins: &Tensor,
-    items: Option<&Tensor>,
+    item_indices: Option<&Tensor>,
     flips: Option<&Tensor>,
     options: &CropOptions,
 ) -> bool {
@@ -231,7 +245,9 @@ fn have_right_shapes(
     };
     let has_flag_type = |flips: &Tensor| matches!(flips.dtype(), DType::Bool | DType::U8);
     dims == options.sizes.len()
-        && items.is_none_or(|items| items.shape() == [count] && items.dtype() == begins.dtype())
+        && item_indices.is_none_or(|item_indices| {
+            item_indices.shape() == [count] && item_indices.dtype() == begins.dtype()
+        })
         && flips.is_none_or(|flips| flips.shape() == [count, dims] && has_flag_type(flips))
 }
 
@@ -248,12 +264,12 @@ fn flips_as_numbers(flips: &Array, begins: &Tensor) -> Result<Tensor, Error> {
 /// Returns an index tuple for each box: its item index, its start indices and its flips.
 fn box_tuples(
     begins: &Tensor,
-    items: Option<&Tensor>,
+    item_indices: Option<&Tensor>,
     flips: Option<&Tensor>,
 ) -> Result<Tensor, Error> {
-    let column = |items: &Tensor| items.reshape(&[items.shape()[0], 1]);
-    let items = items.map(column).transpose()?;
-    let columns = [items.as_ref(), Some(begins), flips];
+    let column = |item_indices: &Tensor| item_indices.reshape(&[item_indices.shape()[0], 1]);
+    let item_indices = item_indices.map(column).transpose()?;
+    let columns = [item_indices.as_ref(), Some(begins), flips];
     Tensor::concat(&columns.into_iter().flatten().collect::<Vec<_>>(), 1)
 }
 
@@ -266,8 +282,8 @@ pub(super) fn paste_job<'a>(
     options: PasteOptions,
     is_single_item: bool,
 ) -> Result<Job<'a>, Failure> {
-    let [items, flips] = box_arguments.read()?;
-    let (has_items, has_flips) = (items.is_some(), flips.is_some());
+    let [item_indices, flips] = box_arguments.read()?;
+    let (has_item_indices, has_flips) = (item_indices.is_some(), flips.is_some());
     let plan_options = options.clone();
     let job = Job::new(arrays, move |s| {
         let (x, patches, begins) = match is_single_item {
@@ -280,21 +296,23 @@ pub(super) fn paste_job<'a>(
         };
         let boxes = match begins[..] {
             [count, dims] => {
-                let depth = tuple_length(dims, has_items, has_flips);
-                Boxes::of_tuples(&[count, depth], has_items, has_flips)
+                let depth = tuple_length(dims, has_item_indices, has_flips);
+                Boxes::of_tuples(&[count, depth], has_item_indices, has_flips)
             }
             _ => Boxes::new(&begins),
         };
         Plan::paste(&x, &patches, boxes, &plan_options, s.dtype)
     });
     let job = job.with_work(move |t, _| {
-        let (begins, items) =
-            unify_index_types(&begins_of(t.indices(), is_single_item)?, items.as_ref())?;
+        let (begins, item_indices) = unify_index_types(
+            &begins_of(t.indices(), is_single_item)?,
+            item_indices.as_ref(),
+        )?;
         let flips = flips
             .as_ref()
             .map(|flips| as_batch(&upload_to_backend_of(flips, &begins)?, is_single_item));
         let flips = flips.transpose()?;
-        let boxes = boxes_of(&begins, items.as_ref(), flips.as_ref());
+        let boxes = boxes_of(&begins, item_indices.as_ref(), flips.as_ref());
         let mut x = as_batch(&t[0], is_single_item)?;
         let report = x.paste(&as_batch(&t[1], is_single_item)?, boxes, &options)?;
         match is_single_item {
@@ -303,7 +321,7 @@ pub(super) fn paste_job<'a>(
         }
     });
     let job = job.with_indices(begins, "boxes extend outside and were not written there");
-    let job = job.with_items(box_arguments.box_indices.as_ref());
+    let job = job.with_item_indices(box_arguments.box_indices.as_ref());
     let job = job.with_argument_name(
         "box_indices with the item of each box",
         "--box-indices with the item of each box, or --at for a single item such as a picture",

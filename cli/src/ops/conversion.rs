@@ -1,4 +1,4 @@
-//! Defines the options with which operations convert elements to another type.
+//! Defines the options of operations that convert elements to another type.
 
 use crate::{
     args::{parse_fraction, parse_number},
@@ -43,8 +43,8 @@ struct Scaling {
     #[arg(long, value_name = "N,M,...", value_delimiter = ',', allow_hyphen_values = true,
         value_parser = parse_fraction, requires = "as")]
     bias: Vec<f32>,
-    /// Scale by the mean and the standard deviation of a training set, as neural networks expect: imagenet, with three
-    /// channels. Without --as, the result is float32
+    /// Subtract the mean of a training set and divide by its standard deviation, as neural networks expect: imagenet,
+    /// with three channels. Without --as, the result is float32
     #[arg(long, value_enum, value_name = "SET", conflicts_with_all = ["scale", "bias"],
         hide_possible_values = true)]
     normalize: Option<Normalization>,
@@ -87,7 +87,7 @@ pub(crate) struct WantedConversion<'a> {
     cast: Option<Cast>,
     scaling: &'a Scaling,
     /// The number of leading dimensions that the user does not see.
-    hidden_dims: isize,
+    hidden_dim_count: isize,
 }
 
 impl WantedConversion<'_> {
@@ -97,7 +97,7 @@ impl WantedConversion<'_> {
             result,
             cast,
             scaling,
-            hidden_dims,
+            hidden_dim_count,
         } = self;
         let or_default = |list: &[f32], one| match list {
             [] => vec![one],
@@ -125,7 +125,7 @@ impl WantedConversion<'_> {
         let axis = if axis_argument < 0 {
             axis_argument
         } else {
-            axis_argument.saturating_add(hidden_dims)
+            axis_argument.saturating_add(hidden_dim_count)
         };
         Conversion::scaled(result, axis, &scale, &bias)
     }
@@ -137,23 +137,23 @@ impl ConversionOptions {
         self.wanted_after_hidden_dims(0)
     }
 
-    /// Does the same as [`Self::wanted_conversion`], for an array with `hidden_dims` leading dimensions that the user
-    /// does not see.
+    /// Does the same as [`Self::wanted_conversion`], for an array with `hidden_dim_count` leading dimensions that the
+    /// user does not see.
     pub(super) fn wanted_after_hidden_dims(
         &self,
-        hidden_dims: isize,
+        hidden_dim_count: isize,
     ) -> Option<WantedConversion<'_>> {
         let default_type = self.scaling.normalize.map(|_| DType::F32);
         Some(WantedConversion {
             result: self.result.or(default_type)?,
             cast: self.cast,
             scaling: &self.scaling,
-            hidden_dims,
+            hidden_dim_count,
         })
     }
 }
 
-/// Returns the plan. If the user asks for a conversion, the plan converts its elements from the type `source_type`.
+/// Returns the plan. If the user asks for a conversion, the plan also converts elements of the type `source_type`.
 pub(super) fn convert_plan(
     plan: Plan,
     wanted: Option<WantedConversion<'_>>,

@@ -81,7 +81,7 @@ impl PrintedElements {
                 }
             }
             Kind::Text if element.size > 0 => {
-                let texts: Vec<_> = element_bytes().map(to_characters).collect();
+                let texts: Vec<_> = element_bytes().map(code_points).collect();
                 let unescaped = |codes: &Vec<u32>| -> String {
                     let char = |&code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                     codes.iter().map(char).collect()
@@ -111,13 +111,13 @@ impl PrintedElements {
             Kind::Fields(fields) if element.size > 0 => {
                 format_structures(fields, &native, element.size, is_alone)
             }
-            // For elements of zero bytes, the number of bytes does not give the number of elements.
+            // The number of bytes does not give the number of elements of zero bytes, so the caller repeats one text.
             _ if element.size == 0 => same_text(vec![match element.kind {
                 Kind::Text => "''".to_owned(),
                 Kind::Fields(_) => "()".to_owned(),
                 _ => "b''".to_owned(),
             }]),
-            // A file does not record the format of long doubles, so their bytes are shown.
+            // A file does not record the format of long doubles or the meaning of raw bytes, so the bytes are shown.
             _ => same_text(element_bytes().map(format_hexadecimal).collect()),
         }
     }
@@ -134,8 +134,8 @@ fn format_structures(
     let columns: Vec<_> = fields
         .iter()
         .map(|field| {
-            let field_elements: usize = field.shape.iter().product();
-            let len = field_elements * field.element.size;
+            let field_element_count: usize = field.shape.iter().product();
+            let len = field_element_count * field.element.size;
             let values = bytes
                 .chunks_exact(size)
                 .map(|element| &element[field.offset..][..len]);
@@ -201,17 +201,17 @@ fn format_list(shape: &[usize], words: &mut impl Iterator<Item = String>) -> Str
 
 /// Splits a unit, such as `25s`, into its count and its name. Returns `None` if the count is too large.
 fn count_and_unit(Unit(unit): &Unit) -> Option<(i128, &str)> {
-    let digits = unit
+    let digit_count = unit
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(unit.len());
-    let (number, name) = unit.split_at(digits);
+    let (number, name) = unit.split_at(digit_count);
     match number {
         "" => Some((1, name)),
         number => Some((number.parse().ok()?, name)),
     }
 }
 
-/// Each unit below a second with an exponent: 10^exponent of these units make a second.
+/// The units below a second, each with an exponent: 10^exponent of these units make a second.
 const SECOND_FRACTIONS: [(&str, u32); 6] = [
     ("ms", 3),
     ("us", 6),
@@ -221,7 +221,7 @@ const SECOND_FRACTIONS: [(&str, u32); 6] = [
     ("as", 18),
 ];
 
-/// Returns a date in ISO 8601, or `None` if this function does not know the unit.
+/// Returns a date in ISO 8601, or `None` if the unit is unknown or its count is too large.
 fn format_date(number: i64, unit: &Unit) -> Option<String> {
     let (factor, name) = count_and_unit(unit)?;
     if number == NAT {
@@ -311,8 +311,8 @@ fn format_duration(number: i64, unit: &Unit) -> String {
     format!("{} {name}", i128::from(number) * factor)
 }
 
-/// Returns the characters of an element, without trailing zeros.
-fn to_characters(bytes: &[u8]) -> Vec<u32> {
+/// Returns the code points of an element, without trailing zeros.
+fn code_points(bytes: &[u8]) -> Vec<u32> {
     let mut codes: Vec<_> = bytes
         .as_chunks()
         .0

@@ -16,7 +16,7 @@ mod summary;
 use crate::{
     args::Global,
     device,
-    failure::{Failure, WRONG_RESULT},
+    failure::{EXIT_WRONG_RESULT, Failure},
     progress,
     text::read_text,
 };
@@ -37,8 +37,8 @@ use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 /// out of range. A line on a device counts as one case, and passes if all of these runs pass.
 ///
 /// --random generates cases of all operations and compares their results with a naive reference.
-/// Each case runs once on each device. A failing case is reduced while it still fails and is printed as a line for a
-/// file of CASES.
+/// Each case runs once on each device. For the first five failures, the case is reduced while it still fails, and is
+/// printed as a line for a file of CASES.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "wgslice verify [OPTIONS] <CASES>...\n       wgslice verify [OPTIONS] --random <N>"
@@ -50,8 +50,8 @@ Examples:
   wgslice verify --random 100000 --seed 7
   WGSLICE_REQUIRE_GPU=1 wgslice verify cases.jsonl
 
-Without an adapter `all` verifies the CPU alone and says so; with WGSLICE_REQUIRE_GPU=1 it
-fails.")]
+Without an adapter, `--device all` verifies only the CPU and prints a note; with
+WGSLICE_REQUIRE_GPU=1, it fails.")]
 pub(crate) struct Verify {
     /// Vector files
     #[arg(required_unless_present = "random")]
@@ -111,7 +111,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     summary.print(global.json)?;
     Ok(match summary.all_passed() {
         true => ExitCode::SUCCESS,
-        false => WRONG_RESULT.into(),
+        false => EXIT_WRONG_RESULT.into(),
     })
 }
 

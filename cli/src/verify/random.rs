@@ -1,5 +1,5 @@
-//! `wgslice verify --random`: runs random cases on every device. A failing case is reduced while it still fails, and
-//! printed as a line that `verify` reads.
+//! `wgslice verify --random`: runs random cases on every device. The first failing cases are reduced while they still
+//! fail, and are printed as lines that `verify` reads.
 
 use super::{
     Verify,

@@ -25,7 +25,7 @@ fn check_refused(folder: &Folder, args: &[&str], message_parts: &[&str]) {
 }
 
 #[test]
-fn files_that_are_not_what_they_say() {
+fn damaged_files_are_rejected() {
     let folder = Folder::new();
     let whole_file = npy("<i4", &[2, 3], &[0; 24]);
     let photo = fs::read(PHOTO).expect("the photo");
@@ -65,7 +65,7 @@ fn files_that_are_not_what_they_say() {
 }
 
 #[test]
-fn files_that_are_not_there() {
+fn absent_files_and_arrays_are_rejected() {
     let folder = Folder::new();
     folder.write("model.safetensors", safetensors("x", "F32", &[2], &[0; 8]));
     check_refused(
@@ -88,7 +88,7 @@ fn files_that_are_not_there() {
 }
 
 #[test]
-fn specs_that_do_not_fit() {
+fn wrong_specs_are_rejected() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let rows: [(&str, &[&str]); 7] = [
@@ -151,7 +151,7 @@ fn errors_quote_little() {
 }
 
 #[test]
-fn vectors_and_masks_that_do_not_fit() {
+fn wrong_vectors_and_masks_are_rejected() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let rows: [(&[&str], &[&str]); 8] = [
@@ -186,7 +186,7 @@ fn vectors_and_masks_that_do_not_fit() {
 }
 
 #[test]
-fn params_and_indices_that_do_not_fit() {
+fn wrong_params_and_indices_are_rejected() {
     let folder = Folder::new();
     let params = folder.write_arange("params.npy", &[2, 3]);
     let scalar = folder.write_arange("scalar.npy", &[]);
@@ -225,7 +225,7 @@ fn params_and_indices_that_do_not_fit() {
 }
 
 #[test]
-fn gathers_whose_result_could_not_be_addressed() {
+fn gathers_with_unaddressable_results_are_rejected() {
     let folder = Folder::new();
     // Neither this array nor its result has elements, but the shape of the result cannot be addressed.
     let params = folder.npy("params.npy", "<i4", &[0, 1 << 40], &[]);
@@ -238,7 +238,7 @@ fn gathers_whose_result_could_not_be_addressed() {
 }
 
 #[test]
-fn outputs_that_cannot_be_written() {
+fn outputs_that_cannot_be_written_are_rejected() {
     let folder = Folder::new();
     let input = folder.npy("in.npy", "<f4", &[2, 3], &[0; 24]);
     let rows = [
@@ -286,7 +286,7 @@ fn an_output_that_cannot_be_written_is_refused_before_the_work() {
 }
 
 #[test]
-fn a_word_too_many_is_explained() {
+fn a_superfluous_word_gets_a_tip() {
     let folder = Folder::new();
     let [a, b] = ["a.npy", "b.npy"].map(|name| folder.write_arange(name, &[2]));
     for (args, tip) in [
@@ -328,7 +328,7 @@ fn a_word_too_many_is_explained() {
 
 /// People copy slices from Python, where an array's name precedes the brackets.
 #[test]
-fn the_name_of_an_array_may_stand_before_its_brackets() {
+fn a_name_can_precede_the_brackets() {
     let folder = Folder::new();
     let x = folder.write_arange("x.npy", &[3, 4]);
     for args in [
@@ -351,7 +351,7 @@ fn the_name_of_an_array_may_stand_before_its_brackets() {
 
 /// NumPy selects several rows by a list, so the command must not take it as a single index.
 #[test]
-fn a_list_of_positions_is_no_slice() {
+fn a_list_of_positions_is_not_a_slice() {
     let folder = Folder::new();
     let x = folder.write_arange("x.npy", &[3, 4]);
     for spec in ["[0, 2]", "[0]", "x[[0]]", "x[[0, 2]]", "1:, [0, 2]", "[]"] {
@@ -521,7 +521,7 @@ fn errors_have_the_colours_of_the_parser() {
 }
 
 #[test]
-fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
+fn a_failure_keeps_the_output_of_an_earlier_run() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.write("out.npy", "from before");
@@ -532,7 +532,7 @@ fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
 
 /// Each message tells what to type instead.
 #[test]
-fn messages_name_the_way_out() {
+fn messages_have_a_remedy() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[3, 4]);
     let odd = folder.write_arange("odd.npy", &[3, 5]);

@@ -143,7 +143,7 @@ fn a_wrong_checksum_is_an_error_and_exit_code_1() {
 }
 
 #[test]
-fn what_is_not_there_or_makes_no_sense_is_bad_input() {
+fn absent_or_wrong_workloads_are_bad_input() {
     let folder = Folder::new();
     let rows: [(Value, &[&str], &str); 4] = [
         (small_workloads(), &["--only", "S,X"], "\"X\""),
@@ -194,7 +194,7 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
 }
 
 #[test]
-fn json_and_the_page_hold_what_was_measured() {
+fn json_and_the_page_have_all_measurements() {
     for device in devices() {
         let folder = Folder::new();
         let html = folder.path("out.html");
@@ -329,7 +329,7 @@ fn the_page_needs_no_sideways_scroll() {
 }
 
 #[test]
-fn an_empty_result_is_right_too() {
+fn an_empty_result_is_correct() {
     let empty = json!({"workloads": [{
         "id": "E", "op": "slice", "dtype": "f32", "shape": [4, 3], "checksum": 0,
         "slices": [[3, 1, 1], [null, null, 1]]
@@ -381,7 +381,7 @@ fn the_cpu_and_every_adapter_are_compared() {
 }
 
 #[test]
-fn without_an_adapter_only_the_cpu_is_measured_and_never_unnoticed() {
+fn without_an_adapter_a_note_says_that_only_the_cpu_is_measured() {
     let folder = Folder::new();
     let path = folder.write("workloads.json", small_workloads().to_string());
     let run = |device: &str, required: &str| -> CommandRun {

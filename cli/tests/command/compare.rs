@@ -111,7 +111,7 @@ fn shapes_and_types_are_differences() {
 }
 
 #[test]
-fn bits_are_compared_or_values() {
+fn bits_or_values_are_compared() {
     let folder = Folder::new();
     let nan = f32::NAN;
     let a = folder.npy(
@@ -183,7 +183,7 @@ fn bits_are_compared_or_values() {
 
 /// Large arrays are compared piece by piece.
 #[test]
-fn positions_in_later_pieces() {
+fn differences_in_later_pieces_have_correct_positions() {
     let folder = Folder::new();
     let zeros = vec![0u8; 3_000_000];
     let a = folder.npy("a.npy", "|u1", &[3, 1000, 1000], &zeros);

@@ -3,7 +3,7 @@
 use crate::support::{CommandRun, Folder, command, devices, wgslice};
 
 #[test]
-fn auto_says_which_device_and_why() {
+fn auto_reports_the_device_and_the_reason() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2]);
     let run = wgslice(&[
@@ -28,7 +28,7 @@ fn auto_says_which_device_and_why() {
     assert!(!device.contains("software"), "{info}");
 }
 
-/// Mesa and libwayland look for a display when adapters are listed, and complain if there is none.
+/// Mesa and libwayland look for a display when adapters are listed, and print errors if there is none.
 #[test]
 fn without_a_display_stderr_is_empty() {
     let folder = Folder::new();
@@ -144,7 +144,7 @@ fn all_commands_see_the_same_adapters() {
 
 #[cfg(feature = "gpu")]
 #[test]
-fn an_adapter_that_is_not_there_is_a_device_problem() {
+fn an_absent_adapter_is_a_device_error() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2]);
     let output = folder.path("out.npy");
@@ -207,7 +207,7 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_reason_to_panic() {
+fn a_reader_that_stops_reading_causes_no_panic() {
     let mut child = command(&["info"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
@@ -223,7 +223,7 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
 }
 
 #[test]
-fn the_bound_on_threads_is_kept() {
+fn the_limit_on_threads_is_kept() {
     let folder = Folder::new();
     let input = folder.write_sparse("in.npy", "<f4", &[4096, 4096], 64 << 20);
     let args = [

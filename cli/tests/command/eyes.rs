@@ -87,7 +87,7 @@ fn values_of_a_large_file_take_little_memory() {
 }
 
 #[test]
-fn info_lists_what_files_hold() {
+fn info_lists_the_arrays_of_files() {
     let folder = Folder::new();
     let model = write_tensors(&folder);
     let input = folder.write_arange("in.npy", &[3, 4]);
@@ -168,7 +168,7 @@ fn an_unknown_type_does_not_hide_other_tensors() {
 
 /// A header describes the array even if the command cannot slice it. The expected texts are NumPy's.
 #[test]
-fn info_knows_the_types_of_numpy() {
+fn info_lists_the_types_of_numpy() {
     let folder = Folder::new();
     let descriptions = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
     let descriptions: Value = serde_json::from_str(&descriptions).expect("JSON");

@@ -20,7 +20,7 @@ fn check_message(outcome: &CommandRun, names: &[&str]) {
 }
 
 #[test]
-fn links_are_read_as_what_they_lead_to() {
+fn links_are_followed() {
     let folder = Folder::new();
     folder.write_arange("in.npy", &[4]);
     let output = folder.path("out.npy");
@@ -56,7 +56,7 @@ fn links_are_read_as_what_they_lead_to() {
 /// Runs as an unprivileged user, if the test can become one. A file that this user may not write to is not replaced. A
 /// file whose group cannot be kept is not opened to another group.
 #[test]
-fn what_this_user_may_not_write_is_kept() {
+fn a_file_that_this_user_must_not_write_is_kept() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[4]);

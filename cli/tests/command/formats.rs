@@ -26,7 +26,7 @@ fn png_chunks(path: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_picture_keeps_what_it_says_of_colours_and_sizes() {
+fn a_picture_keeps_its_metadata() {
     let folder = Folder::new();
     let input = format!("{DATA}/profile.png");
     let output = folder.path("out.png");
@@ -141,7 +141,7 @@ fn bits_are_printed_as_numbers() {
 }
 
 #[test]
-fn types_of_eight_bits_are_moved_and_nothing_else() {
+fn types_of_eight_bits_are_only_moved() {
     let folder = Folder::new();
     let data = [0x38, 0xb8, 0x7e, 0x7f];
     let input = folder.write("x.safetensors", safetensors("x", "F8_E4M3", &[4], &data));
@@ -287,7 +287,7 @@ fn photographs_are_read() {
 }
 
 #[test]
-fn errors_for_other_formats_name_a_way_out() {
+fn errors_for_other_formats_have_a_remedy() {
     let folder = Folder::new();
     for (name, message) in [
         ("x.zarr", "wgslice-scale"),
@@ -320,7 +320,7 @@ fn archive_members(path: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn an_array_is_added_to_the_archive_that_is_there() {
+fn an_array_is_added_to_an_existing_archive() {
     let folder = Folder::new();
     let x = folder.write_arange("x.npy", &[2, 3]);
     for name in ["packed.npz", "stored.npz"] {
@@ -351,7 +351,7 @@ fn an_array_is_added_to_the_archive_that_is_there() {
 }
 
 #[test]
-fn a_tensor_is_added_to_the_file_that_is_there() {
+fn a_tensor_is_added_to_an_existing_file() {
     let folder = Folder::new();
     let x = folder.write_arange("x.npy", &[2, 3]);
     let path = folder.path("many.safetensors");

@@ -1,4 +1,4 @@
-//! `--help` explains commands with examples, and fits a terminal.
+//! `--help` explains every command with examples and fits a terminal.
 
 use crate::support::wgslice;
 
@@ -60,7 +60,7 @@ fn every_command_has_examples() {
 }
 
 #[test]
-fn shells_and_man_know_the_command() {
+fn completions_and_manual_pages_are_printed() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = wgslice(&["completions", shell]).ok().stdout;
         for word in ["scatter-elements", "no-clobber"] {

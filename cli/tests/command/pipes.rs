@@ -74,7 +74,7 @@ fn files_go_through_pipes() {
 /// The exit code is the same as for a program that SIGPIPE ends. There is no message.
 #[cfg(unix)]
 #[test]
-fn a_result_that_nobody_reads_is_no_success() {
+fn a_result_that_is_not_read_is_an_error() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[1000, 1000]);
     let mut command = command(&["slice", &input, "::-1", "-o", "-", "--device", "cpu"]);
@@ -159,7 +159,7 @@ fn many_files_go_to_a_folder() {
     assert_eq!(read_i32(&format!("{out}/3.npy")).1[..4], [-7, -7, -7, 3]);
 }
 
-/// An existing file is an input, even in the place of an optional argument.
+/// In the place of an optional last argument, an existing file is an input.
 #[test]
 fn the_last_of_many_files_is_an_input() {
     let folder = Folder::new();
@@ -330,7 +330,7 @@ fn small_arrays_are_written_on_the_command_line() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn paths_may_have_any_bytes() {
+fn paths_can_have_any_bytes() {
     use std::os::unix::ffi::OsStrExt;
     let folder = Folder::new();
     let array = npy("<i4", &[2], &bytes(&[1, 2]));

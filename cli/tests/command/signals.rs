@@ -35,7 +35,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     let folder = Folder::new();
     let shape = [1000, 250];
     let input = folder.write_arange("in.npy", &shape);
-    let (output, old) = (folder.path("out.npy"), [1, 2, 3]);
+    let (output, old_values) = (folder.path("out.npy"), [1, 2, 3]);
     let slice = || {
         let mut command = command(&["slice", &input, "::-1", "-o", &output, "--device", "cpu"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -49,17 +49,17 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     });
     let usual_time = usual_time.min().expect("several runs");
     let new_output = read_i32(&output);
-    let mut random = 0x9e37_79b9_7f4a_7c15;
+    let mut random_state = 0x9e37_79b9_7f4a_7c15;
     let (mut interrupted_count, mut kept_count, mut replaced_count) = (0, 0, 0);
     for run in 0..runs {
-        folder.npy("out.npy", "<i4", &[3], &bytes(&old));
+        folder.npy("out.npy", "<i4", &[3], &bytes(&old_values));
         let signal = SIGNALS[run % SIGNALS.len()];
         let mut running = slice();
-        thread::sleep(usual_time.mul_f64((next_random(&mut random) % 1200) as f64 / 1000.0));
+        thread::sleep(usual_time.mul_f64((next_random(&mut random_state) % 1200) as f64 / 1000.0));
         send_signal(&running, signal);
         let status = running.wait().expect("it ends");
         let result = read_i32(&output);
-        let is_old = result == (vec![3], old.to_vec());
+        let is_old = result == (vec![3], old_values.to_vec());
         assert!(is_old || result == new_output, "run {run}: {status}");
         assert_eq!(folder.names(), ["in.npy", "out.npy"], "run {run}: {status}");
         kept_count += usize::from(is_old);
@@ -85,7 +85,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
 /// SIGKILL, which no program can catch, leaves no file behind if the file system has unnamed files.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_command_leaves_nothing() {
+fn a_killed_command_leaves_no_file() {
     use std::os::unix::fs::OpenOptionsExt;
     let folder = Folder::new();
     let mut options = std::fs::OpenOptions::new();

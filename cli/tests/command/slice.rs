@@ -27,7 +27,7 @@ fn a_spec_slices_on_every_device() {
 }
 
 #[test]
-fn a_spec_may_begin_with_a_minus() {
+fn a_spec_can_begin_with_a_minus() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
@@ -166,7 +166,7 @@ fn one_line_of_79_columns_names_the_output() {
 }
 
 #[test]
-fn more_or_less_is_said_on_demand() {
+fn verbose_and_quiet_change_the_output() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");
@@ -200,7 +200,7 @@ fn more_or_less_is_said_on_demand() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_has_the_same_content() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[2, 3]);
     let output = folder.path("out.npy");

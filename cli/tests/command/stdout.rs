@@ -48,14 +48,14 @@ fn a_stdout_that_cannot_be_written_is_an_error() {
 
 /// If the command fails and its output cannot be written, the exit code is the code of the command's own error.
 #[test]
-fn an_error_of_the_device_says_more_than_one_of_stdout() {
+fn a_device_error_decides_the_exit_code() {
     let outcome = run_with_full_stdout(&["info", "--adapter", "none of this name"]);
     assert_eq!(outcome.code, Some(3), "{outcome:?}");
     assert_eq!(outcome.stderr.matches("error: ").count(), 2, "{outcome:?}");
 }
 
 #[test]
-fn a_reader_that_wants_no_more_is_no_error() {
+fn a_reader_that_stops_reading_is_not_an_error() {
     let mut command = command(&["verify", "--random", "1", "--device", "cpu"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running: Child = command.spawn().expect("the command starts");

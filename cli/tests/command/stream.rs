@@ -4,7 +4,7 @@ use crate::support::{Folder, bytes, command, devices, npy, wgslice};
 use std::{fs, process::Stdio, thread, time::Duration};
 
 #[test]
-fn pieces_make_the_same_file() {
+fn the_file_does_not_depend_on_the_pieces() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[40, 100, 300]);
     for spec in ["::-1, 3:, ::2", "1::2", "...", "::3, ::-1, 5"] {
@@ -112,7 +112,7 @@ fn files_in_other_orders_are_sliced_in_pieces() {
 /// The result of slicing a file in Fortran order keeps this order if the output's format supports it, so that the
 /// result can be written piece by piece.
 #[test]
-fn fortran_order_is_kept_where_it_can_be() {
+fn fortran_order_is_kept_if_the_format_supports_it() {
     let folder = Folder::new();
     let inputs = write_in_other_orders(&folder, &[20, 30]);
     let order_of_output = |args: &[&str]| {
@@ -145,7 +145,7 @@ fn fortran_order_is_kept_where_it_can_be() {
 }
 
 #[test]
-fn the_line_says_how_many_pieces() {
+fn the_verbose_output_has_the_number_of_pieces() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[1000, 1000]);
     let output = folder.path("out.npy");
@@ -170,7 +170,7 @@ fn too_little_memory_is_refused() {
 /// A signal while the command writes leaves neither the output nor a temporary file.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_slice_leaves_nothing() {
+fn an_interrupted_slice_leaves_no_file() {
     let bytes = 8 << 30;
     for device in devices() {
         for (signal, code) in [("-HUP", 129), ("-INT", 130), ("-QUIT", 131), ("-TERM", 143)] {

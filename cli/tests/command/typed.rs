@@ -409,7 +409,7 @@ fn values_are_written_where_a_mask_is_true() {
 
 /// Parses what Python prints for keys and arrays.
 #[test]
-fn keys_of_python_are_read() {
+fn printed_keys_of_python_are_parsed() {
     let folder = Folder::new();
     let input = folder.write_arange("in.npy", &[3, 4]);
     for (operation, key, expected) in [
@@ -669,7 +669,7 @@ fn archives_are_shown_by_field_and_by_compression() {
 
 /// Messages mention files, write shapes in one notation, and omit the library's terms.
 #[test]
-fn messages_speak_of_files() {
+fn messages_mention_files_instead_of_library_terms() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[3, 4]);
     let inputs: Vec<String> = (0..5)
@@ -729,7 +729,7 @@ fn messages_speak_of_files() {
 
 /// Tips suggest only what the user probably meant.
 #[test]
-fn tips_fit() {
+fn tips_suggest_what_the_user_meant() {
     let folder = Folder::new();
     let a = folder.write_arange("a.npy", &[3, 4]);
     let quotes_tip = "put a slice into quotes";
@@ -768,7 +768,7 @@ fn tips_fit() {
 }
 
 #[test]
-fn pictures_fit_documentation() {
+fn the_help_describes_pictures_correctly() {
     // The help tells that a grey picture has one channel, and which formats can be read.
     let folder = Folder::new();
     let grey = folder.npy("grey.npy", "|u1", &[2, 3], &[0; 6]);

@@ -18,7 +18,7 @@ struct Array {
     elements: Vec<Vec<u8>>,
 }
 
-/// Returns the arrays in `types.npz`, except those with Python objects.
+/// Returns the arrays in `types.npz`, except arrays with Python objects.
 fn all_arrays(folder: &Folder) -> Vec<Array> {
     let descriptions = fs::read_to_string(format!("{DATA}/types.json")).expect("the types");
     let descriptions: Value = serde_json::from_str(&descriptions).expect("JSON");
@@ -283,7 +283,7 @@ fn fields_are_arrays() {
 
 /// The command moves elements of NumPy's types, but does not take their bits for numbers.
 #[test]
-fn types_of_numpy_are_moved_and_nothing_else() {
+fn types_of_numpy_are_only_moved() {
     let folder = Folder::new();
     let types = |name: &str| format!("{DATA}/types.npz#{name}");
     let (dates, bytes, fields) = (
@@ -357,7 +357,7 @@ fn types_of_numpy_are_moved_and_nothing_else() {
 
 /// Elements of any size are moved, even elements of zero bytes.
 #[test]
-fn elements_of_odd_sizes() {
+fn elements_of_odd_sizes_are_moved() {
     let folder = Folder::new();
     let out = folder.path("out.npy");
     for size in [0usize, 1, 3, 5, 6, 7, 12, 20, 24, 48, 1000] {

@@ -44,7 +44,7 @@ fn random_cases_pass_on_every_device() {
 }
 
 #[test]
-fn no_cases_at_all_are_refused() {
+fn zero_random_cases_are_rejected() {
     let outcome = wgslice(&["verify", "--random", "0", "--device", "cpu"]);
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
     assert!(outcome.stderr.contains("--random"), "{outcome:?}");
@@ -52,7 +52,7 @@ fn no_cases_at_all_are_refused() {
 
 #[cfg(feature = "strict")]
 #[test]
-fn strict_takes_no_choice_of_a_device() {
+fn strict_rejects_options_that_select_a_device() {
     let rows = [["--device", "cpu"], ["--adapter", "x"], ["--backend", "gl"]];
     for options in rows {
         let outcome = wgslice(&[&["verify", "--random", "1", "--strict"], &options[..]].concat());
@@ -64,7 +64,7 @@ fn strict_takes_no_choice_of_a_device() {
 }
 
 #[test]
-fn an_altered_value_is_seen() {
+fn an_altered_value_is_detected() {
     let folder = Folder::new();
     let mut case = find_case(|case| {
         case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 2])
@@ -89,7 +89,7 @@ fn an_altered_value_is_seen() {
 }
 
 #[test]
-fn it_can_stop_at_the_first_failure() {
+fn the_option_first_stops_at_the_first_failure() {
     let folder = Folder::new();
     let good = find_case(|case| case["op"] == "slice" && case["expected"]["shape"] == json!([2]));
     let mut bad = good.clone();
@@ -108,7 +108,7 @@ fn it_can_stop_at_the_first_failure() {
 }
 
 #[test]
-fn altered_shapes_kinds_and_fillings_are_seen() {
+fn altered_shapes_error_kinds_and_zeros_are_detected() {
     let folder = Folder::new();
     let out_of_range =
         |case: &Value| case["op"] == "gather_nd" && case["error_kind"] == "out_of_range";
@@ -171,7 +171,7 @@ fn altered_shapes_kinds_and_fillings_are_seen() {
 }
 
 #[test]
-fn only_the_first_failures_are_spelled_out() {
+fn only_the_first_failures_are_printed() {
     let folder = Folder::new();
     let mut case = find_case(|case| case["error_kind"] == "stride_zero");
     case["error_kind"] = json!("spec_vectors");
@@ -205,7 +205,7 @@ fn json_has_the_counts_and_the_failures() {
 }
 
 #[test]
-fn files_that_are_no_vectors_are_refused() {
+fn files_without_vectors_are_rejected() {
     let folder = Folder::new();
     let good = find_case(|case| case["op"] == "gather_nd").to_string();
     let negative = good.replace(r#""batch_dims":0"#, r#""batch_dims":-1"#);
@@ -239,7 +239,7 @@ fn files_that_are_no_vectors_are_refused() {
 }
 
 #[test]
-fn without_an_adapter_only_the_cpu_is_verified_and_never_unnoticed() {
+fn without_an_adapter_a_note_says_that_only_the_cpu_is_verified() {
     let folder = Folder::new();
     let case = find_case(|case| case["op"] == "gather_nd" && case["expected"].is_object());
     let path = folder.write("cases.jsonl", case.to_string());

@@ -120,11 +120,11 @@ fn nonzero_values(path: &Path) -> (Vec<(usize, f32)>, usize) {
         let bytes = usize::try_from((len - at).min(1 << 24)).expect("a length");
         file.read_exact_at(&mut buffer[..bytes], at)
             .expect("values");
-        let first = usize::try_from(at - data_start).expect("an offset") / 4;
+        let first_index = usize::try_from(at - data_start).expect("an offset") / 4;
         for (number, value) in buffer[..bytes].as_chunks().0.iter().enumerate() {
             let value = f32::from_le_bytes(*value);
             if value != 0.0 {
-                values.push((first + number, value));
+                values.push((first_index + number, value));
             }
         }
         at += bytes as u64;
@@ -161,7 +161,7 @@ fn auto_is_never_much_slower_than_the_better_choice() {
 }
 
 #[test]
-fn twenty_gigabytes_in_two() {
+fn twenty_gigabytes_are_sliced_in_two() {
     let devices: &[&str] = match Command::new(env!("CARGO_BIN_EXE_wgslice"))
         .args(["info", "--device", "gpu"])
         .output()
@@ -216,7 +216,7 @@ fn twenty_gigabytes_in_two() {
                 Some((row * columns + column, f32::from(number)))
             })
             .collect();
-        expected.sort_by_key(|&(place, _)| place);
+        expected.sort_by_key(|&(position, _)| position);
         assert!(expected.len() > 2, "{spec}");
         for device in devices {
             let (found, count) = huge.slice(spec, device);

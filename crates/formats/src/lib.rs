@@ -144,7 +144,6 @@ fn constants_by_name(constants: &[(&str, f64)]) -> PipelineConstants {
         .collect()
 }
 
-/// The name of the entry point.
 const ENTRY_POINT: &str = "main";
 
 #[cfg(test)]
@@ -164,7 +163,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-    fn text(format: Format, factor: f64) -> Vec<u8> {
+    fn shader_bytes(format: Format, factor: f64) -> Vec<u8> {
         let shader = Shader::parse(SHADER).unwrap();
         shader.write(format, &[("FACTOR", factor)]).unwrap()
     }
@@ -172,16 +171,16 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     #[test]
     fn every_format_is_written_with_its_constants() {
         for format in Format::ALL {
-            let (one, other) = (text(format, 1234.0), text(format, 4321.0));
-            assert_ne!(one, other, "{format:?}");
+            let (first, second) = (shader_bytes(format, 1234.0), shader_bytes(format, 4321.0));
+            assert_ne!(first, second, "{format:?}");
         }
     }
 
     /// If two buffers of a valid shader shared a slot, the settings in `write.rs` would be wrong.
     #[test]
-    fn every_buffer_has_a_place_of_its_own() {
+    fn every_buffer_has_its_own_slot() {
         let assert_unique_words = |format, words: &[&str]| {
-            let text = String::from_utf8(text(format, 1.0)).unwrap();
+            let text = String::from_utf8(shader_bytes(format, 1.0)).unwrap();
             for word in words {
                 assert_eq!(text.matches(word).count(), 1, "{format:?} {word}: {text}");
             }
@@ -231,10 +230,10 @@ fn scaled(a: u32, b: u32) -> u32 { return a * FACTOR + b; }
                 "{full_formula}"
             );
         }
-        let known_inputs = formula(&[("in.a", 2), ("in.b", 3)]).unwrap();
+        let folded_formula = formula(&[("in.a", 2), ("in.b", 3)]).unwrap();
         assert!(
-            known_inputs.contains("#x0000000f") && !known_inputs.contains("in.a"),
-            "{known_inputs}"
+            folded_formula.contains("#x0000000f") && !folded_formula.contains("in.a"),
+            "{folded_formula}"
         );
         assert_eq!(
             shader.formula("missing", &[], &[]).unwrap_err(),
@@ -243,7 +242,7 @@ fn scaled(a: u32, b: u32) -> u32 { return a * FACTOR + b; }
     }
 
     #[test]
-    fn what_is_not_valid_is_refused() {
+    fn invalid_wgsl_is_rejected() {
         assert!(Shader::parse("fn main() { x = 1; }").is_err());
         let half = "enable f16; @compute @workgroup_size(1) fn main() { var x = 1.0h; }";
         assert!(Shader::parse(half).is_err());

@@ -1,4 +1,4 @@
-//! Defines naga's settings for each format, as wgpu 30 chooses them.
+//! Writes each format with the settings of naga that wgpu 30 chooses.
 
 use super::{
     ENTRY_POINT, Format,
@@ -66,11 +66,11 @@ fn write_glsl(
     info: &ModuleInfo,
     version: glsl::Version,
 ) -> Result<Vec<u8>, String> {
-    let (mut uniforms, mut storage) = (0..=u8::MAX, 0..=u8::MAX);
+    let (mut uniform_slots, mut storage_slots) = (0..=u8::MAX, 0..=u8::MAX);
     let glsl_binding = |buffer: Buffer| {
         let slots = match buffer.kind {
-            Kind::Uniform => &mut uniforms,
-            Kind::ReadOnly | Kind::ReadWrite => &mut storage,
+            Kind::Uniform => &mut uniform_slots,
+            Kind::ReadOnly | Kind::ReadWrite => &mut storage_slots,
         };
         Some((buffer.binding, slots.next()?))
     };

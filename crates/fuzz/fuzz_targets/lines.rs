@@ -16,14 +16,14 @@ fn is_small(case: &Case) -> bool {
 
 /// Returns the product of the magnitudes of all numbers in an argument. Zero counts as 1, and a number that is not an
 /// i64 as `u64::MAX`.
-fn product_of_numbers(value: &serde_json::Value) -> u64 {
+fn product_of_numbers(argument: &serde_json::Value) -> u64 {
     use serde_json::Value::{Array, Number, Object};
     let saturating_product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
         values.fold(1_u64, |product, value| {
             product.saturating_mul(product_of_numbers(value))
         })
     };
-    match value {
+    match argument {
         Array(values) => saturating_product(&mut values.iter()),
         Object(values) => saturating_product(&mut values.values()),
         Number(number) => number.as_i64().map_or(u64::MAX, i64::unsigned_abs).max(1),
@@ -32,14 +32,14 @@ fn product_of_numbers(value: &serde_json::Value) -> u64 {
 }
 
 fuzz_target!(|text: &str| {
-    for (at, case) in parse(text).enumerate() {
+    for (case_index, case) in parse(text).enumerate() {
         let Ok(case) = case else { continue };
         let line = case.to_line();
         let reparsed_case = parse(&line).next().expect("a line").expect("the same case");
         assert_eq!(reparsed_case.to_line(), line);
         if let Ok(call) = Call::of(&case)
             && is_small(&case)
-            && at < 4
+            && case_index < 4
         {
             // The expected result can be wrong, but the call must not panic.
             let _ = check_all(&case, &call, &Backend::cpu());

@@ -1,4 +1,5 @@
-//! Every operation, with shapes and arguments of any size, returns an error or a plan that can be explained and run.
+//! Slices, gathers, crops, pastes, scatters and masks, with shapes and arguments of any size, return an error or a plan
+//! that can be explained and run.
 
 #![no_main]
 

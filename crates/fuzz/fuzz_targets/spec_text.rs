@@ -45,7 +45,7 @@ fn check_slice(spec: &SliceSpec) {
 fn check_index(spec: IndexSpec) {
     let printed = spec.to_string();
     let reparsed = printed.parse::<IndexSpec>();
-    // Printing a list without entries loses its inner dimensions, so the parsed expression can differ.
+    // The text of a list without entries omits its inner dimensions, so the parsed expression can differ.
     assert!(
         reparsed.as_ref() == Ok(&spec) || printed.contains("[]"),
         "{printed:?}"

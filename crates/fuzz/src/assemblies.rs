@@ -2,15 +2,15 @@
 
 use crate::{
     draw::{integers, size, sizes},
-    plans::{MAX_RUN_BYTES, check_plan, checked, dtype, number, view},
+    plans::{MAX_RUN_BYTES, check_plan, dtype, number, ok_value, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{Error, Plan, Values, ValuesMut, View, options::Pad};
 
-/// Plans an array that is assembled from other arrays. If all these arrays are small, runs the plan and checks that its
-/// steps write every byte of the result.
+/// Plans an array that is assembled from other arrays. If these arrays and the result are small, runs the plan and
+/// checks that its steps write every byte of the result.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
-    let Some(plan) = checked(draw_assembly(u)?) else {
+    let Some(plan) = ok_value(draw_assembly(u)?) else {
         return Ok(());
     };
     check_plan(&plan);
@@ -37,20 +37,24 @@ fn draw_assembly(u: &mut Unstructured<'_>) -> Result<std::result::Result<Plan, E
         return Ok(Err(View::new(&[usize::MAX]).unwrap_err()));
     };
     let rank = x.shape().len();
-    let count = |u: &mut Unstructured<'_>| u.int_in_range(0..=3_usize);
+    let draw_count = |u: &mut Unstructured<'_>| u.int_in_range(0..=3_usize);
     Ok(match u.int_in_range(0..=6)? {
-        kind @ (0 | 1) => {
-            let mut arrays = vec![x.clone(); count(u)?];
+        choice @ (0 | 1) => {
+            let mut arrays = vec![x.clone(); draw_count(u)?];
             if u.ratio(1, 8)? {
                 arrays.extend(view(u, &shape)?);
             }
-            let make = if kind == 0 { Plan::concat } else { Plan::stack };
-            make(&arrays, number(u)?, dtype)
+            let constructor = if choice == 0 {
+                Plan::concat
+            } else {
+                Plan::stack
+            };
+            constructor(&arrays, number(u)?, dtype)
         }
         2 => {
-            let parts = sizes(u)?;
+            let part_sizes = sizes(u)?;
             let axis = number(u)?;
-            let split_parts = x.split(&parts, axis);
+            let split_parts = x.split(&part_sizes, axis);
             // The parts of a split are joined again.
             split_parts.and_then(|parts| Plan::concat(&parts, axis, dtype))
         }

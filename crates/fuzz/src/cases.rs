@@ -16,7 +16,7 @@ const MAX_ELEMENTS: usize = 512;
 /// can be broadcast together to 32³ elements.
 const MAX_CHANGED_ELEMENTS: usize = 32;
 
-/// Draws a case from bytes and checks it. Rejects bytes that do not make a case.
+/// Draws a case from bytes and checks it. Rejects bytes from which no case can be drawn.
 pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Corpus {
     match draw(&mut Unstructured::new(bytes)) {
         Ok(case) => check(case),
@@ -32,7 +32,7 @@ pub fn fuzz(bytes: &[u8], draw: fn(&mut Unstructured<'_>) -> Result<Case>) -> Co
 /// Panics if a result differs from the reference's.
 fn check(case: Case) {
     let line = case.to_line();
-    let case = answered(case).unwrap_or_else(|bad| panic!("{bad}: {line}"));
+    let case = answered(case).unwrap_or_else(|error| panic!("{error}: {line}"));
     let call = Call::of(&case).expect("it was answered");
     if let Err(difference) = check_all(&case, &call, &Backend::cpu()) {
         panic!("{difference:?}\n{}", case.to_line());
@@ -136,14 +136,14 @@ pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
         }
     }
     Ok(match u.int_in_range(0..=8)? {
-        kind @ 0..=4 => draw_gather(u, kind, &shape, args)?,
-        kind => draw_scatter(u, kind, &shape, args)?,
+        choice @ 0..=4 => draw_gather(u, choice, &shape, args)?,
+        choice => draw_scatter(u, choice, &shape, args)?,
     })
 }
 
 fn draw_gather(
     u: &mut Unstructured<'_>,
-    kind: u8,
+    choice: u8,
     shape: &[usize],
     mut args: Map<String, Value>,
 ) -> Result<Case> {
@@ -161,10 +161,10 @@ fn draw_gather(
         args.insert("view".into(), encoded_steps(&steps));
     }
     let params = draw::tensor(shape);
-    if kind == 4 {
+    if choice == 4 {
         return draw_crop(u, &params_shape, params, args);
     }
-    let indices_shape = match kind {
+    let indices_shape = match choice {
         3 => draw_near_shape(u, &params_shape)?,
         _ => {
             let shared_dims = u.int_in_range(0..=params_shape.len())?;
@@ -174,7 +174,7 @@ fn draw_gather(
         }
     };
     let indices = draw::indices(u, &bounded_shape(indices_shape, 64))?;
-    let operation = match kind {
+    let operation = match choice {
         0 => {
             args.insert("batch_dims".into(), u.int_in_range(0..=5_u64)?.into());
             Operation::GatherNd
@@ -219,19 +219,19 @@ fn draw_crop(
         }
     }
     let first_flip = usize::from(has_box_indices) + sizes.len();
-    let columns = first_flip + if has_flips { sizes.len() } else { 0 };
-    let count = match params_shape.first() {
+    let column_count = first_flip + if has_flips { sizes.len() } else { 0 };
+    let box_count = match params_shape.first() {
         Some(&first) if !has_box_indices && u.ratio(7, 8)? => first,
         _ => u.int_in_range(0..=4)?,
     };
-    let mut indices = draw::indices(u, &[count, columns])?;
-    for row in indices.data.chunks_exact_mut(columns.max(1)) {
-        row[first_flip.min(columns)..]
+    let mut indices = draw::indices(u, &[box_count, column_count])?;
+    for row in indices.data.chunks_exact_mut(column_count.max(1)) {
+        row[first_flip.min(column_count)..]
             .iter_mut()
             .for_each(|flip| *flip &= 1);
     }
     let inner_sizes = params_shape.get(1 + sizes.len()..).unwrap_or_default();
-    let boxes_shape = [&[count], &sizes[..], inner_sizes].concat();
+    let boxes_shape = [&[box_count], &sizes[..], inner_sizes].concat();
     args.insert("sizes".into(), sizes.into());
     args.insert("strides".into(), strides.into());
     let tensors = [("params", params), ("indices", indices)];
@@ -252,12 +252,12 @@ fn draw_crop(
 
 fn draw_scatter(
     u: &mut Unstructured<'_>,
-    kind: u8,
+    choice: u8,
     shape: &[usize],
     mut args: Map<String, Value>,
 ) -> Result<Case> {
     let tensor = draw::tensor(shape);
-    if kind == 5 {
+    if choice == 5 {
         let shape = bounded_shape(draw_near_shape(u, shape)?, 64);
         let indices = draw::indices(u, &shape)?;
         let updates = match u.ratio(7, 8)? {
@@ -288,15 +288,15 @@ fn draw_scatter(
     let mut updates = draw::tensor(&bounded_shape(updates_shape, 8 * MAX_ELEMENTS));
     // The values are small, so that sums of many values fit the smallest element type.
     updates.data.iter_mut().for_each(|value| *value %= 2);
-    let rows = [("indices", indices), ("updates", updates)];
-    Ok(match kind {
+    let tensors = [("indices", indices), ("updates", updates)];
+    Ok(match choice {
         6 => {
             args.insert("shape".into(), shape.into());
-            Case::new(Operation::ScatterNd, rows, args)
+            Case::new(Operation::ScatterNd, tensors, args)
         }
-        kind => {
-            let [indices, updates] = rows;
-            let operation = match kind {
+        choice => {
+            let [indices, updates] = tensors;
+            let operation = match choice {
                 7 => Operation::TensorScatterNdUpdate,
                 _ => Operation::TensorScatterNdAdd,
             };
@@ -337,8 +337,8 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
             .values_mut()
             .for_each(|value| collect_integers(value, &mut numbers));
         if !numbers.is_empty() {
-            let number = u.choose_index(numbers.len())?;
-            *numbers.swap_remove(number) = u.int_in_range(-9..=9_i64)?.into();
+            let number_index = u.choose_index(numbers.len())?;
+            *numbers.swap_remove(number_index) = u.int_in_range(-9..=9_i64)?.into();
         }
     }
     // Rejects changed arguments that are no longer valid, because some arguments accept only certain numbers.
@@ -349,15 +349,15 @@ pub fn changed(u: &mut Unstructured<'_>) -> Result<Case> {
 }
 
 /// Collects the integers in a value.
-fn collect_integers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
+fn collect_integers<'a>(value: &'a mut Value, integers: &mut Vec<&'a mut Value>) {
     match value {
         Value::Array(values) => values
             .iter_mut()
-            .for_each(|value| collect_integers(value, found)),
+            .for_each(|value| collect_integers(value, integers)),
         Value::Object(map) => map
             .values_mut()
-            .for_each(|value| collect_integers(value, found)),
-        Value::Number(number) if number.is_i64() => found.push(value),
+            .for_each(|value| collect_integers(value, integers)),
+        Value::Number(number) if number.is_i64() => integers.push(value),
         _ => {}
     }
 }

@@ -85,31 +85,32 @@ pub fn indices(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Tensor> {
     })
 }
 
-pub fn integers(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<i64>> {
-    let count = rank + usize::from(u.ratio(1, 16)?);
+/// Draws `usual_count` integers, sometimes one more.
+pub fn integers(u: &mut Unstructured<'_>, usual_count: usize) -> Result<Vec<i64>> {
+    let count = usual_count + usize::from(u.ratio(1, 16)?);
     (0..count).map(|_| integer(u)).collect()
 }
 
-fn draw_mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
+fn draw_mask(u: &mut Unstructured<'_>, entry_count: usize) -> Result<i32> {
     Ok(match u.int_in_range(0..=5)? {
         0 => u.arbitrary()?,
-        1 | 2 => u.int_in_range(0..=(1_i32 << entries.min(20)) - 1)?,
+        1 | 2 => u.int_in_range(0..=(1_i32 << entry_count.min(20)) - 1)?,
         _ => 0,
     })
 }
 
 /// Draws a slice of up to `rank + 2` entries. Sometimes its vectors differ in length.
 pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
-    let entries = u.int_in_range(0..=rank + 2)?;
+    let entry_count = u.int_in_range(0..=rank + 2)?;
     Ok(TfStridedSlice {
-        begin: integers(u, entries)?,
-        end: integers(u, entries)?,
-        strides: integers(u, entries)?,
-        begin_mask: draw_mask(u, entries)?,
-        end_mask: draw_mask(u, entries)?,
-        ellipsis_mask: draw_mask(u, entries)?,
-        new_axis_mask: draw_mask(u, entries)?,
-        shrink_axis_mask: draw_mask(u, entries)?,
+        begin: integers(u, entry_count)?,
+        end: integers(u, entry_count)?,
+        strides: integers(u, entry_count)?,
+        begin_mask: draw_mask(u, entry_count)?,
+        end_mask: draw_mask(u, entry_count)?,
+        ellipsis_mask: draw_mask(u, entry_count)?,
+        new_axis_mask: draw_mask(u, entry_count)?,
+        shrink_axis_mask: draw_mask(u, entry_count)?,
     })
 }
 

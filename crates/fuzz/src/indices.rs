@@ -2,7 +2,7 @@
 
 use crate::{
     draw::{self, integer, sizes, slice},
-    plans::{MAX_RUN_BYTES, check_plan, checked, dtype, run, view},
+    plans::{MAX_RUN_BYTES, check_plan, dtype, ok_value, run, view},
 };
 use arbitrary::{Result, Unstructured};
 use wgslice::{
@@ -11,23 +11,23 @@ use wgslice::{
     spec::{IndexItem, IndexSpec},
 };
 
-/// The maximum number of elements of an array in an expression. The limit is small because three such arrays can be
-/// broadcast together to 12³ elements.
-const MAX_ARRAY_ELEMENTS: usize = 12;
+/// The maximum number of positions in an array of an expression. The limit is small because three such arrays can be
+/// broadcast together to 12³ elements. Masks can have more elements.
+const MAX_POSITIONS: usize = 12;
 
-/// Makes the plan of an index expression, and runs it if its arrays are small. Making the plan checks all positions, so
-/// a run must not find a position out of range.
+/// Makes the plans that read and write an array through an index expression, and runs them if their arrays are small.
+/// Making a plan checks all positions, so a run must not find a position out of range.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let shape = match u.ratio(3, 4)? {
         true => draw::shape(u, 4, 512)?,
         false => sizes(u)?,
     };
     let spec = index_spec(u, &shape)?;
-    let Some(x) = checked(view(u, &shape)?) else {
+    let Some(x) = ok_value(view(u, &shape)?) else {
         return Ok(());
     };
     let dtype = dtype(u)?;
-    let Some(plan) = checked(Plan::index(&x, &spec, dtype)) else {
+    let Some(plan) = ok_value(Plan::index(&x, &spec, dtype)) else {
         return Ok(());
     };
     check_plan(&plan);
@@ -42,21 +42,21 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     assert_eq!(report.out_of_range, 0, "{spec:?}");
     assert!(dest.iter().all(|&byte| byte == 7), "{spec:?}");
     let combine = Combine::Update;
-    let update = Plan::index_update(&x, &spec, plan.shape(), combine, dtype);
-    let Some(update) = checked(update) else {
+    let update_plan = Plan::index_update(&x, &spec, plan.shape(), combine, dtype);
+    let Some(update_plan) = ok_value(update_plan) else {
         return Ok(());
     };
-    check_plan(&update);
-    let mut x = vec![7; update.outputs()[0].bytes()];
-    run(&update, &dest, None, &mut x).expect("buffers that fit");
-    assert!(x.iter().all(|&byte| byte == 7), "{spec:?}");
+    check_plan(&update_plan);
+    let mut updated = vec![7; update_plan.outputs()[0].bytes()];
+    run(&update_plan, &dest, None, &mut updated).expect("buffers that fit");
+    assert!(updated.iter().all(|&byte| byte == 7), "{spec:?}");
     Ok(())
 }
 
 fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
-    let slices = SliceSpec::try_from(&slice(u, shape.len())?);
-    let slices = slices.unwrap_or_default();
-    let mut items: Vec<_> = slices
+    let slice_spec = SliceSpec::try_from(&slice(u, shape.len())?);
+    let slice_spec = slice_spec.unwrap_or_default();
+    let mut items: Vec<_> = slice_spec
         .items()
         .iter()
         .copied()
@@ -65,14 +65,16 @@ fn index_spec(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<IndexSpec> {
     for _ in 0..u.int_in_range(1..=3)? {
         let insert_at = u.int_in_range(0..=items.len())?;
         let shape = match u.ratio(1, 2)? {
-            true => draw::shape(u, 2, MAX_ARRAY_ELEMENTS)?,
+            true => draw::shape(u, 2, MAX_POSITIONS)?,
             false => shape.iter().copied().take(u.int_in_range(1..=2)?).collect(),
         };
-        let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+        let count = shape
+            .iter()
+            .try_fold(1_usize, |product, &n| product.checked_mul(n));
         let Some(count) = count.filter(|&count| count <= 512) else {
             continue;
         };
-        let item = match count > MAX_ARRAY_ELEMENTS || u.ratio(1, 3)? {
+        let item = match count > MAX_POSITIONS || u.ratio(1, 3)? {
             true => IndexItem::Mask {
                 values: (0..count).map(|_| u.ratio(1, 8)).collect::<Result<_>>()?,
                 shape,

@@ -1,4 +1,4 @@
-//! Makes plans of every operation on shapes and arguments of any size.
+//! Makes plans of slices, gathers, crops, pastes, scatters and masks, with shapes and arguments of any size.
 
 use crate::draw::{integer, integers, permutation, size, sizes, slice};
 use arbitrary::{Result, Unstructured};
@@ -26,18 +26,18 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         (1, Ok(plan)) => written_to(u, &plan)?,
         (_, plan) => plan,
     };
-    let Some(plan) = checked(plan) else {
+    let Some(plan) = ok_value(plan) else {
         return Ok(());
     };
     check_plan(&plan);
-    let count = indices_shape.as_ref().map_or(Some(0), |shape| {
+    let index_count = indices_shape.as_ref().map_or(Some(0), |shape| {
         shape
             .iter()
             .try_fold(1_usize, |count, &n| count.checked_mul(n))
     });
     if plan.inputs()[0].bytes() > MAX_RUN_BYTES
         || plan.outputs()[0].bytes() > MAX_RUN_BYTES
-        || count.is_none_or(|n| n > 256)
+        || index_count.is_none_or(|n| n > 256)
     {
         return Ok(());
     }
@@ -59,14 +59,14 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
         run(&plan, &source, None, &mut dest).expect("buffers that fit");
         return Ok(());
     }
-    let values = (0..count.unwrap_or(0)).map(|_| integer(u));
+    let values = (0..index_count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
     let mask: Vec<u8> = values.iter().map(|value| u8::from(*value > 0)).collect();
     let indices = match plan.inputs().iter().any(|input| input.name == "mask") {
         true => Values::from(&mask),
         false => Values::from(&values),
     };
-    // Most indices are out of range. Depending on the drawn policy, the plan fails, leaves zeros or clamps the indices.
+    // Most indices are out of range. Depending on the drawn policy, the plan fails, ignores or clamps the indices.
     match run(&plan, &source, Some(indices), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -87,7 +87,7 @@ pub fn run(
 }
 
 /// Returns the value of a result, or `None` for an error. Checks that the error has a message.
-pub fn checked<T>(result: std::result::Result<T, Error>) -> Option<T> {
+pub fn ok_value<T>(result: std::result::Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
@@ -105,8 +105,8 @@ pub fn check_plan(plan: &Plan) {
     assert!(!Backend::cpu().explain(plan).is_empty());
 }
 
-/// Returns the plan after redirecting it to write into a view of an array, which is usually larger than the plan's
-/// result. The shape of the view can differ from the shape of the result.
+/// Redirects a plan to write into a view of an array. The array is usually larger than the plan's result. The shape of
+/// the view can differ from the shape of the result.
 fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Result<Plan, Error>> {
     let mut dest_shape = plan.shape().to_vec();
     let spec = slice(u, dest_shape.len())?;
@@ -127,8 +127,8 @@ fn written_to(u: &mut Unstructured<'_>, plan: &Plan) -> Result<std::result::Resu
     Ok(dest_view.and_then(|dest_view| plan.written_to(&dest_view)))
 }
 
-/// Draws a list of dimensions of an array of this rank. Most lists ascend without duplicates. Some are reversed, or end
-/// with any number.
+/// Draws a list of dimensions of an array of this rank. Most lists ascend without duplicates. Some are reversed or
+/// contain any number.
 fn draw_dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
     let mut dims = Vec::new();
     for d in 0..rank {
@@ -146,27 +146,27 @@ fn draw_dims(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
 }
 
 /// Draws an XLA gather or scatter of an operand of this shape, and the shape of its indices. In most cases the
-/// dimension numbers name each dimension of the operand once, as XLA demands.
+/// dimension numbers use each dimension of the operand once, as XLA demands.
 fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<DrawnPlan> {
     let rank = shape.len();
-    let mut indices = draw_similar_sizes(u, shape)?;
-    let leading_dims = indices.len();
-    let (dropped, map) = (draw_dims(u, rank)?, draw_dims(u, rank)?);
-    let mut batching = draw_dims(u, rank)?;
+    let mut indices_shape = draw_similar_sizes(u, shape)?;
+    let leading_dims = indices_shape.len();
+    let (dropped_dims, index_map) = (draw_dims(u, rank)?, draw_dims(u, rank)?);
+    let mut batching_dims = draw_dims(u, rank)?;
     if u.ratio(7, 8)? {
-        batching.retain(|d| !dropped.contains(d) && !map.contains(d));
+        batching_dims.retain(|d| !dropped_dims.contains(d) && !index_map.contains(d));
     }
-    let mut indices_batching = draw_dims(u, leading_dims)?;
+    let mut indices_batching_dims = draw_dims(u, leading_dims)?;
     if u.ratio(7, 8)? {
-        indices_batching = (0..batching.len()).collect();
-        for (&d, size) in batching.iter().zip(&mut indices) {
+        indices_batching_dims = (0..batching_dims.len()).collect();
+        for (&d, size) in batching_dims.iter().zip(&mut indices_shape) {
             *size = shape.get(d).copied().unwrap_or(*size);
         }
     }
     if u.ratio(7, 8)? {
-        indices.push(map.len());
+        indices_shape.push(index_map.len());
     }
-    let kept_dims = (0..rank).filter(|d| !dropped.contains(d) && !batching.contains(d));
+    let kept_dims = (0..rank).filter(|d| !dropped_dims.contains(d) && !batching_dims.contains(d));
     let kept_dims: Vec<_> = kept_dims.collect();
     let first_dim = u.int_in_range(0..=leading_dims)?;
     let window_dims: Vec<_> = match u.ratio(7, 8)? {
@@ -185,26 +185,26 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
         true => {
             let dims = GatherDims {
                 offset_dims: window_dims,
-                collapsed_slice_dims: dropped,
-                operand_batching_dims: batching,
-                start_indices_batching_dims: indices_batching,
-                start_index_map: map,
+                collapsed_slice_dims: dropped_dims,
+                operand_batching_dims: batching_dims,
+                start_indices_batching_dims: indices_batching_dims,
+                start_index_map: index_map,
                 index_vector_dim: leading_dims,
                 slice_sizes: window_sizes,
             };
             let x = view(u, shape)?;
-            x.and_then(|x| Plan::xla_gather(x, &indices, &dims, out_of_range, dtype))
+            x.and_then(|x| Plan::xla_gather(x, &indices_shape, &dims, out_of_range, dtype))
         }
         false => {
-            let mut updates: Vec<_> = indices[..leading_dims].to_vec();
+            let mut updates_shape: Vec<_> = indices_shape[..leading_dims].to_vec();
             let kept_sizes = kept_dims.iter().map(|&d| window_sizes[d]);
-            updates.splice(first_dim..first_dim, kept_sizes);
+            updates_shape.splice(first_dim..first_dim, kept_sizes);
             let dims = ScatterDims {
                 update_window_dims: window_dims,
-                inserted_window_dims: dropped,
-                input_batching_dims: batching,
-                scatter_indices_batching_dims: indices_batching,
-                scatter_dims_to_operand_dims: map,
+                inserted_window_dims: dropped_dims,
+                input_batching_dims: batching_dims,
+                scatter_indices_batching_dims: indices_batching_dims,
+                scatter_dims_to_operand_dims: index_map,
                 index_vector_dim: leading_dims,
             };
             let options = XlaScatterOptions {
@@ -212,10 +212,10 @@ fn draw_xla(u: &mut Unstructured<'_>, shape: &[usize], dtype: DType) -> Result<D
                 out_of_range,
                 ..XlaScatterOptions::default()
             };
-            Plan::xla_scatter(shape, &indices, &updates, &dims, options, dtype)
+            Plan::xla_scatter(shape, &indices_shape, &updates_shape, &dims, options, dtype)
         }
     };
-    Ok((plan, Some(indices)))
+    Ok((plan, Some(indices_shape)))
 }
 
 fn draw_conversion(u: &mut Unstructured<'_>) -> Result<Conversion> {
@@ -253,11 +253,11 @@ pub fn number(u: &mut Unstructured<'_>) -> Result<isize> {
 /// Draws a list of any sizes, which can begin with the first sizes of `shape`.
 fn draw_similar_sizes(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared_dims = u.int_in_range(0..=shape.len())?;
-    let mut lengths = shape[..shared_dims].to_vec();
+    let mut similar_sizes = shape[..shared_dims].to_vec();
     if u.ratio(2, 3)? {
-        lengths.extend(sizes(u)?);
+        similar_sizes.extend(sizes(u)?);
     }
-    Ok(lengths)
+    Ok(similar_sizes)
 }
 
 pub fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result<View, Error>> {
@@ -294,16 +294,16 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
             None,
         ),
         1 => {
-            let value = draw_similar_sizes(u, &shape)?;
+            let value_shape = draw_similar_sizes(u, &shape)?;
             (
-                spec(u)?.and_then(|spec| Plan::slice_update(&shape, &spec, &value, dtype)),
+                spec(u)?.and_then(|spec| Plan::slice_update(&shape, &spec, &value_shape, dtype)),
                 None,
             )
         }
         2 => {
-            let dy = draw_similar_sizes(u, &shape)?;
+            let dy_shape = draw_similar_sizes(u, &shape)?;
             (
-                spec(u)?.and_then(|spec| Plan::slice_grad(&shape, &spec, &dy, dtype)),
+                spec(u)?.and_then(|spec| Plan::slice_grad(&shape, &spec, &dy_shape, dtype)),
                 None,
             )
         }
@@ -323,18 +323,18 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
             )
         }
         5 => {
-            let indices = draw_similar_sizes(u, &shape)?;
+            let indices_shape = draw_similar_sizes(u, &shape)?;
             let options = GatherNdOptions {
                 batch_dims: number(u)?,
                 out_of_range,
                 negative,
             };
             let plan = view(u, &shape)?;
-            let plan = plan.and_then(|view| Plan::gather_nd(view, &indices, options, dtype));
-            (plan, Some(indices))
+            let plan = plan.and_then(|view| Plan::gather_nd(view, &indices_shape, options, dtype));
+            (plan, Some(indices_shape))
         }
         6 => {
-            let indices = draw_similar_sizes(u, &shape)?;
+            let indices_shape = draw_similar_sizes(u, &shape)?;
             let options = GatherOptions {
                 axis: u.arbitrary::<bool>()?.then_some(number(u)?),
                 batch_dims: number(u)?,
@@ -342,21 +342,22 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
                 negative,
             };
             let plan = view(u, &shape)?;
-            let plan = plan.and_then(|view| Plan::gather(view, &indices, options, dtype));
-            (plan, Some(indices))
+            let plan = plan.and_then(|view| Plan::gather(view, &indices_shape, options, dtype));
+            (plan, Some(indices_shape))
         }
         7 => {
-            let (indices, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
+            let (indices_shape, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
             let options = GatherElementsOptions {
                 out_of_range,
                 negative,
             };
             let plan = view(u, &shape)?
-                .and_then(|view| Plan::gather_elements(view, &indices, axis, options, dtype));
-            (plan, Some(indices))
+                .and_then(|view| Plan::gather_elements(view, &indices_shape, axis, options, dtype));
+            (plan, Some(indices_shape))
         }
         8 => {
-            let (count, box_indices, flips) = (size(u)?, u.arbitrary()?, u.arbitrary()?);
+            let (box_count, has_box_indices, has_flips) =
+                (size(u)?, u.arbitrary()?, u.arbitrary()?);
             let sizes = sizes(u)?;
             let strides = (0..sizes.len()).map(|_| number(u));
             let options = CropOptions {
@@ -364,8 +365,9 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
                 sizes,
                 out_of_range,
             };
-            let columns = usize::from(box_indices) + options.sizes.len() * (1 + usize::from(flips));
-            let boxes = Boxes::of_tuples(&[count, columns], box_indices, flips);
+            let column_count =
+                usize::from(has_box_indices) + options.sizes.len() * (1 + usize::from(has_flips));
+            let boxes = Boxes::of_tuples(&[box_count, column_count], has_box_indices, has_flips);
             let x = view(u, &shape)?;
             let plan = match u.arbitrary()? {
                 true => x.and_then(|x| Plan::crop(x, boxes, &options, dtype)),
@@ -377,20 +379,20 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
                         circular: u.arbitrary()?,
                         unique: u.arbitrary()?,
                     };
-                    let patches = match u.arbitrary()? {
+                    let patches_shape = match u.arbitrary()? {
                         true => {
                             let inner_sizes = shape.get(1 + sizes.len()..).unwrap_or_default();
-                            [&[count], &sizes[..], inner_sizes].concat()
+                            [&[box_count], &sizes[..], inner_sizes].concat()
                         }
                         false => draw_similar_sizes(u, &shape)?,
                     };
-                    x.and_then(|x| Plan::paste(x, &patches, boxes, &options, dtype))
+                    x.and_then(|x| Plan::paste(x, &patches_shape, boxes, &options, dtype))
                 }
             };
-            (plan, Some(vec![count, columns]))
+            (plan, Some(vec![box_count, column_count]))
         }
         9 => {
-            let (indices, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
+            let (indices_shape, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
             let options = ScatterOptions {
                 combine: Some(*u.choose(&Combine::ALL)?),
                 out_of_range,
@@ -398,39 +400,48 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
                 any_order: false,
                 ..ScatterOptions::default()
             };
-            let plan = Plan::scatter_elements(&shape, &indices, &indices, axis, options, dtype);
-            (plan, Some(indices))
+            let plan = Plan::scatter_elements(
+                &shape,
+                &indices_shape,
+                &indices_shape,
+                axis,
+                options,
+                dtype,
+            );
+            (plan, Some(indices_shape))
         }
         10 => {
-            let (mask, dest) = (draw_similar_sizes(u, &shape)?, view(u, &shape)?);
-            let value = draw_similar_sizes(u, &shape)?;
-            let plan = dest.and_then(|dest| Plan::masked_update(&value, &mask, dest, dtype));
-            (plan, Some(mask))
+            let (mask_shape, dest) = (draw_similar_sizes(u, &shape)?, view(u, &shape)?);
+            let value_shape = draw_similar_sizes(u, &shape)?;
+            let plan =
+                dest.and_then(|dest| Plan::masked_update(&value_shape, &mask_shape, dest, dtype));
+            (plan, Some(mask_shape))
         }
         11 => {
-            let (mask, axis, capacity) = (draw_similar_sizes(u, &shape)?, number(u)?, size(u)?);
+            let (mask_shape, axis, capacity) =
+                (draw_similar_sizes(u, &shape)?, number(u)?, size(u)?);
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
             let x = view(u, &shape)?;
-            let plan = x.and_then(|x| Plan::boolean_mask(x, &mask, axis, capacity, dtype));
-            (plan, Some(mask))
+            let plan = x.and_then(|x| Plan::boolean_mask(x, &mask_shape, axis, capacity, dtype));
+            (plan, Some(mask_shape))
         }
         12 => {
-            let (condition, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
+            let (condition_shape, axis) = (draw_similar_sizes(u, &shape)?, number(u)?);
             let axis = u.arbitrary::<bool>()?.then_some(axis);
             let capacity = size(u)?;
             let capacity = u.arbitrary::<bool>()?.then_some(capacity);
             let x = view(u, &shape)?;
-            let plan = x.and_then(|x| Plan::compress(x, &condition, axis, capacity, dtype));
-            (plan, Some(condition))
+            let plan = x.and_then(|x| Plan::compress(x, &condition_shape, axis, capacity, dtype));
+            (plan, Some(condition_shape))
         }
         13 => {
-            let (mask, y) = (draw_similar_sizes(u, &shape)?, view(u, &shape)?);
-            let plan = view(u, &shape)?.and_then(|x| Plan::select(&mask, x, y?, dtype));
-            (plan, Some(mask))
+            let (mask_shape, y) = (draw_similar_sizes(u, &shape)?, view(u, &shape)?);
+            let plan = view(u, &shape)?.and_then(|x| Plan::select(&mask_shape, x, y?, dtype));
+            (plan, Some(mask_shape))
         }
         14 | 15 => draw_xla(u, &shape, dtype)?,
         _ => {
-            let (indices, updates) = (
+            let (indices_shape, updates_shape) = (
                 draw_similar_sizes(u, &shape)?,
                 draw_similar_sizes(u, &shape)?,
             );
@@ -442,10 +453,12 @@ fn draw(u: &mut Unstructured<'_>) -> Result<DrawnPlan> {
                 ..ScatterOptions::default()
             };
             let plan = match u.arbitrary::<bool>()? {
-                true => Plan::scatter_nd(&shape, &indices, &updates, options, dtype),
-                false => Plan::tensor_scatter_nd(&shape, &indices, &updates, options, dtype),
+                true => Plan::scatter_nd(&shape, &indices_shape, &updates_shape, options, dtype),
+                false => {
+                    Plan::tensor_scatter_nd(&shape, &indices_shape, &updates_shape, options, dtype)
+                }
             };
-            (plan, Some(indices))
+            (plan, Some(indices_shape))
         }
     })
 }

@@ -25,7 +25,7 @@ const REQUIRED_BYTES_IN_FLIGHT: [(&str, usize); 8] = [
 /// Returns the problems of all kernels that failed to compile, and of the library's kernels that spill registers or use
 /// scratch memory.
 pub(crate) fn find_problems(family: Family, report: &Report) -> Vec<String> {
-    let peers = cases::peers();
+    let peers = cases::peer_cases();
     let is_of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
     let spill_problem = |kernel: &Compiled| {
         let statistics = &kernel.statistics;
@@ -63,12 +63,12 @@ pub(crate) fn nothing_compiled(family: Family, report: &Report) -> Option<String
 pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
     let problem = |(case, required_bytes): (&str, usize)| {
         let kernels = report.compiled.iter().filter(|kernel| kernel.case == case);
-        let worst_kernel = kernels.min_by_key(|kernel| kernel.path.in_flight);
+        let worst_kernel = kernels.min_by_key(|kernel| kernel.path.bytes_in_flight);
         match worst_kernel {
             None => Some(format!("{case} has no kernel")),
-            Some(kernel) if kernel.path.in_flight < required_bytes => Some(format!(
+            Some(kernel) if kernel.path.bytes_in_flight < required_bytes => Some(format!(
                 "{case}, {}: {} bytes in flight per lane, but {required_bytes} are required",
-                kernel.label, kernel.path.in_flight
+                kernel.label, kernel.path.bytes_in_flight
             )),
             Some(_) => None,
         }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::amd::{CountedPath, FAMILIES, Statistics};
 
-    fn test_kernel(case: &str, in_flight: usize, spilled: u64, scratch: u64) -> Compiled {
+    fn test_kernel(case: &str, bytes_in_flight: usize, spilled: u64, scratch: u64) -> Compiled {
         Compiled {
             case: case.into(),
             label: "lanes".into(),
@@ -96,7 +96,7 @@ mod tests {
                 ..Statistics::default()
             },
             path: CountedPath {
-                in_flight,
+                bytes_in_flight,
                 ..CountedPath::default()
             },
         }

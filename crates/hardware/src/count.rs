@@ -42,7 +42,7 @@ pub(crate) struct BufferTraffic {
     /// The number of sectors that an instruction requests, summed over instructions.
     pub(crate) sectors: f64,
     /// The number of different sectors that a workgroup requests, summed over workgroups.
-    pub(crate) by_workgroup: f64,
+    pub(crate) workgroup_sectors: f64,
     /// The number of different sectors that the dispatch requests. If only some workgroups were run, the number is
     /// extrapolated. It is at most the number of sectors of the bindings, because workgroups can share sectors.
     pub(crate) distinct_sectors: f64,
@@ -124,7 +124,7 @@ impl BufferTraffic {
             (&mut self.bytes, counts.bytes),
             (&mut self.useful_bytes, counts.useful_bytes),
             (&mut self.sectors, counts.sectors),
-            (&mut self.by_workgroup, counts.by_workgroup),
+            (&mut self.workgroup_sectors, counts.by_workgroup),
             (&mut self.lines, counts.lines),
         ] {
             *sum += count as f64 / invocations;

@@ -85,17 +85,17 @@ pub(crate) struct EstimatedTimes {
 /// estimate from the operations that the interpreter ran. Each covers what the other misses. The path does not show how
 /// many iterations loops run, nor what lanes execute outside the path, such as the ends of rows. The operations show
 /// neither what the compiler adds nor which lanes wait for other lanes. The number is too large if the compiler has
-/// unrolled a rare part with many stores, because the path goes through this part. The rule is the same for all kernels
-/// and underestimates none.
+/// unrolled a rare part with many stores, because the path goes through this part. The same rule applies to all
+/// kernels.
 pub(crate) fn vector_instructions(path: &CountedPath, counts: &KernelCounts) -> f64 {
     let operation_estimate = operation_count(counts) * INSTRUCTIONS_PER_OPERATION;
-    operation_estimate.max(path.vector as f64)
+    operation_estimate.max(path.vector_instructions as f64)
 }
 
-/// Returns whether the number of vector instructions is an estimate from operations. The table marks such a number with
+/// Returns whether [`vector_instructions`] returns an estimate from operations. The table marks such a number with
 /// "about".
-pub(crate) fn is_about(path: &CountedPath, counts: &KernelCounts) -> bool {
-    vector_instructions(path, counts) > path.vector as f64
+pub(crate) fn is_estimated(path: &CountedPath, counts: &KernelCounts) -> bool {
+    vector_instructions(path, counts) > path.vector_instructions as f64
 }
 
 /// Returns the number of operations, where each division counts as several.
@@ -117,7 +117,7 @@ pub(crate) fn accesses_memory(counts: &KernelCounts) -> bool {
     memory_bytes(counts) >= 1.0
 }
 
-/// Returns the megabytes of the sectors that all invocations of a kernel access.
+/// Returns the size in megabytes of the sectors that all invocations of a kernel access.
 pub(crate) fn megabytes(counts: &KernelCounts) -> f64 {
     memory_bytes(counts) * counts.invocations / 1e6
 }
@@ -137,13 +137,14 @@ impl EstimatedTimes {
         let accesses = |path: &CountedPath| (path.loads.len() + path.stores.len()) as f64;
         let vector = vector_instructions(rdna2, counts);
         let slow_instructions =
-            vector * rdna2.multiplications as f64 / (rdna2.vector.max(1)) as f64;
-        let one_clock_instructions = (rdna2.scalar + rdna2.branches) as f64 + accesses(rdna2);
+            vector * rdna2.multiplications as f64 / (rdna2.vector_instructions.max(1)) as f64;
+        let one_clock_instructions =
+            (rdna2.scalar_instructions + rdna2.branches) as f64 + accesses(rdna2);
         let sum = |figure: fn(&crate::count::BufferTraffic) -> f64| {
             counts.buffer_traffic().iter().map(figure).sum::<f64>()
         };
         let lines = sum(|traffic| traffic.lines.max(traffic.bytes / LINE_BYTES));
-        let by_workgroup = SECTOR_BYTES * sum(|traffic| traffic.by_workgroup);
+        let l2_bytes = SECTOR_BYTES * sum(|traffic| traffic.workgroup_sectors);
         let h100_clocks = memory / H100.bytes_per_clock();
         Self {
             navi21: ratio_to_memory(
@@ -153,7 +154,7 @@ impl EstimatedTimes {
             mi300x: ratio_to_memory(&MI300X, vector_instructions(gcn5, counts) + accesses(gcn5)),
             h100: ratio_to_memory(&H100, 2.0 * vector + one_clock_instructions),
             h100_loads: lines / H100_LOAD_UNITS / h100_clocks,
-            h100_l2: by_workgroup / H100_L2_BYTES_PER_CLOCK / h100_clocks,
+            h100_l2: l2_bytes / H100_L2_BYTES_PER_CLOCK / h100_clocks,
         }
     }
 
@@ -206,7 +207,7 @@ mod tests {
             bytes: 16.0,
             useful_bytes: 16.0,
             sectors: 0.5,
-            by_workgroup: 0.5,
+            workgroup_sectors: 0.5,
             distinct_sectors: 0.5,
             lines: 0.125,
         };
@@ -219,11 +220,11 @@ mod tests {
         }
     }
 
-    fn test_path(vector: usize, multiplications: usize) -> CountedPath {
+    fn test_path(vector_instructions: usize, multiplications: usize) -> CountedPath {
         CountedPath {
-            vector,
+            vector_instructions,
             multiplications,
-            scalar: 7,
+            scalar_instructions: 7,
             branches: 1,
             loads: vec![16],
             stores: vec![16],
@@ -294,7 +295,7 @@ mod tests {
             ("loads", scattered_times.h100_loads)
         );
         let mut rereading_counts = ideal_copy();
-        rereading_counts.read.by_workgroup = 4.0;
+        rereading_counts.read.workgroup_sectors = 4.0;
         let rereading_times =
             EstimatedTimes::estimate_times(&test_path(20, 4), &test_path(30, 4), &rereading_counts);
         assert_eq!(
@@ -311,7 +312,7 @@ mod tests {
             vector_instructions(&short_path, &ideal_copy()),
             operation_estimate,
         );
-        assert!(is_about(&short_path, &ideal_copy()));
+        assert!(is_estimated(&short_path, &ideal_copy()));
         // The share of multiplications comes from the counted path.
         let times = EstimatedTimes::estimate_times(&short_path, &test_path(30, 4), &ideal_copy());
         assert_near(
@@ -320,6 +321,6 @@ mod tests {
         );
         let long_path = test_path(200, 5);
         assert_eq!(vector_instructions(&long_path, &ideal_copy()), 200.0);
-        assert!(!is_about(&long_path, &ideal_copy()));
+        assert!(!is_estimated(&long_path, &ideal_copy()));
     }
 }

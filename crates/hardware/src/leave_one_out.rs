@@ -1,5 +1,5 @@
-//! Measures the value of each copy kernel: the program runs the kernel's cases in an engine without this kernel, so
-//! that other kernels take the cases.
+//! Estimates the benefit of each copy kernel: the program runs the kernel's cases in an engine without this kernel,
+//! where other kernels run them.
 //!
 //! The engine (`src/gpu/engine/launch.rs`) does not use the kernels that the environment variable [`REFUSE_VARIABLE`]
 //! names. So this program starts itself again for each kernel.
@@ -21,15 +21,15 @@ const SUBGROUP: u32 = 32;
 
 const LEGEND: &str = include_str!("table/leave_one_out.md");
 
-/// How a case is run: the names of its kernels, and the time in microseconds on each GPU. The time is `None` if it is
-/// not estimated, or if RADV is not installed.
+/// The run of a case: the names of its kernels, and its time in microseconds on each GPU. The times are `None` if they
+/// are not estimated, or if RADV is not installed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct CaseRun {
     kernels: Vec<String>,
     times: Option<[f64; 3]>,
 }
 
-/// How each case is run, by the case's name.
+/// The run of each case, by the case's name.
 type RunsByCase = BTreeMap<String, CaseRun>;
 
 /// Writes the table to a file.
@@ -102,8 +102,7 @@ fn table_row(case: &str, run_with: &CaseRun, run_without: &CaseRun) -> String {
     format!("{case} | {other_kernels} | {}", ratios.join(" | "))
 }
 
-/// Returns the names of the kernels of slices, updates, gradients, gathers and crops, in the order of
-/// their first use in the cases.
+/// Returns the names of the kernels of all cases except scatters, in the order of their first use in the cases.
 fn copy_kernels(runs: &RunsByCase) -> Vec<String> {
     let mut kernels: Vec<String> = Vec::new();
     for case in cases::library_cases() {
@@ -120,12 +119,12 @@ fn copy_kernels(runs: &RunsByCase) -> Vec<String> {
     kernels
 }
 
-/// Calls [`runs_here`] in another process, which must not use this kernel, and returns the result. `what` is `kernels`
-/// or `times`. `cases` has the names of the cases, or is empty for all.
-fn runs_refusing(kernel: &str, what: &str, cases: &[String]) -> Result<RunsByCase, String> {
+/// Calls [`runs_here`] in another process, which must not use this kernel, and returns the result. `detail` is
+/// `kernels` or `times`. `cases` has the names of the cases, or is empty for all.
+fn runs_refusing(kernel: &str, detail: &str, cases: &[String]) -> Result<RunsByCase, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
-        .arg(what)
+        .arg(detail)
         .args(cases)
         .env(REFUSE_VARIABLE, kernel)
         .output()
@@ -136,10 +135,10 @@ fn runs_refusing(kernel: &str, what: &str, cases: &[String]) -> Result<RunsByCas
     }
 }
 
-/// Prints how this process runs the named cases, or all if no name is given. [`parse_runs`] parses each line.
-pub(crate) fn print_runs(what: &str, names: &[&str]) -> Result<(), String> {
+/// Prints how this process runs the named cases, or all if no name is given. [`parse_runs`] parses the output.
+pub(crate) fn print_runs(detail: &str, names: &[&str]) -> Result<(), String> {
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    for (case, run) in runs_here(what, &names)? {
+    for (case, run) in runs_here(detail, &names)? {
         let times = run
             .times
             .map(|times| times.map(|time| time.to_string()).join("\t"));
@@ -171,12 +170,12 @@ fn parse_runs(text: &str) -> Result<RunsByCase, String> {
     }
 }
 
-/// Returns how this process runs the named cases, or all if no name is given. If `what` is `kernels`, the cases are
-/// only recorded and have no times.
-fn runs_here(what: &str, names: &[String]) -> Result<RunsByCase, String> {
+/// Returns how this process runs the named cases, or all if no name is given. If `detail` is `kernels`, the
+/// cases are only recorded and have no times.
+fn runs_here(detail: &str, names: &[String]) -> Result<RunsByCase, String> {
     let mut cases = cases::library_cases();
     cases.retain(|case| names.is_empty() || names.contains(&case.name));
-    match what {
+    match detail {
         "times" => estimate_runs(&cases, names),
         _ => cases.iter().map(run_case).collect(),
     }
@@ -237,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_process_prints_is_read() {
+    fn printed_runs_are_parsed() {
         let runs = parse_runs("W1\tcoalesced rows\t1.5\t2\t0.25\nsa1\tresolve, sort\t\n").unwrap();
         assert_eq!(
             runs["W1"],

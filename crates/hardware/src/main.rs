@@ -4,7 +4,7 @@
 //! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
 //! wgslice-hardware check [FAMILY …]       checks registers and loads in flight in code for AMD's GPUs; default: all families
 //! wgslice-hardware vectors [FAMILY …]     checks that the pipelines of the golden vectors spill no registers
-//! wgslice-hardware pipelines              prints how many pipelines W1 to W16 and the golden vectors make together
+//! wgslice-hardware pipelines              counts the pipelines of W1 to W16 and of the golden vectors
 //! wgslice-hardware leave-one-out FILE     writes the times without each kernel that copies, as Markdown
 //! ```
 //!
@@ -62,7 +62,9 @@ fn main() -> ExitCode {
         ["leave-one-out", file] => leave_one_out::write_table(file),
         // The program starts itself with these arguments, and environment variables of RADV or of the engine.
         ["compile", "cases", ref names @ ..] => compile_cases(names),
-        [what @ ("kernels" | "times"), ref names @ ..] => leave_one_out::print_runs(what, names),
+        [detail @ ("kernels" | "times"), ref names @ ..] => {
+            leave_one_out::print_runs(detail, names)
+        }
         ["compile", "vectors"] => {
             let device = Device::new(None).without_shared_pipelines();
             vectors::vector_pipelines(&device).and_then(amd::compile_here)
@@ -89,7 +91,7 @@ fn main() -> ExitCode {
 fn compile_cases(names: &[&str]) -> Result<(), String> {
     let mut pipelines = Vec::new();
     let is_chosen = |case: &&Case| names.is_empty() || names.contains(&&*case.name);
-    let all_cases = [cases::library_cases(), cases::peers()].concat();
+    let all_cases = [cases::library_cases(), cases::peer_cases()].concat();
     for case in all_cases.iter().filter(is_chosen) {
         let case_pipelines =
             device::requested_pipelines(case).map_err(|error| error_of_case(case, &error))?;
@@ -102,7 +104,8 @@ fn compile_cases(names: &[&str]) -> Result<(), String> {
     amd::compile_here(pipelines)
 }
 
-/// Prints how many different pipelines W1 to W16 and all golden vectors create on a GPU, and how many for each kernel.
+/// Prints how many different pipelines W1 to W16 and the golden vectors of [`vectors`] create on a GPU, and how many
+/// each kernel has.
 fn count_pipelines() -> Result<(), String> {
     let is_workload = |case: &&Case| {
         let workload_number = case.name.strip_prefix('W').map(str::parse::<u32>);
@@ -187,7 +190,7 @@ fn table(file: &str, names: &[&str]) -> Result<(), String> {
     let chosen_cases = |cases: Vec<Case>| cases.into_iter().filter(is_chosen).collect::<Vec<_>>();
     let (library, peers) = (
         chosen_cases(cases::library_cases()),
-        chosen_cases(cases::peers()),
+        chosen_cases(cases::peer_cases()),
     );
     let library = count_cases(&library, &reports)?;
     let peers = count_cases(&peers, &reports)?;
@@ -200,7 +203,7 @@ fn table_origin(reports: Vec<Report>) -> Result<TableOrigin, String> {
     let versions = ["wgpu", "naga"].map(|name| format!("{name} {}", locked_version(name)));
     Ok(TableOrigin {
         date: current_date()?,
-        wgpu: versions.join(", "),
+        versions: versions.join(", "),
         reports,
     })
 }
@@ -218,7 +221,7 @@ fn reports_of<Name: AsRef<str>>(names: &[Name]) -> Result<Vec<Report>, String> {
     };
     match FAMILIES.into_iter().map(compile).collect() {
         Err(problem) if problem == amd::NOT_INSTALLED => {
-            eprintln!("{problem}: what it would say is 'not run'");
+            eprintln!("{problem}: the table has 'not run' in place of its results");
             Ok(Vec::new())
         }
         other => other,

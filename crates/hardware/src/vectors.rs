@@ -1,5 +1,5 @@
-//! Lists the pipelines that the golden vectors need if each vector is run in all its [`variants`]: element widths,
-//! index types and policies for out-of-range indices.
+//! Lists the pipelines that the golden vectors in `tests/vectors/seed1.jsonl` need if each vector is run in all its
+//! [`variants`]: element types, index types and policies for out-of-range indices.
 
 use crate::device::Device;
 use std::collections::HashSet;

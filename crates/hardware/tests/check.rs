@@ -4,7 +4,7 @@
 use std::{env, process::Command};
 
 /// The exit code of a skipped command.
-const SKIPPED: i32 = 77;
+const EXIT_SKIPPED: i32 = 77;
 
 #[test]
 fn amds_compiler_spills_nothing_and_keeps_loads_in_flight() {
@@ -13,12 +13,12 @@ fn amds_compiler_spills_nothing_and_keeps_loads_in_flight() {
         .output()
         .expect("the program");
     let message = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() == Some(SKIPPED) {
+    if output.status.code() == Some(EXIT_SKIPPED) {
         // Systems without `apt-get` may not provide the driver.
-        let required = env::var("WGSLICE_REQUIRE_GPU").as_deref() == Ok("1");
+        let is_required = env::var("WGSLICE_REQUIRE_GPU").as_deref() == Ok("1");
         let has_apt_get = Command::new("apt-get").arg("--version").output().is_ok();
         assert!(
-            !(required && has_apt_get),
+            !(is_required && has_apt_get),
             "WGSLICE_REQUIRE_GPU=1, but {message}"
         );
         eprintln!("skipped: {message}");

@@ -1,10 +1,10 @@
 //! Reads and writes the headers of NumPy's `.npy` files, versions 1.0 to 3.0, for arrays of any element type.
 //!
-//! This crate is part of wgslice's commands and is not published. In your own program, read `.npy` files with `npyz` or
-//! `ndarray-npy`, and pass their values to wgslice. The commands do not use these crates, because both reject headers
-//! that NumPy accepts, such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and
-//! structured types. Apart from parsing the header's text, there is little for such a crate to do: limit the header's
-//! length and find the offset of the elements.
+//! This crate is part of wgslice's commands. In your own program, read `.npy` files with `npyz` or `ndarray-npy`, and
+//! pass their values to wgslice. The commands do not use these crates, because both reject headers that NumPy accepts,
+//! such as `'i4'`, `'float32'` and `u'<i4'`. In addition, `ndarray-npy` rejects strings, dates and structured types.
+//! Apart from parsing the header's text, this crate does little: it limits the header's length and finds the offset of
+//! the elements.
 //!
 //! ```
 //! use wgslice::DType;
@@ -34,7 +34,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// accepts 10,000 bytes unless `max_header_size` or `allow_pickle` says otherwise.
 const MAX_HEADER: u32 = 1 << 16;
 
-/// The header of a file of any element type, which describes the elements that follow it.
+/// The header of a file with elements of any type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The type of the elements.
@@ -45,7 +45,7 @@ pub struct Described {
     pub shape: Vec<usize>,
 }
 
-/// The header of a file of numbers.
+/// The header of a file with numbers or booleans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The type of the elements.
@@ -83,7 +83,7 @@ pub enum Error {
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is not an `.npy` file, or such a file cannot store the array.
+    /// The file does not begin with a supported header, or an `.npy` file cannot store the array.
     #[error("{0}")]
     Invalid(String),
 }
@@ -100,8 +100,8 @@ impl Described {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if the file does not begin with a header, or if the header is too long or malformed;
-    /// [`Error::Io`] if the file cannot be read.
+    /// [`Error::Invalid`] if the file does not begin with a header, or if the header is too long, is malformed or has
+    /// an unknown version; [`Error::Io`] if the file cannot be read.
     pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Error> {
         text::parse_header(&read_text(file)?)
     }
@@ -168,12 +168,13 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if NumPy has no such element type, or if the shape has too many dimensions for the version.
+    /// [`Error::Invalid`] if NumPy has no such element type, or if the shape has too many dimensions for version 1.0
+    /// of the format.
     pub fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
         if dtype == DType::BF16 {
             return Err(Error::invalid(format!(
                 "{} has no name in .npy; convert the array to float32, or store the same bits as \
-                 uint16, before it is read",
+                 uint16, before wgslice reads it",
                 dtype.name()
             )));
         }
@@ -196,7 +197,7 @@ fn unsupported_type(element: &Type) -> Error {
              .view('uint16')",
         );
     }
-    let way_out = match element.is_fixed() {
+    let remedy = match element.is_fixed() {
         true => {
             "; save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
              or complex128"
@@ -204,33 +205,34 @@ fn unsupported_type(element: &Type) -> Error {
         false => "",
     };
     Error::invalid(format!(
-        "dtype {element} is not supported: {remark}{way_out}"
+        "dtype {element} is not supported: {remark}{remedy}"
     ))
 }
 
 /// Reads the bytes before the elements and returns the header's text. In versions before 3.0, the text is encoded in
 /// Latin-1.
 fn read_text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
-    let cut_header = || Error::invalid("the file ends within its header; copy or save it again");
-    let unknown_type = || {
+    let truncated_header =
+        || Error::invalid("the file ends within its header; copy or save it again");
+    let not_an_npy_file = || {
         Error::invalid(
             "not an .npy file (it does not begin with \\x93NUMPY); save it with numpy.save",
         )
     };
     let mut first_bytes = [0; 8];
-    read_exactly(file, &mut first_bytes, unknown_type)?;
+    read_exactly(file, &mut first_bytes, not_an_npy_file)?;
     if !first_bytes.starts_with(MAGIC) {
-        return Err(unknown_type());
+        return Err(not_an_npy_file());
     }
     let len = match [first_bytes[6], first_bytes[7]] {
         [1, 0] => {
             let mut len = [0; 2];
-            read_exactly(file, &mut len, cut_header)?;
+            read_exactly(file, &mut len, truncated_header)?;
             u16::from_le_bytes(len).into()
         }
         [2 | 3, 0] => {
             let mut len = [0; 4];
-            read_exactly(file, &mut len, cut_header)?;
+            read_exactly(file, &mut len, truncated_header)?;
             u32::from_le_bytes(len)
         }
         [major, minor] => {
@@ -239,12 +241,12 @@ fn read_text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
             )));
         }
     };
-    let at = file.stream_position()?;
-    let bytes_left = file.seek(SeekFrom::End(0))?.saturating_sub(at);
-    file.seek(SeekFrom::Start(at))?;
+    let text_offset = file.stream_position()?;
+    let bytes_left = file.seek(SeekFrom::End(0))?.saturating_sub(text_offset);
+    file.seek(SeekFrom::Start(text_offset))?;
     if u64::from(len) > bytes_left {
         return Err(Error::invalid(format!(
-            "the header should take {len} bytes, but the file ends before; copy or save it again"
+            "the header should take {len} bytes, but the file ends before that; copy or save it again"
         )));
     }
     if len > MAX_HEADER {
@@ -253,7 +255,7 @@ fn read_text(file: &mut (impl Read + Seek)) -> Result<String, Error> {
         )));
     }
     let mut text = vec![0; len as usize];
-    read_exactly(file, &mut text, cut_header)?;
+    read_exactly(file, &mut text, truncated_header)?;
     match first_bytes[6] {
         3 => String::from_utf8(text).map_err(|_| {
             Error::invalid("the header is not UTF-8; save the array again with numpy.save")
@@ -279,10 +281,10 @@ mod tests {
     use super::*;
     use std::fs::File;
 
-    /// A file that ends too early is invalid, but a read that fails for another reason is an error of the system.
+    /// A file that ends too early is [`Error::Invalid`]. A read that fails for another reason is [`Error::Io`].
     #[test]
     #[cfg(unix)]
-    fn a_file_that_cannot_be_read_is_no_invalid_file() {
+    fn a_file_that_cannot_be_read_is_not_an_invalid_file() {
         let mut folder = File::open("/").unwrap();
         assert!(matches!(Header::read(&mut folder), Err(Error::Io(_))));
         let mut empty = File::open("/dev/null").unwrap();

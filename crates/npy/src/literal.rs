@@ -1,7 +1,7 @@
 //! Parses Python literals, the language of headers.
 //!
 //! No crate for Python literals is used: the known crates take exponential time in the depth of brackets, and panic on
-//! some numbers. This parser takes one pass, and supports the nesting of headers.
+//! some numbers. This parser takes one pass and limits the depth of brackets.
 
 /// A literal other than a dict. Only [`LiteralParser::parse_dict`] reads a dict.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub(crate) enum PythonLiteral {
 /// The maximum nesting of brackets. Each level of a structured type takes two levels of brackets.
 const MAX_DEPTH: usize = 32;
 
-/// Where a text is malformed: the text at that position, or the remark that it ends too early.
+/// Describes where a text is malformed: quotes the text at that position, or says that the text ends too early.
 #[derive(Debug)]
 pub(crate) struct Malformed(pub(crate) String);
 
@@ -154,16 +154,16 @@ impl<'a> LiteralParser<'a> {
         };
         // Python 2 wrote its long integers as `3L`.
         let digits = digits.strip_suffix(['L', 'l']).unwrap_or(digits);
-        let parsed = usize::from_str_radix(&digits.replace('_', ""), radix);
-        let parsed = parsed.map_err(|_| self.malformed_here())?;
+        let number = usize::from_str_radix(&digits.replace('_', ""), radix);
+        let number = number.map_err(|_| self.malformed_here())?;
         self.rest = rest;
-        Ok(parsed)
+        Ok(number)
     }
 }
 
 /// Parses the characters after a backslash. Returns `None` if they are not a known escape sequence.
 fn parse_escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
-    let digits = match chars.next()? {
+    let digit_count = match chars.next()? {
         c @ ('\\' | '\'' | '"') => return Some(c),
         'n' => return Some('\n'),
         't' => return Some('\t'),
@@ -173,17 +173,17 @@ fn parse_escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
         'U' => 8,
         _ => return None,
     };
-    let code = chars.as_str().get(..digits)?;
-    chars.nth(digits - 1)?;
-    char::from_u32(u32::from_str_radix(code, 16).ok()?)
+    let hex_digits = chars.as_str().get(..digit_count)?;
+    chars.nth(digit_count - 1)?;
+    char::from_u32(u32::from_str_radix(hex_digits, 16).ok()?)
 }
 
-/// Replaces control characters by question marks, because they could move a terminal's cursor.
+/// Replaces control characters, which could move a terminal's cursor, by question marks.
 pub(crate) fn to_printable(text: impl Iterator<Item = char>) -> String {
     text.map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Writes a string literal as Python does.
+/// Quotes a string as a Python literal.
 pub(crate) fn quote_string(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'

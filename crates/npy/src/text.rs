@@ -22,15 +22,15 @@ pub(super) fn parse_header(text: &str) -> Result<Described, Error> {
             (key, _) => return Err(wrong_entry(key)),
         }
     }
-    let missing_field = || {
+    let missing_entry = || {
         Error::invalid(
             "the header lacks descr, fortran_order or shape; save the array again with numpy.save",
         )
     };
     Ok(Described {
-        element: types::parse_type(descr.ok_or_else(missing_field)?)?,
-        column_major: column_major.ok_or_else(missing_field)?,
-        shape: shape.ok_or_else(missing_field)?,
+        element: types::parse_type(descr.ok_or_else(missing_entry)?)?,
+        column_major: column_major.ok_or_else(missing_entry)?,
+        shape: shape.ok_or_else(missing_entry)?,
     })
 }
 
@@ -49,7 +49,7 @@ fn wrong_entry(key: &str) -> Error {
 /// Writes the text of a header as NumPy does. [`parse_header`] reads it.
 pub(super) fn write_header(array: &Described) -> String {
     let descr = array.element.descr();
-    let order = if array.column_major { "True" } else { "False" };
+    let fortran_order = if array.column_major { "True" } else { "False" };
     let shape = format_tuple(&array.shape);
-    format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}")
+    format!("{{'descr': {descr}, 'fortran_order': {fortran_order}, 'shape': {shape}, }}")
 }

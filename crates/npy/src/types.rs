@@ -1,4 +1,4 @@
-//! Defines NumPy's element types: numbers, which wgslice also has, and the other types of a fixed size.
+//! Defines NumPy's element types, including types that wgslice does not have.
 
 use crate::{
     ByteOrder, Error,
@@ -23,7 +23,7 @@ pub struct Type {
 pub enum Kind {
     /// Numbers or booleans of a type that wgslice has.
     Number(DType),
-    /// Floating-point numbers of 80 or 128 bits, which depend on the machine.
+    /// Floating-point numbers of 80 or 128 bits, in a format that depends on the machine.
     LongDouble,
     /// Pairs of `LongDouble` numbers.
     LongComplex,
@@ -41,7 +41,7 @@ pub enum Kind {
     Fields(Vec<Field>),
     /// Python objects. The file contains them pickled, not as elements.
     Object,
-    /// An unknown type: its code, and the reason or what to do. Its size is 0.
+    /// An unknown type: its code or name, and the reason or a remedy. Its size is 0.
     Unknown(String, &'static str),
 }
 
@@ -65,7 +65,7 @@ pub struct Field {
 }
 
 impl Type {
-    /// Returns the type of numbers in this byte order. Elements of one byte get [`ByteOrder::NATIVE`].
+    /// Returns the type for numbers of type `dtype` in this byte order. Elements of one byte get [`ByteOrder::NATIVE`].
     pub fn number_in(dtype: DType, byte_order: ByteOrder) -> Self {
         let mut number_type = Self::new(Kind::Number(dtype), byte_order, dtype.size());
         if !number_type.is_ordered() {
@@ -82,8 +82,8 @@ impl Type {
         }
     }
 
-    /// Returns whether the elements are in the file and all have the same size. If not, the type is unknown or contains
-    /// Python objects.
+    /// Returns whether the file holds the elements themselves, all of one size. If not, the type contains an unknown
+    /// type or Python objects.
     pub fn is_fixed(&self) -> bool {
         self.part_without_fixed_size().is_none()
     }
@@ -99,8 +99,8 @@ impl Type {
         }
     }
 
-    /// Describes the elements, for an error message about a type that wgslice does not support. For Python objects, the
-    /// text also says what to save instead.
+    /// Describes the elements, for an error message about a type that wgslice does not support. For Python objects and
+    /// unknown types, the text also has a remedy.
     pub fn remark(&self) -> &'static str {
         match self.part_without_fixed_size().unwrap_or(self).kind {
             Kind::Number(_) => "numbers",
@@ -134,21 +134,21 @@ impl Type {
         let Kind::Fields(fields) = &self.kind else {
             return quote_string(spell(&self.type_code()));
         };
-        let (mut end, mut entries) = (0, Vec::new());
-        let padding = |from: usize, to: usize| {
+        let (mut previous_end, mut entries) = (0, Vec::new());
+        let padding_entry = |from: usize, to: usize| {
             let code = format!("|V{}", to.checked_sub(from).filter(|&len| len > 0)?);
             Some(format!("('', {})", quote_string(spell(&code))))
         };
         for field in fields {
-            entries.extend(padding(end, field.offset));
-            end = field.end();
+            entries.extend(padding_entry(previous_end, field.offset));
+            previous_end = field.end();
             entries.push(field.literal(spell));
         }
-        entries.extend(padding(end, self.size));
+        entries.extend(padding_entry(previous_end, self.size));
         format!("[{}]", entries.join(", "))
     }
 
-    /// Returns the code of a type without fields, as in `<i4`.
+    /// Returns the code of a type without fields, such as `<i4`.
     fn type_code(&self) -> String {
         let (letter, size) = match &self.kind {
             Kind::Number(dtype) => (
@@ -221,7 +221,7 @@ impl fmt::Display for Type {
 }
 
 impl Field {
-    /// Returns the end of the field in an element, in bytes, exclusive.
+    /// Returns the offset of the first byte after the field in an element.
     fn end(&self) -> usize {
         self.offset + self.element.size * self.shape.iter().product::<usize>()
     }
@@ -271,7 +271,7 @@ pub(crate) fn parse_type(descr: PythonLiteral) -> Result<Type, Error> {
         PythonLiteral::Text(code) => Ok(parse_scalar(&code)),
         PythonLiteral::Sequence(fields) => parse_structure(fields),
         _ => Err(Error::invalid(
-            "the header's descr is no element type; save the array again with numpy.save",
+            "the header's descr is not an element type; save the array again with numpy.save",
         )),
     }
 }
@@ -285,7 +285,7 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
     };
     let too_large = || Error::invalid("an element of the header's descr is larger than any memory");
     let (mut fields, mut offset) = (Vec::<Field>::new(), 0usize);
-    for (at, entry) in entries.into_iter().enumerate() {
+    for (entry_index, entry) in entries.into_iter().enumerate() {
         let PythonLiteral::Sequence(entry) = entry else {
             return Err(wrong_type());
         };
@@ -304,13 +304,13 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
             Some(shape_literal) => parse_shape(shape_literal).ok_or_else(wrong_type)?,
             None => Vec::new(),
         };
-        let count = shape
+        let value_count = shape
             .iter()
             .try_fold(1usize, |n, &size| n.checked_mul(size));
-        let bytes = count.and_then(|count| count.checked_mul(element.size));
-        let begin = offset;
-        offset = bytes
-            .and_then(|bytes| offset.checked_add(bytes))
+        let field_size = value_count.and_then(|value_count| value_count.checked_mul(element.size));
+        let field_offset = offset;
+        offset = field_size
+            .and_then(|field_size| offset.checked_add(field_size))
             .filter(|&end| isize::try_from(end).is_ok())
             .ok_or_else(too_large)?;
         // NumPy writes the padding between fields as unnamed bytes.
@@ -318,7 +318,7 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
             continue;
         }
         let name = if name.is_empty() {
-            format!("f{at}")
+            format!("f{entry_index}")
         } else {
             name
         };
@@ -334,7 +334,7 @@ fn parse_structure(entries: Vec<PythonLiteral>) -> Result<Type, Error> {
             title,
             element,
             shape,
-            offset: begin,
+            offset: field_offset,
         });
     }
     Ok(Type::new(Kind::Fields(fields), ByteOrder::NATIVE, offset))
@@ -374,9 +374,9 @@ fn parse_scalar(text: &str) -> Type {
 fn parse_numbered_code(code: &str) -> Option<(Kind, usize)> {
     let mut chars = code.chars();
     let letter = chars.next()?;
-    let rest = chars.as_str();
-    let digits = rest.find(|c: char| !c.is_ascii_digit());
-    let (digits, unit) = rest.split_at(digits.unwrap_or(rest.len()));
+    let size_and_unit = chars.as_str();
+    let digit_count = size_and_unit.find(|c: char| !c.is_ascii_digit());
+    let (digits, unit) = size_and_unit.split_at(digit_count.unwrap_or(size_and_unit.len()));
     let size: usize = digits.parse().ok()?;
     if ['M', 'm'].contains(&letter) && size == 8 {
         let unit = match unit {

@@ -20,8 +20,8 @@ pub struct Counting {
     pub subgroup: u32,
     /// If a dispatch has more workgroups than this, only a sample of them runs, and the result is incomplete. The
     /// sample has this many workgroups, or up to 15 more. The sample is the same in every run. Its first quarter
-    /// consists of the first workgroups of the dispatch, the rest of groups of 16 neighbouring workgroups that are
-    /// spread over the dispatch.
+    /// consists of the first workgroups of the dispatch. The rest consists of stretches of 16 neighbouring workgroups
+    /// that are spread over the dispatch.
     pub most_workgroups: u64,
 }
 
@@ -59,8 +59,8 @@ pub struct BindingCounts {
     pub access: Access,
     /// The size of the binding in bytes.
     pub size: u64,
-    /// The number of accesses of invocations. A read from an address that all invocations of a workgroup share counts
-    /// as one.
+    /// The number of accesses by invocations. A read from an address that all invocations of a workgroup share counts
+    /// as one access.
     pub accesses: u64,
     /// The number of bytes that these accesses move.
     pub bytes: u64,
@@ -96,7 +96,7 @@ struct AccessTally {
 /// Counts a dispatch while it runs.
 #[derive(Debug)]
 pub(crate) struct DispatchCounter {
-    pub(crate) subgroup: usize,
+    pub(crate) subgroup_size: usize,
     pub(crate) operations: u64,
     pub(crate) divisions: u64,
     tallies: BTreeMap<(String, Access), AccessTally>,
@@ -105,7 +105,7 @@ pub(crate) struct DispatchCounter {
 impl DispatchCounter {
     pub(crate) fn new(counting: Counting) -> Self {
         Self {
-            subgroup: counting.subgroup.max(1) as usize,
+            subgroup_size: counting.subgroup.max(1) as usize,
             operations: 0,
             divisions: 0,
             tallies: BTreeMap::new(),
@@ -114,36 +114,38 @@ impl DispatchCounter {
 
     /// Returns the number of subgroups with an active lane.
     pub(crate) fn active_subgroups(&self, mask: &[bool]) -> u64 {
-        mask.chunks(self.subgroup)
+        mask.chunks(self.subgroup_size)
             .filter(|lanes| lanes.contains(&true))
             .count() as u64
     }
 
-    /// Counts an access by some lanes to a variable with a binding of `size` bytes. `lanes` has pairs of a lane and its
-    /// address, in the order of the lanes. Each lane accesses `bytes` bytes at its address.
-    pub(crate) fn access(
+    /// Counts an access by some lanes to a variable with a binding of `size` bytes. `lane_addresses` has pairs of a
+    /// lane and its address, in the order of the lanes. Each lane accesses `bytes` bytes at its address.
+    pub(crate) fn count_access(
         &mut self,
         (name, size): (&str, u64),
         access: Access,
         bytes: u64,
-        lanes: &[(usize, u64)],
+        lane_addresses: &[(usize, u64)],
     ) {
         let tally = self.tallies.entry((name.to_owned(), access)).or_default();
         tally.size = size;
-        tally.accesses += lanes.len() as u64;
-        tally.bytes += lanes.len() as u64 * bytes;
-        for subgroup in lanes.chunk_by(|a, b| a.0 / self.subgroup == b.0 / self.subgroup) {
+        tally.accesses += lane_addresses.len() as u64;
+        tally.bytes += lane_addresses.len() as u64 * bytes;
+        for subgroup in
+            lane_addresses.chunk_by(|a, b| a.0 / self.subgroup_size == b.0 / self.subgroup_size)
+        {
             let (mut sectors, mut lines) = (HashSet::new(), HashSet::new());
-            for &(_, at) in subgroup {
-                let last_byte = at + bytes - 1;
-                for sector in at / SECTOR..=last_byte / SECTOR {
+            for &(_, first_byte) in subgroup {
+                let last_byte = first_byte + bytes - 1;
+                for sector in first_byte / SECTOR..=last_byte / SECTOR {
                     sectors.insert(sector);
-                    let first_bit = at.max(sector * SECTOR) % SECTOR;
+                    let first_bit = first_byte.max(sector * SECTOR) % SECTOR;
                     let last_bit = last_byte.min(sector * SECTOR + SECTOR - 1) % SECTOR;
                     let bits = (u32::MAX >> (SECTOR - 1 - (last_bit - first_bit))) << first_bit;
                     *tally.accessed_bytes.entry(sector).or_default() |= bits;
                 }
-                lines.extend(at / LINE..=last_byte / LINE);
+                lines.extend(first_byte / LINE..=last_byte / LINE);
             }
             tally.instructions += 1;
             tally.sectors += sectors.len() as u64;
@@ -183,23 +185,25 @@ impl DispatchCounter {
 
 /// Returns the numbers of all workgroups of a dispatch, if there are at most `max_workgroups`. Otherwise returns the
 /// numbers of a sample of `max_workgroups` workgroups, or up to 15 more. The sample depends only on these two numbers.
-pub(crate) fn sample_workgroups(workgroups: u64, max_workgroups: u64) -> Vec<u64> {
+pub(crate) fn sample_workgroups(workgroup_count: u64, max_workgroups: u64) -> Vec<u64> {
     const STRETCH_WORKGROUPS: u64 = 16;
-    if workgroups <= max_workgroups {
-        return (0..workgroups).collect();
+    if workgroup_count <= max_workgroups {
+        return (0..workgroup_count).collect();
     }
     let mut sampled: std::collections::BTreeSet<u64> = (0..max_workgroups / 4).collect();
-    let start_count = workgroups.saturating_sub(STRETCH_WORKGROUPS).max(1);
-    for seed in 1.. {
+    let start_count = workgroup_count.saturating_sub(STRETCH_WORKGROUPS).max(1);
+    for factor in 1.. {
         if sampled.len() as u64 >= max_workgroups {
             break;
         }
         // The fractional parts of the first n multiples of the golden ratio are spread evenly, for every n.
-        let first_workgroup = (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed))
+        let first_workgroup = (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(factor))
             * u128::from(start_count))
             >> 64;
-        let first_workgroup = u64::try_from(first_workgroup).expect("less than the workgroups");
-        sampled.extend(first_workgroup..(first_workgroup + STRETCH_WORKGROUPS).min(workgroups));
+        let first_workgroup =
+            u64::try_from(first_workgroup).expect("less than the number of workgroups");
+        sampled
+            .extend(first_workgroup..(first_workgroup + STRETCH_WORKGROUPS).min(workgroup_count));
     }
     sampled.into_iter().collect()
 }
@@ -208,21 +212,21 @@ pub(crate) fn sample_workgroups(workgroups: u64, max_workgroups: u64) -> Vec<u64
 mod tests {
     use super::*;
 
-    fn count_sectors(bytes: u64, addresses: &[u64]) -> BindingCounts {
+    fn count_reads(bytes: u64, addresses: &[u64]) -> BindingCounts {
         let mut counter = DispatchCounter::new(Counting {
             subgroup: 32,
             most_workgroups: 1,
         });
-        let lanes: Vec<_> = addresses.iter().copied().enumerate().collect();
-        counter.access(("x", 1 << 20), Access::Read, bytes, &lanes);
+        let lane_addresses: Vec<_> = addresses.iter().copied().enumerate().collect();
+        counter.count_access(("x", 1 << 20), Access::Read, bytes, &lane_addresses);
         counter.end_workgroup();
         counter.into_binding_counts().remove(0)
     }
 
     #[test]
-    fn neighbours_share_sectors_and_strangers_do_not() {
-        let neighbours: Vec<_> = (0..64).map(|lane| 4 * lane).collect();
-        let counts = count_sectors(4, &neighbours);
+    fn adjacent_lanes_share_sectors_and_distant_lanes_do_not() {
+        let adjacent_addresses: Vec<_> = (0..64).map(|lane| 4 * lane).collect();
+        let counts = count_reads(4, &adjacent_addresses);
         assert_eq!(
             (counts.instructions, counts.sectors, counts.lines),
             (2, 8, 2)
@@ -236,8 +240,8 @@ mod tests {
             (8, 256, 8)
         );
 
-        let addresses: Vec<_> = (0..64).map(|lane| 128 * lane).collect();
-        let counts = count_sectors(4, &addresses);
+        let distant_addresses: Vec<_> = (0..64).map(|lane| 128 * lane).collect();
+        let counts = count_reads(4, &distant_addresses);
         assert_eq!(
             (counts.instructions, counts.sectors, counts.lines),
             (2, 64, 64)
@@ -246,15 +250,15 @@ mod tests {
     }
 
     #[test]
-    fn what_crosses_a_sector_asks_for_both() {
-        let counts = count_sectors(16, &[24]);
+    fn an_access_across_a_sector_boundary_requests_both_sectors() {
+        let counts = count_reads(16, &[24]);
         assert_eq!(
             (counts.sectors, counts.lines, counts.useful_bytes),
             (2, 1, 16)
         );
-        assert_eq!(count_sectors(16, &[120]).lines, 2);
+        assert_eq!(count_reads(16, &[120]).lines, 2);
         // A sector that two lanes access is requested once.
-        assert_eq!(count_sectors(4, &[0, 0]).sectors, 1);
+        assert_eq!(count_reads(4, &[0, 0]).sectors, 1);
     }
 
     #[test]

@@ -13,8 +13,9 @@ pub enum Wrong {
         /// For a vector or an array of fixed size, the index. Otherwise the first byte of the access, counted from the
         /// beginning of the binding.
         at: u64,
-        /// The size that `at` exceeds: in bytes for a binding or a workgroup's variable, in scalars for an invocation's
-        /// own variable, and in elements for a value. The unit can differ from the unit of `at`.
+        /// The size of the accessed binding, variable or value: in bytes for a binding or a workgroup's variable, in
+        /// scalars for an invocation's own variable, and in elements for a value that is not in memory. The unit can
+        /// differ from the unit of `at`.
         size: u64,
     },
     /// A use of a value that depends on unwritten memory. Loading a word with some unwritten bytes and writing these
@@ -23,8 +24,8 @@ pub enum Wrong {
         /// The use of the value.
         what: Depends,
     },
-    /// A race: two invocations of a dispatch access one word, at least one of them writes it, and neither
-    /// atomics nor a barrier order them.
+    /// A race: two invocations of a dispatch access one word, at least one of them writes it, at least one access is
+    /// not atomic, and no barrier orders the accesses.
     Race {
         /// The later access.
         access: Access,
@@ -90,12 +91,12 @@ impl fmt::Display for Wrong {
                 write!(f, "a {access} at {at}, beyond the end at {size}")
             }
             Self::Unwritten { what } => {
-                let what = match what {
+                let use_text = match what {
                     Depends::Index => "an index depends on",
                     Depends::Condition => "a condition depends on",
                     Depends::Stored => "a number is stored that depends on",
                 };
-                write!(f, "{what} memory that nobody wrote")
+                write!(f, "{use_text} memory that nobody wrote")
             }
             Self::Race { access, with, at } => {
                 write!(

@@ -1,4 +1,4 @@
-//! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports every fault. It is for
+//! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports their faults. It is for
 //! tests of programs that use wgpu. The programs' code and shaders run unchanged.
 //!
 //! Drivers hide faults. Some drop an access outside of a binding; others clamp its index. Unwritten memory holds zeros
@@ -6,12 +6,13 @@
 //! shader is correct on all drivers. This device reports, with the line of WGSL if it is known:
 //!
 //! - an access outside of a binding, or outside of a vector or an array of fixed size;
-//! - an index, a condition or a number stored in a buffer that depends on unwritten memory of a buffer or a workgroup;
-//! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
-//!   nor a barrier order them;
+//! - a use of unwritten memory of a buffer or a workgroup, in an index, a condition or a number that is stored in a
+//!   buffer;
+//! - a race: two invocations of a dispatch access one word, at least one of them writes it, at least one access is not
+//!   atomic, and no barrier orders the accesses;
 //! - an index that is negative, or that wrapped when it was computed;
-//! - a loop of too many iterations;
-//! - a barrier that not all invocations of a workgroup reach.
+//! - a loop with too many iterations;
+//! - a barrier that only some invocations of a workgroup reach.
 //!
 //! ```should_panic
 //! # fn device() -> (wgpu::Device, wgpu::Queue) {
@@ -21,7 +22,7 @@
 //! let (device, queue) = (gpu.device(), gpu.queue());
 //! # (device, queue) }
 //! # let (device, queue) = device();
-//! // … what a program does with a device:
+//! // The program creates its resources and submits its work as on any other device:
 //! let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
 //!     label: None,
 //!     source: wgpu::ShaderSource::Wgsl(
@@ -62,22 +63,22 @@
 //! ```
 //!
 //! The order in which invocations run is the implementation's choice, and a shader can be correct in one order only. So
-//! the device can run them in random but repeatable order ([`Options::shuffle`]).
+//! the device can run the invocations in random but repeatable order ([`Options::shuffle`]).
 //!
-//! The device can also behave like drivers that clamp or drop accesses ([`Options::outside`]), and can count the
+//! The device can also clamp or drop accesses outside of a binding, as drivers do ([`Options::outside`]), and count the
 //! memory accesses of shaders ([`Options::counting`]).
 //!
 //! # How it works
 //!
-//! wgpu accepts custom implementations of a device (`wgpu::custom`). This one parses WGSL with naga, as wgpu does,
-//! replaces overrides by their values, and interprets naga's intermediate representation. All invocations of a
-//! workgroup run in lockstep. Work runs within `Queue::submit`, one workgroup at a time. `Device::poll` calls the
-//! callbacks of finished work.
+//! wgpu accepts custom implementations of a device (`wgpu::custom`). This implementation parses WGSL with naga, as wgpu
+//! does, replaces overrides by their values, and interprets naga's intermediate representation. The invocations of a
+//! workgroup run in lockstep. Submitted commands run within `Queue::submit`, one workgroup at a time. `Device::poll`
+//! calls the callbacks of finished work.
 //!
 //! The device supports buffers, bind groups, immediates, compute passes, 32-bit numbers and 64-bit integers. It has no
-//! textures, subgroups, queries or rendering: a shader that uses any of these causes a validation error. So does a
-//! binding, a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu are
-//! missing, so tests should also run on a real adapter. An unsupported call panics with the name of the missing
+//! textures, subgroups, queries or rendering. A compute pipeline with an unsupported shader causes a validation error.
+//! So does a binding, a workgroup or workgroup memory that exceeds the limits of the device. Most other checks of wgpu
+//! are missing, so tests should also run on a real adapter. An unsupported call panics with the name of the missing
 //! feature.
 
 mod backend;

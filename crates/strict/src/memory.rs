@@ -2,7 +2,7 @@
 //! dispatch.
 
 /// The size in bytes of a word, the unit in which accesses are recorded.
-pub(crate) const WORD: u64 = 4;
+pub(crate) const WORD_BYTES: u64 = 4;
 
 /// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,28 +18,28 @@ pub enum Access {
 /// One invocation of a dispatch at one point of its program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation {
-    /// The number of the workgroup in the dispatch. The next field is the number of the invocation in the workgroup.
+    /// The number of the workgroup in the dispatch.
     pub(crate) group: u32,
+    /// The number of the invocation in the workgroup.
     pub(crate) local: u32,
     /// The number of barriers for this memory that the workgroup has passed.
     pub(crate) phase: u32,
 }
 
 /// The accesses of one kind to a word that a later access could race with. If they are accesses of several workgroups,
-/// `group` is [`SEVERAL_INVOCATIONS`]. If they are accesses of several invocations of one workgroup, `local` is
-/// [`SEVERAL_INVOCATIONS`].
+/// `group` is [`SEVERAL`]. If they are accesses of several invocations of one workgroup, `local` is [`SEVERAL`].
 #[derive(Clone, Copy, Debug, Default)]
-struct WordAccess {
-    /// The number of the workgroup plus one, [`SEVERAL_INVOCATIONS`], or 0 for no access.
+struct EarlierAccesses {
+    /// The number of the workgroup plus one, [`SEVERAL`], or 0 for no access.
     group: u32,
-    /// The number of the invocation in the workgroup, or [`SEVERAL_INVOCATIONS`].
+    /// The number of the invocation in the workgroup, or [`SEVERAL`].
     local: u32,
     phase: u32,
 }
 
-const SEVERAL_INVOCATIONS: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX;
 
-impl WordAccess {
+impl EarlierAccesses {
     /// Returns whether any of these accesses is not ordered before an access of this invocation.
     fn can_race_with(&self, invocation: Invocation) -> bool {
         let same_group = self.group == invocation.group + 1;
@@ -56,9 +56,9 @@ impl WordAccess {
                 phase: invocation.phase,
             };
         } else if self.group != group {
-            self.group = SEVERAL_INVOCATIONS;
+            self.group = SEVERAL;
         } else if self.local != invocation.local {
-            self.local = SEVERAL_INVOCATIONS;
+            self.local = SEVERAL;
         }
     }
 }
@@ -66,10 +66,10 @@ impl WordAccess {
 /// The accesses to a word during one dispatch.
 #[derive(Clone, Copy, Debug, Default)]
 struct WordAccesses {
-    dispatch: u64,
-    read: WordAccess,
-    write: WordAccess,
-    atomic: WordAccess,
+    dispatch_number: u64,
+    read: EarlierAccesses,
+    write: EarlierAccesses,
+    atomic: EarlierAccesses,
 }
 
 /// The number of words in a page. The records of accesses to a page are allocated together, at the first access.
@@ -80,7 +80,7 @@ const PAGE_WORDS: usize = 1024;
 pub(crate) struct Memory {
     words: Vec<u32>,
     /// For each word, a bit for each of its four bytes: 1 if the byte was written.
-    written: Vec<u8>,
+    written_masks: Vec<u8>,
     /// The accesses to each word, by pages. A page is empty until the first recorded access to it, so a large buffer
     /// with few accessed words takes little memory.
     access_pages: Vec<Vec<WordAccesses>>,
@@ -90,29 +90,30 @@ impl Memory {
     /// Makes memory of `bytes` bytes, rounded up to whole words. All bytes count as unwritten, but are zero, as wgpu
     /// guarantees for buffers.
     pub(crate) fn new(bytes: u64) -> Self {
-        let words = usize::try_from(bytes.div_ceil(WORD)).expect("a buffer that fits in memory");
+        let word_count =
+            usize::try_from(bytes.div_ceil(WORD_BYTES)).expect("a buffer that fits in memory");
         Self {
-            words: vec![0; words],
-            written: vec![0; words],
+            words: vec![0; word_count],
+            written_masks: vec![0; word_count],
             access_pages: Vec::new(),
         }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.words.len() as u64 * WORD
+        self.words.len() as u64 * WORD_BYTES
     }
 
-    pub(crate) fn word(&self, at: usize) -> u32 {
-        self.words[at]
+    pub(crate) fn word(&self, word_index: usize) -> u32 {
+        self.words[word_index]
     }
 
-    /// Returns the unwritten bits of word number `at`, as a mask.
-    pub(crate) fn unknown(&self, at: usize) -> u32 {
-        if self.written[at] == 0b1111 {
+    /// Returns a mask of the unwritten bits of a word.
+    pub(crate) fn unknown_bits(&self, word_index: usize) -> u32 {
+        if self.written_masks[word_index] == 0b1111 {
             return 0;
         }
         let bytes = (0..4).map(|byte| {
-            if self.written[at] >> byte & 1 == 1 {
+            if self.written_masks[word_index] >> byte & 1 == 1 {
                 0
             } else {
                 0xff
@@ -121,15 +122,16 @@ impl Memory {
         u32::from_le_bytes(bytes.collect::<Vec<u8>>().try_into().expect("four bytes"))
     }
 
-    /// Writes a word. `unknown` is a mask of its unwritten bits. A byte with any unwritten bit counts as unwritten.
-    pub(crate) fn set_word(&mut self, at: usize, word: u32, unknown: u32) {
-        self.words[at] = word;
-        if unknown == 0 {
-            self.written[at] = 0b1111;
+    /// Writes a word. `unknown_bits` is a mask of its unwritten bits. A byte with any unwritten bit counts as
+    /// unwritten.
+    pub(crate) fn set_word(&mut self, word_index: usize, word: u32, unknown_bits: u32) {
+        self.words[word_index] = word;
+        if unknown_bits == 0 {
+            self.written_masks[word_index] = 0b1111;
             return;
         }
-        let known_bytes = unknown.to_le_bytes().map(|byte| u8::from(byte == 0));
-        self.written[at] = (0..)
+        let known_bytes = unknown_bits.to_le_bytes().map(|byte| u8::from(byte == 0));
+        self.written_masks[word_index] = (0..)
             .zip(known_bytes)
             .map(|(byte, is_known)| is_known << byte)
             .sum();
@@ -137,26 +139,26 @@ impl Memory {
 
     /// Reads `bytes` bytes from byte `from` on, which need not be the first byte of a word.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
-        let first_word = to_usize(from / WORD);
-        let skipped = to_usize(from % WORD);
-        let word_count = (skipped + bytes).div_ceil(4);
+        let first_word = to_usize(from / WORD_BYTES);
+        let skipped_bytes = to_usize(from % WORD_BYTES);
+        let word_count = (skipped_bytes + bytes).div_ceil(4);
         let words = self.words[first_word..first_word + word_count].iter();
         words
             .flat_map(|word| word.to_le_bytes())
-            .skip(skipped)
+            .skip(skipped_bytes)
             .take(bytes)
             .collect()
     }
 
     /// Writes bytes from byte `from` on, which need not be the first byte of a word.
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
-        if from.is_multiple_of(WORD) {
-            let (words, rest) = bytes.as_chunks::<4>();
-            for (at, &word) in (to_usize(from / WORD)..).zip(words) {
-                self.set_word(at, u32::from_le_bytes(word), 0);
+        if from.is_multiple_of(WORD_BYTES) {
+            let (words, tail_bytes) = bytes.as_chunks::<4>();
+            for (word_index, &word) in (to_usize(from / WORD_BYTES)..).zip(words) {
+                self.set_word(word_index, u32::from_le_bytes(word), 0);
             }
-            let whole_word_bytes = (bytes.len() - rest.len()) as u64;
-            self.write_bytes(from + whole_word_bytes, rest);
+            let whole_word_bytes = (bytes.len() - tail_bytes.len()) as u64;
+            self.write_bytes(from + whole_word_bytes, tail_bytes);
         } else {
             self.write_bytes(from, bytes);
         }
@@ -164,39 +166,39 @@ impl Memory {
 
     fn write_bytes(&mut self, from: u64, bytes: &[u8]) {
         for (at, &byte) in (from..).zip(bytes) {
-            let (word_index, byte_index) = (to_usize(at / WORD), to_usize(at % WORD));
+            let (word_index, byte_index) = (to_usize(at / WORD_BYTES), to_usize(at % WORD_BYTES));
             let mut word_bytes = self.words[word_index].to_le_bytes();
             word_bytes[byte_index] = byte;
             self.words[word_index] = u32::from_le_bytes(word_bytes);
-            self.written[word_index] |= 1 << byte_index;
+            self.written_masks[word_index] |= 1 << byte_index;
         }
     }
 
-    /// Records an access to word number `at`. Returns the kind of an earlier access of the same dispatch that races
-    /// with it, if any.
-    pub(crate) fn touch(
+    /// Records an access to a word. Returns the kind of an earlier access of the same dispatch that races with it, if
+    /// any.
+    pub(crate) fn record_access(
         &mut self,
-        at: usize,
-        dispatch: u64,
+        word_index: usize,
+        dispatch_number: u64,
         access: Access,
         invocation: Invocation,
     ) -> Option<Access> {
         if self.access_pages.is_empty() {
             self.access_pages = vec![Vec::new(); self.words.len().div_ceil(PAGE_WORDS)];
         }
-        let page = &mut self.access_pages[at / PAGE_WORDS];
+        let page = &mut self.access_pages[word_index / PAGE_WORDS];
         if page.is_empty() {
             *page = vec![WordAccesses::default(); PAGE_WORDS.min(self.words.len())];
         }
-        let word_accesses = &mut page[at % PAGE_WORDS];
-        if word_accesses.dispatch != dispatch {
+        let word_accesses = &mut page[word_index % PAGE_WORDS];
+        if word_accesses.dispatch_number != dispatch_number {
             *word_accesses = WordAccesses {
-                dispatch,
+                dispatch_number,
                 ..WordAccesses::default()
             };
         }
         let race_with =
-            |earlier: &WordAccess, access| earlier.can_race_with(invocation).then_some(access);
+            |earlier: &EarlierAccesses, access| earlier.can_race_with(invocation).then_some(access);
         let write_race = race_with(&word_accesses.write, Access::Write);
         let conflict = match access {
             Access::Read => write_race.or_else(|| race_with(&word_accesses.atomic, Access::Atomic)),
@@ -231,13 +233,13 @@ mod tests {
         }
     }
 
-    /// Returns the kind of the earlier access that races with the last of these accesses.
+    /// Returns the kind of the earlier access that races with the last of these accesses, if any.
     fn racing_access(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut conflict = None;
         for &(access, invocation) in accesses {
             assert_eq!(conflict, None, "an earlier access raced: {accesses:?}");
-            conflict = memory.touch(0, 1, access, invocation);
+            conflict = memory.record_access(0, 1, access, invocation);
         }
         conflict
     }
@@ -294,25 +296,25 @@ mod tests {
     }
 
     #[test]
-    fn another_dispatch_begins_anew() {
+    fn accesses_of_different_dispatches_do_not_race() {
         let mut memory = Memory::new(4);
         assert_eq!(
-            memory.touch(0, 1, Access::Write, invocation_at(0, 0, 0)),
+            memory.record_access(0, 1, Access::Write, invocation_at(0, 0, 0)),
             None
         );
         assert_eq!(
-            memory.touch(0, 2, Access::Write, invocation_at(0, 1, 0)),
+            memory.record_access(0, 2, Access::Write, invocation_at(0, 1, 0)),
             None
         );
     }
 
     #[test]
-    fn bytes_anywhere_come_back() {
+    fn written_masks_can_be_read_at_any_offset() {
         let mut memory = Memory::new(12);
         memory.write(3, &[1, 2, 3, 4, 5]);
         assert_eq!(memory.read(2, 7), [0, 1, 2, 3, 4, 5, 0]);
-        assert_eq!(memory.unknown(0), 0x00ff_ffff);
+        assert_eq!(memory.unknown_bits(0), 0x00ff_ffff);
         memory.set_word(0, 7, 0x0000_0100);
-        assert_eq!(memory.unknown(0), 0x0000_ff00);
+        assert_eq!(memory.unknown_bits(0), 0x0000_ff00);
     }
 }

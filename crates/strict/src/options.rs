@@ -27,8 +27,8 @@ impl Rewrite {
         Self(Arc::new(rewrite))
     }
 
-    pub(crate) fn apply(&self, text: &str) -> String {
-        (self.0)(text)
+    pub(crate) fn apply(&self, source: &str) -> String {
+        (self.0)(source)
     }
 }
 
@@ -41,7 +41,7 @@ impl fmt::Debug for Rewrite {
 /// The options of a device.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The description that the adapter gives, such as its kind, API and name.
+    /// The information that the adapter reports, such as its device type, API and name.
     pub info: wgpu::AdapterInfo,
     /// The features that the adapter has.
     pub features: wgpu::Features,
@@ -58,18 +58,18 @@ pub struct Options {
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
     /// The seed for running invocations in random order. `None` means ascending order. In ascending order a shader
-    /// whose result depends on the order can be correct by chance. For example, the atomic store of the last invocation
-    /// always remains. A GPU guarantees no order except for barriers, so tests should run with seeds.
+    /// whose result depends on the order can be correct by chance. For example, if all invocations store atomically to
+    /// one word, the word always keeps the last invocation's number. A GPU guarantees no order except for barriers, so
+    /// tests should run with seeds.
     ///
-    /// With a seed, the workgroups of a dispatch run in random order, and so do the invocations of a workgroup between
-    /// barriers. If a shader has no barriers, about half of the workgroups run in two parts, in sequence. The side of a
-    /// branch that runs first is also random.
+    /// With a seed, the workgroups of a dispatch run in random order. Each workgroup steps through its invocations in
+    /// its own random order. If a shader has no barriers, about half of the workgroups run in two parts, in sequence.
+    /// The side of an `if` that runs first is also random.
     ///
-    /// Repeating a dispatch repeats its order. The order depends only on the seed, the number of workgroups, the sizes
-    /// of the bindings and the content of the immediates, so different dispatches have different orders. With
-    /// [`Options::counting`], the order is ascending.
+    /// Repeating a dispatch repeats its order. The order depends on the shader, the seed, the number of workgroups, the
+    /// sizes of the bindings and the content of the immediates. With [`Options::counting`], the order is ascending.
     pub shuffle: Option<u64>,
-    /// How accesses and operations are counted, or `None` if they are not. Counting may leave out workgroups, so races
+    /// How accesses and operations are counted, or `None` if they are not. Counting can leave out workgroups, so races
     /// and uses of unwritten memory are then not reported.
     pub counting: Option<Counting>,
     /// The change to the WGSL of each shader, if any.

@@ -5,12 +5,12 @@ use strict_gpu::{Access, Counting, Depends, Fault, Options, Outside, StrictGpu, 
 use wgpu::util::DeviceExt;
 
 /// Runs a shader with this body in one workgroup of `lanes` invocations. The shader may read `source` and write to
-/// `dest`, a buffer of `words` words that are unwritten at first. Returns the words of `dest`, and the faults.
-fn run_on(
+/// `dest`, a buffer of `dest_words` words that are unwritten at first. Returns the words of `dest`, and the faults.
+fn run_shader(
     options: Options,
     lanes: u32,
     source: &[u32],
-    words: u64,
+    dest_words: u64,
     body: &str,
 ) -> (Vec<u32>, Vec<Fault>) {
     let gpu = StrictGpu::new(Options {
@@ -18,7 +18,7 @@ fn run_on(
         ..options
     });
     let (device, queue) = (gpu.device(), gpu.queue());
-    let text = format!(
+    let wgsl = format!(
         "@group(0) @binding(0) var<storage, read> source: array<u32>;
          @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
          var<workgroup> shared_words: array<u32, 64>;
@@ -31,7 +31,7 @@ fn run_on(
     );
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
-        source: wgpu::ShaderSource::Wgsl(text.into()),
+        source: wgpu::ShaderSource::Wgsl(wgsl.into()),
     });
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some("the shader"),
@@ -52,7 +52,7 @@ fn run_on(
     });
     let dest = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
-        size: words * 4,
+        size: dest_words * 4,
         usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::MAP_READ,
         mapped_at_creation: false,
     });
@@ -86,7 +86,7 @@ fn run_on(
 }
 
 fn run_body(body: &str) -> (Vec<u32>, Vec<Fault>) {
-    run_on(Options::default(), 4, &[10, 20, 30, 40], 4, body)
+    run_shader(Options::default(), 4, &[10, 20, 30, 40], 4, body)
 }
 
 #[track_caller]
@@ -102,12 +102,12 @@ fn check_result(body: &str, expected: &[u32]) {
 #[track_caller]
 fn check_fault(body: &str, expected: &Wrong) {
     let (_, faults) = run_body(body);
-    let found: Vec<_> = faults.iter().map(|fault| &fault.wrong).collect();
-    assert!(found.contains(&expected), "{body}: {found:?}");
+    let reported: Vec<_> = faults.iter().map(|fault| &fault.wrong).collect();
+    assert!(reported.contains(&expected), "{body}: {reported:?}");
 }
 
 #[test]
-fn programs_compute_what_wgsl_says() {
+fn shaders_compute_the_results_that_wgsl_defines() {
     check_result("dest[lane] = source[3u - lane] * 2u;", &[80, 60, 40, 20]);
     check_result(
         "dest[lane] = select(7u, source[lane] / (lane - lane), lane > 1u) % 11u;",
@@ -153,7 +153,7 @@ fn programs_compute_what_wgsl_says() {
 }
 
 #[test]
-fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
+fn accesses_outside_are_faults_unless_they_are_dropped_or_clamped() {
     let body = "dest[lane + 1u] = lane;";
     check_fault(
         body,
@@ -180,7 +180,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
         },
     );
     let run_with = |outside| {
-        run_on(
+        run_shader(
             Options {
                 outside,
                 ..Options::default()
@@ -215,7 +215,7 @@ fn a_fault_names_its_line() {
 }
 
 #[test]
-fn what_depends_on_unwritten_memory_is_a_fault() {
+fn uses_of_unwritten_memory_are_faults() {
     check_fault(
         "if dest[lane] == 0u { dest[lane] = 1u; }",
         &Wrong::Unwritten {
@@ -337,7 +337,7 @@ fn indices_that_wrap_are_faults_but_negative_strides_are_not() {
 }
 
 #[test]
-fn loops_end_and_barriers_are_reached_by_all() {
+fn endless_loops_and_divergent_barriers_are_faults() {
     check_fault(
         "var i = 0u; while i < 1u { i *= 2u; } dest[lane] = i;",
         &Wrong::LongLoop { most: 65_535 },
@@ -353,7 +353,7 @@ fn loops_end_and_barriers_are_reached_by_all() {
 }
 
 #[test]
-fn what_cannot_be_run_is_a_validation_error() {
+fn an_unsupported_shader_is_a_validation_error() {
     let gpu = StrictGpu::new(Options::default());
     let device = gpu.device();
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -383,20 +383,20 @@ fn what_cannot_be_run_is_a_validation_error() {
 /// Only the workgroup memory that the entry point uses counts towards `max_compute_workgroup_storage_size`. wgpu does
 /// not check this limit, but browsers do.
 #[test]
-fn too_much_workgroup_memory() {
+fn workgroup_memory_beyond_the_limit_is_a_validation_error() {
     let error_with_limit = |bytes: u32| {
         let mut options = Options::default();
         options.limits.max_compute_workgroup_storage_size = bytes;
         let device = StrictGpu::new(options).device();
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let text = "
+        let wgsl = "
             var<workgroup> used: array<u32, 33>;
             var<workgroup> unused: array<u32, 1000>;
             @compute @workgroup_size(1) fn main() { used[0] = 1u; }
         ";
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: None,
-            source: wgpu::ShaderSource::Wgsl(text.into()),
+            source: wgpu::ShaderSource::Wgsl(wgsl.into()),
         });
         let _ = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: None,
@@ -417,9 +417,9 @@ fn too_much_workgroup_memory() {
     );
 }
 
-/// wgpu has the same rules.
+/// wgpu rejects the same clears.
 #[test]
-fn only_whole_words_inside_the_buffer_are_copied_or_cleared() {
+fn only_whole_words_inside_the_buffer_are_cleared() {
     let gpu = StrictGpu::new(Options::default());
     let (device, queue) = (gpu.device(), gpu.queue());
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -437,13 +437,13 @@ fn only_whole_words_inside_the_buffer_are_copied_or_cleared() {
     };
     assert_eq!(clear(0, None), None);
     assert_eq!(clear(4, Some(12)), None);
-    let rows = [
+    let rejected_clears = [
         (2, Some(4), "multiples of 4 bytes, which 2 is not"),
         (4, Some(7), "multiples of 4 bytes, which 7 is not"),
         (8, Some(12), "12 bytes at 8, beyond the 16"),
         (20, None, "beyond the 16"),
     ];
-    for (offset, size, message) in rows {
+    for (offset, size, message) in rejected_clears {
         let error = clear(offset, size).expect("an error");
         assert!(error.contains(message), "{offset}, {size:?}: {error}");
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use strict_gpu::{Options, StrictGpu};
 
-/// The maximum number of words that a shader writes.
+/// The number of words in the buffer that a shader writes to.
 const WORDS: u32 = 1024;
 
 /// Runs a shader with this body in `groups` workgroups of 64 invocations, in the order of this seed. The shader may
@@ -15,7 +15,7 @@ fn run_groups(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
         ..Options::default()
     });
     let (device, queue) = (gpu.device(), gpu.queue());
-    let text = format!(
+    let wgsl = format!(
         "@group(0) @binding(0) var<storage, read_write> dest: array<atomic<u32>, {WORDS}>;
          var<workgroup> words: array<u32, 64>;
          @compute @workgroup_size(8, 4, 2)
@@ -31,7 +31,7 @@ fn run_groups(shuffle: Option<u64>, groups: u32, body: &str) -> Vec<u32> {
     );
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
-        source: wgpu::ShaderSource::Wgsl(text.into()),
+        source: wgpu::ShaderSource::Wgsl(wgsl.into()),
     });
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: None,
@@ -81,7 +81,7 @@ fn results_of_orders(groups: u32, body: &str) -> (Vec<u32>, Vec<Vec<u32>>) {
 }
 
 /// Checks that ascending order hides a bug: in this order, the wrong shader gives the result of the correct shader.
-/// With every seed, the wrong shader gives another result.
+/// With every seed, the wrong shader gives another result, and the correct shader still gives the same result.
 #[track_caller]
 fn check_only_shuffle_shows(groups: u32, wrong_body: &str, correct_body: &str) {
     let (expected, correct_results) = results_of_orders(groups, correct_body);
@@ -155,7 +155,7 @@ fn some_invocations_end_before_others_begin_unless_there_is_a_barrier() {
 }
 
 #[test]
-fn either_side_of_a_branch_may_run_first() {
+fn either_side_of_a_branch_can_run_first() {
     let body = "if lane < 32u { atomicStore(&dest[0], 1u); } else { atomicStore(&dest[0], 2u); }
                 storageBarrier();";
     let (ascending, shuffled) = results_of_orders(1, body);

@@ -1,7 +1,7 @@
 //! Reads and writes vector files. Each line of a file holds a call and its expected result.
 //!
 //! A line is a JSON object; `tests/vectors/README.md` describes its keys. A line that cannot be read is an error; the
-//! error gives the line number. Unknown keys are ignored, so that files may have additional ones.
+//! error gives the line number. Unknown keys are ignored, so files can have additional keys.
 
 use crate::{arguments::Arguments, ops::Operation};
 use serde::{Deserialize, Serialize};
@@ -29,11 +29,11 @@ pub enum Expectation {
         kind: String,
         /// The message of TensorFlow, or of the reference for a random case. Empty if the line has none.
         message: String,
-        /// The result of the same gather where out-of-range tuples give zeros. `None` for another operation or error,
-        /// or if the line lacks this result.
+        /// The result of the gather if out-of-range tuples give zeros. `None` for another operation or error, or if the
+        /// line lacks this result.
         zero_fill: Option<Tensor>,
-        /// The result of the same scatter where the rows of out-of-range tuples are dropped. `None` for another
-        /// operation or error, or if the line lacks this result.
+        /// The result of the scatter if the rows of out-of-range tuples are dropped. `None` for another operation or
+        /// error, or if the line lacks this result.
         ignore: Option<Tensor>,
     },
 }
@@ -45,8 +45,8 @@ pub struct Case {
     pub line: usize,
     /// The operation that the case calls.
     pub op: Operation,
-    /// TensorFlow's name of the element type. If it is a floating-point type, the case runs in that type. Otherwise
-    /// each `Variant` of the case has its own type.
+    /// TensorFlow's name of the element type. A case of floating-point numbers runs in this type, and a conversion runs
+    /// in the type of its argument `from`. All other cases run in several types, one for each `Variant`.
     pub dtype: String,
     /// The expected outcome of the call.
     pub expected: Expectation,
@@ -198,7 +198,7 @@ struct RawCase {
     ignore: Option<RawTensor>,
 }
 
-fn parse_line(text: &str, line: usize) -> Result<Case, String> {
+fn parse_line(text: &str, line_number: usize) -> Result<Case, String> {
     // The parser gets each line as a separate document, so its messages name line 1. That number is removed, because it
     // would mislead.
     let raw_case: RawCase = serde_json::from_str(text).map_err(|e| {
@@ -232,7 +232,7 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
         Ok((name, tensor))
     });
     Ok(Case {
-        line,
+        line: line_number,
         op,
         dtype: raw_case.dtype,
         expected,

@@ -1,9 +1,10 @@
-//! Combines two values of a case, as the scatters of the reference do.
+//! Combines two values of a case, for the scatters of the reference.
 
 use half::{bf16, f16};
 use wgslice::{DType, options::Combine};
 
-/// Returns the floating-point type of this name, or `None` for all other names: values are then integers.
+/// Returns the floating-point type with this name. Returns `None` for all other names, because values are then
+/// integers.
 pub(crate) fn float_type(name: &str) -> Option<DType> {
     let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
     floats.into_iter().find(|dtype| dtype.name() == name)
@@ -50,8 +51,8 @@ fn number_from_bits(dtype: DType, bits: i64) -> f64 {
     }
 }
 
-/// Returns the bits of the number nearest to `value`, as a signed integer. `f64` has more than twice as many digits as
-/// `f32`, so the sum of two `f32` gives the same `f32` if it is first rounded to `f64`.
+/// Rounds `value` to a type, and returns the bits of the result as a signed integer. `f64` has more than twice as many
+/// digits as `f32`, so the sum of two `f32` gives the same `f32` if it is first rounded to `f64`.
 pub(crate) fn bits_of_number(dtype: DType, value: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
     let single = value as f32;

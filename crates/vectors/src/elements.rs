@@ -17,7 +17,7 @@ pub(crate) fn encode_elements(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(values.len() * width);
     for &value in values {
         let element = &i128::from(value).to_le_bytes()[..width];
-        if decode_one(element) != i128::from(value) {
+        if decode_element(element) != i128::from(value) {
             return None;
         }
         bytes.extend_from_slice(element);
@@ -27,10 +27,13 @@ pub(crate) fn encode_elements(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
 
 /// Returns the value of each element in `bytes`, read as a signed integer of this type's size.
 pub(crate) fn decode_elements(bytes: &[u8], dtype: DType) -> Vec<i128> {
-    bytes.chunks_exact(dtype.size()).map(decode_one).collect()
+    bytes
+        .chunks_exact(dtype.size())
+        .map(decode_element)
+        .collect()
 }
 
-fn decode_one(element: &[u8]) -> i128 {
+fn decode_element(element: &[u8]) -> i128 {
     let is_negative = element.last().is_some_and(|&byte| byte >= 0x80);
     let mut bytes = [if is_negative { 0xff } else { 0 }; 16];
     bytes[..element.len()].copy_from_slice(element);
@@ -42,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_survive_every_width_that_holds_them() {
+    fn values_are_unchanged_in_every_width_that_holds_them() {
         for (value, min_bytes) in [
             (-128, 1),
             (128, 2),

@@ -60,7 +60,7 @@ pub fn check(
     )
 }
 
-/// Compares `found`, the result of a case on a device in one variant, with the expected result.
+/// Compares `outcome`, the result of a case on a device in one variant, with the expected result.
 ///
 /// # Errors
 ///
@@ -70,20 +70,20 @@ pub fn judge(
     call: &Call<'_>,
     device: &Backend,
     variant: &Variant,
-    found: Result<Outcome, Error>,
+    outcome: Result<Outcome, Error>,
 ) -> Result<(), String> {
     let is_beyond_bindings = case.op == Operation::Convert
-        && matches!(found, Err(Error::DeviceLimit { .. }))
+        && matches!(outcome, Err(Error::DeviceLimit { .. }))
         && !device.is_cpu();
-    if is_beyond_addresses(&found) || is_beyond_shaders(&found, device) || is_beyond_bindings {
+    if is_beyond_addresses(&outcome) || is_beyond_shaders(&outcome, device) || is_beyond_bindings {
         return Ok(());
     }
-    let bad_count = found.as_ref().map_or(0, |found| found.bad);
+    let bad_count = outcome.as_ref().map_or(0, |outcome| outcome.bad);
     match &case.expected {
         Expectation::Error { kind, .. } if LIFTED_LIMITS.contains(&kind.as_str()) => {
-            judge_lifted_limit(case, call, device, variant, found)
+            judge_lifted_limit(case, call, device, variant, outcome)
         }
-        expected => check_expected(expected, variant, found),
+        expected => check_expected(expected, variant, outcome),
     }?;
     // A vector only records that tuples are out of range. The reference counts them.
     if bad_count > 0
@@ -99,8 +99,8 @@ pub fn judge(
 
 /// Returns whether a shape was correctly rejected as too large for 32-bit addresses. The product of its sizes other
 /// than 0 must be at least 2^27, which is 2^31 bytes in elements of 16 bytes. Always false if addresses are longer.
-fn is_beyond_addresses(found: &Result<Outcome, Error>) -> bool {
-    let Err(Error::ShapeTooLarge { shape }) = found else {
+fn is_beyond_addresses(outcome: &Result<Outcome, Error>) -> bool {
+    let Err(Error::ShapeTooLarge { shape }) = outcome else {
         return false;
     };
     let sizes = shape.iter().filter(|&&size| size > 0);
@@ -108,11 +108,11 @@ fn is_beyond_addresses(found: &Result<Outcome, Error>) -> bool {
         && sizes.map(|&size| size as f64).product::<f64>() >= 2_f64.powi(27)
 }
 
-/// Returns whether a GPU correctly refused to compute with elements of a type, or to convert them. Other tests check
-/// which types GPUs reject.
-fn is_beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
+/// Returns whether a GPU refused to compute with elements of a type, or to convert them. Other tests check which types
+/// GPUs reject.
+fn is_beyond_shaders(outcome: &Result<Outcome, Error>, device: &Backend) -> bool {
     let is_refused = matches!(
-        found,
+        outcome,
         Err(Error::DTypeOnDevice { .. } | Error::ConversionOnDevice { .. })
     );
     is_refused && !device.is_cpu()
@@ -121,17 +121,17 @@ fn is_beyond_shaders(found: &Result<Outcome, Error>, device: &Backend) -> bool {
 fn check_expected(
     expected: &Expectation,
     variant: &Variant,
-    found: Result<Outcome, Error>,
+    outcome: Result<Outcome, Error>,
 ) -> Result<(), String> {
     // True if the call succeeds even if a tuple is out of range. This includes clamping, because an index into an empty
     // dimension cannot be clamped and stays out of range.
     let tolerates_bad_tuples = variant
         .indices
         .is_some_and(|(_, policy)| policy != OutOfRange::Error);
-    match (expected, found) {
-        (Expectation::Success(tensor), Ok(found)) => {
-            check_same(tensor, &found)?;
-            match found.bad {
+    match (expected, outcome) {
+        (Expectation::Success(tensor), Ok(outcome)) => {
+            check_same(tensor, &outcome)?;
+            match outcome.bad {
                 0 => Ok(()),
                 bad_count => Err(format!(
                     "{bad_count} tuples are reported out of range, but none is"
@@ -147,10 +147,10 @@ fn check_expected(
                 ignore: Some(tolerant_result),
                 ..
             },
-            Ok(found),
+            Ok(outcome),
         ) if tolerates_bad_tuples => {
-            check_same(tolerant_result, &found)?;
-            match found.bad {
+            check_same(tolerant_result, &outcome)?;
+            match outcome.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
                 _ => Ok(()),
             }
@@ -163,9 +163,9 @@ fn check_expected(
                 ignore: None,
                 ..
             },
-            Ok(found),
+            Ok(outcome),
         ) if tolerates_bad_tuples && kind == "out_of_range" => {
-            match (found.values.iter().all(|&value| value == 0), found.bad) {
+            match (outcome.values.iter().all(|&value| value == 0), outcome.bad) {
                 (true, 1..) => Ok(()),
                 (true, 0) => Err("no tuple is reported out of range, but some are".into()),
                 (false, _) => Err("expected zeros, got other values".into()),
@@ -197,9 +197,9 @@ fn check_expected(
                 message,
                 ..
             },
-            Ok(found),
+            Ok(outcome),
         ) => {
-            let shape = found.shape;
+            let shape = outcome.shape;
             Err(format!(
                 "expected the error {expected} ({message}), got a result of shape {shape:?}"
             ))
@@ -220,57 +220,57 @@ fn judge_lifted_limit(
     call: &Call<'_>,
     device: &Backend,
     variant: &Variant,
-    found: Result<Outcome, Error>,
+    outcome: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    if matches!(found, Err(Error::DeviceLimit { .. })) && !device.is_cpu() {
+    if matches!(outcome, Err(Error::DeviceLimit { .. })) && !device.is_cpu() {
         return Ok(());
     }
     let answer = call.reference_answer().unwrap_or_else(Answer::Error);
     check_expected(
         &oracle::into_expectation(answer, case.op.drops_invalid_rows()),
         variant,
-        found,
+        outcome,
     )
 }
 
-fn check_same(expected: &Tensor, found: &Outcome) -> Result<(), String> {
-    if expected.shape != found.shape {
-        return Err(shape_difference(&expected.shape, &found.shape));
+fn check_same(expected: &Tensor, outcome: &Outcome) -> Result<(), String> {
+    if expected.shape != outcome.shape {
+        return Err(shape_difference(&expected.shape, &outcome.shape));
     }
     let values: Vec<i128> = expected.data.iter().copied().map(i128::from).collect();
-    check_same_values(&expected.shape, &values, &found.values)
+    check_same_values(&expected.shape, &values, &outcome.values)
 }
 
-fn shape_difference(expected: &[usize], found: &[usize]) -> String {
-    format!("expected the shape {expected:?}, got {found:?}")
+fn shape_difference(expected: &[usize], actual: &[usize]) -> String {
+    format!("expected the shape {expected:?}, got {actual:?}")
 }
 
-fn check_same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(), String> {
-    if expected.len() != found.len() {
-        let (expected, found) = (expected.len(), found.len());
-        return Err(format!("expected {expected} elements, got {found}"));
+fn check_same_values(shape: &[usize], expected: &[i128], actual: &[i128]) -> Result<(), String> {
+    if expected.len() != actual.len() {
+        let (expected, actual) = (expected.len(), actual.len());
+        return Err(format!("expected {expected} elements, got {actual}"));
     }
     match expected
         .iter()
-        .zip(found)
-        .position(|(expected, found)| expected != found)
+        .zip(actual)
+        .position(|(expected, actual)| expected != actual)
     {
         None => Ok(()),
-        Some(at) => {
-            let (expected, found) = (expected[at], found[at]);
-            let element = coordinates_of(at, shape);
+        Some(position) => {
+            let (expected, actual) = (expected[position], actual[position]);
+            let element = coordinates_of(position, shape);
             Err(format!(
-                "element {element:?}: expected {expected}, got {found}"
+                "element {element:?}: expected {expected}, got {actual}"
             ))
         }
     }
 }
 
-fn coordinates_of(mut at: usize, shape: &[usize]) -> Vec<usize> {
+fn coordinates_of(mut position: usize, shape: &[usize]) -> Vec<usize> {
     let mut coordinates = vec![0; shape.len()];
     for (coordinate, &size) in coordinates.iter_mut().zip(shape).rev() {
-        *coordinate = at % size.max(1);
-        at /= size.max(1);
+        *coordinate = position % size.max(1);
+        position /= size.max(1);
     }
     coordinates
 }

@@ -2,7 +2,7 @@
 
 use wgslice::Error;
 
-/// Returns the tag that vector files use for an error, or `other` if they have no tag for it.
+/// Returns the tag of an error. Vector files do not use the tags `device_limit`, `device` and `other`.
 pub fn kind(error: &Error) -> &'static str {
     match error {
         Error::Argument(error) => error.kind().name(),

@@ -1,6 +1,6 @@
-//! Test cases for wgslice's operations, which the library's tests, the command's `verify` and the counts of
-//! `crates/hardware/` use. Cases are read from golden vectors, or drawn at random and answered by the naive reference.
-//! They are run on a device and judged, and failing cases can be reduced.
+//! Test cases for wgslice's operations, which the library's tests, the command's `verify` and other crates of this
+//! repository use. Cases are read from golden vectors, or drawn at random and answered by the naive reference. They are
+//! run on a device and judged, and failing cases can be reduced.
 //!
 //! A line of a vector file holds one case; `tests/vectors/README.md` describes its keys.
 //!
@@ -25,7 +25,7 @@
 //! | file | content |
 //! |---|---|
 //! | `case`, `arguments` | the content of a line |
-//! | `ops` | the operations and their arguments, one file for each operation or pair of similar ones |
+//! | `ops` | the operations and their arguments, one file for each operation or group of similar operations |
 //! | `combine` | how a scatter of the reference combines two values |
 //! | `step` | the steps of a view |
 //! | `reference` | the operations in a slow and obvious form, which defines the correct results |

@@ -5,15 +5,15 @@
 use crate::{BadLine, Call, Operation, parse};
 
 #[test]
-fn bad_lines_say_what_is_wrong() {
-    let line = |tensor: &str, rest: &str| {
+fn errors_of_bad_lines_name_the_problem() {
+    let line = |tensor: &str, more_keys: &str| {
         format!(
-            r#"{{"op":"gather_nd","dtype":"int32","tensors":{{"params":{tensor}}},"args":{{}}{rest}}}"#
+            r#"{{"op":"gather_nd","dtype":"int32","tensors":{{"params":{tensor}}},"args":{{}}{more_keys}}}"#
         )
     };
     let expected = r#","expected":{"shape":[],"data":[1]}"#;
     let array = r#"{"shape":[1],"data":[1]}"#;
-    let rows = [
+    let bad_lines = [
         (line(array, ""), "neither `expected` nor `error` is given"),
         (
             line(array, &format!(r#"{expected},"error":true"#)),
@@ -64,8 +64,8 @@ fn bad_lines_say_what_is_wrong() {
         ),
         ("{".to_owned(), "EOF"),
     ];
-    for (text, reason) in rows {
-        let error = parse(&format!("\n{text}\n"))
+    for (bad_line, reason) in bad_lines {
+        let error = parse(&format!("\n{bad_line}\n"))
             .next()
             .unwrap()
             .unwrap_err()
@@ -78,12 +78,12 @@ fn bad_lines_say_what_is_wrong() {
 }
 
 #[test]
-fn lines_may_say_more_and_arguments_are_typed() {
-    let text = r#"{"op":"view","dtype":"f9","extra":{},"tensors":{"a":{"shape":[0,99999999999],
+fn unknown_keys_are_ignored_and_arguments_are_typed() {
+    let line = r#"{"op":"view","dtype":"f9","extra":{},"tensors":{"a":{"shape":[0,99999999999],
         "data":"arange"},"b":{"shape":[2],"data":"arange1"}},"args":{"list":[1,-2],"one":3,"odd":
         "text"},"expected":{"shape":[],"data":[-9]}}"#
         .replace('\n', " ");
-    let case = parse(&text).next().unwrap().unwrap();
+    let case = parse(&line).next().unwrap().unwrap();
     assert_eq!(case.tensor("a").unwrap().shape, [0, 99_999_999_999]);
     assert_eq!(case.tensor("b").unwrap().data, [1, 2]);
     assert_eq!(case.arguments().integers("list").unwrap(), [1, -2]);
@@ -108,13 +108,13 @@ fn lines_may_say_more_and_arguments_are_typed() {
 }
 
 #[test]
-fn an_operation_is_known_and_has_its_arguments() {
+fn unknown_operations_and_missing_arguments_are_errors() {
     let read_operation = |op: &str, args: &str| {
-        let text = format!(
+        let line = format!(
             r#"{{"op":"{op}","dtype":"int32","tensors":{{"params":{{"shape":[],"data":[1]}},"indices":
             {{"shape":[],"data":[1]}}}},"args":{{{args}}},"expected":{{"shape":[],"data":[1]}}}}"#
         );
-        let case = parse(&text.replace('\n', " ")).next().unwrap()?;
+        let case = parse(&line.replace('\n', " ")).next().unwrap()?;
         Call::of(&case).map(|_| case.op)
     };
     let problem = |op, args| read_operation(op, args).unwrap_err().to_string();

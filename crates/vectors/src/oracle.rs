@@ -43,8 +43,8 @@ pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
     ))
 }
 
-/// Returns an answer as an expected result. `scatters` tells whether the operation is a scatter.
-pub(crate) fn into_expectation(answer: Answer, scatters: bool) -> Expectation {
+/// Returns an answer as an expected result. `drops_invalid_rows` is true for a scatter.
+pub(crate) fn into_expectation(answer: Answer, drops_invalid_rows: bool) -> Expectation {
     match answer {
         Answer::Tensor {
             tensor,
@@ -53,8 +53,8 @@ pub(crate) fn into_expectation(answer: Answer, scatters: bool) -> Expectation {
         Answer::Tensor { tensor, bad_rows } => Expectation::Error {
             kind: "out_of_range".into(),
             message: format!("{bad_rows} rows are out of range"),
-            zero_fill: (!scatters).then(|| tensor.clone()),
-            ignore: scatters.then_some(tensor),
+            zero_fill: (!drops_invalid_rows).then(|| tensor.clone()),
+            ignore: drops_invalid_rows.then_some(tensor),
         },
         Answer::Error(ReferenceError { kind, message, .. }) => Expectation::Error {
             kind: kind.into(),
@@ -70,7 +70,7 @@ pub(crate) fn apply_view_steps(source: &Tensor, steps: &[Step]) -> Result<Tensor
     let whole_array = (source.shape.clone(), source.data.clone());
     let view_values = steps
         .iter()
-        .try_fold(whole_array, |at, step| step.of_values(at));
+        .try_fold(whole_array, |array, step| step.of_values(array));
     view_values.map(Tensor::from)
 }
 

@@ -37,10 +37,10 @@ pub struct Outcome {
 }
 
 /// Returns all variants of a case: all combinations of an element type, an index type and a policy for out-of-range
-/// indices. The element types are the case's floating-point type or, for integers, one type for each width that can
-/// hold the values, and `bool` and `u32` where they give the same result. Operations that combine values do not run
-/// with elements of 16 bytes. The index types can hold all indices, and the case allows the policies. Scatters
-/// with unique rows also run with a promise of unique rows.
+/// indices. A case of floating-point numbers or of a conversion has one element type. A case of integers has a type for
+/// each width that can hold the values. If the operation computes with values, the case does not have elements of 16
+/// bytes, but it has `bool` and `u32` where they give the same result. The index types can hold all indices, and the
+/// case allows the policies. Scatters with unique rows also run with a promise of unique rows.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -50,13 +50,13 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     };
     let data = case.tensors.iter().filter(|(name, _)| *name != "indices");
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
-    let are_within = |max_value: i64| {
+    let are_values_within = |max_value: i64| {
         let mut values = tensors.iter().flat_map(|tensor| &tensor.data);
         values.all(|value| (0..=max_value).contains(value))
     };
     let combine = call.combination();
     let computes = combine != Combine::Update;
-    let holds = |dtype: &DType| {
+    let is_usable = |dtype: &DType| {
         let can_encode =
             |tensor: &&Tensor| elements::encode_elements(&tensor.data, *dtype).is_some();
         match dtype {
@@ -65,9 +65,10 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
             DType::Complex128 if computes => false,
             // Products, minima and maxima are the same for 0 and 1 as for booleans.
             DType::Bool => {
-                matches!(combine, Combine::Mul | Combine::Min | Combine::Max) && are_within(1)
+                matches!(combine, Combine::Mul | Combine::Min | Combine::Max)
+                    && are_values_within(1)
             }
-            DType::U32 => computes && are_within(i32::MAX.into()),
+            DType::U32 => computes && are_values_within(i32::MAX.into()),
             _ => tensors.iter().all(can_encode),
         }
     };
@@ -78,7 +79,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
             TYPES_BY_WIDTH
                 .into_iter()
                 .chain(other_types)
-                .filter(holds)
+                .filter(is_usable)
                 .collect()
         }
     };
@@ -178,13 +179,13 @@ pub(crate) struct DeviceRun<'a> {
 }
 
 impl DeviceRun<'_> {
-    pub(crate) fn tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
+    pub(crate) fn upload_tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
         let dtype = self.variant.dtype;
         let bytes = elements::encode_elements(&tensor.data, dtype).unwrap_or_default();
         wgslice::Tensor::from_bytes(self.device, bytes, dtype, &tensor.shape)
     }
 
-    pub(crate) fn bytes(
+    pub(crate) fn upload_bytes(
         &self,
         bytes: Vec<u8>,
         dtype: DType,
@@ -198,7 +199,7 @@ impl DeviceRun<'_> {
         input: &Tensor,
         steps: &[Step],
     ) -> Result<wgslice::Tensor, Error> {
-        let whole_tensor = self.tensor(input)?;
+        let whole_tensor = self.upload_tensor(input)?;
         steps
             .iter()
             .try_fold(whole_tensor, |view, step| step.of_tensor(&view))
@@ -245,8 +246,8 @@ impl DeviceRun<'_> {
     }
 }
 
-/// Returns the bytes of indices, in the machine's byte order because the library reads indices as numbers, or `None` if
-/// an index does not fit in the type.
+/// Returns the bytes of indices, or `None` if an index does not fit in the type. The byte order is the machine's,
+/// because the library reads indices as numbers.
 fn native_bytes(indices: &[i64], index_type: DType) -> Option<Vec<u8>> {
     fn collect_bytes<const N: usize>(
         bytes: impl Iterator<Item = Option<[u8; N]>>,

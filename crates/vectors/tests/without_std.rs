@@ -7,7 +7,7 @@ use wgslice::{Backend, DType, Plan, View};
 use wgslice_vectors::{Call, Case, check_all, parse, random};
 
 /// The number of random cases.
-const CASES: usize = 2000;
+const CASE_COUNT: usize = 2000;
 const SEED: u64 = 1;
 
 fn check_case(case: &Case) -> usize {
@@ -46,8 +46,8 @@ fn vectors_and_random_cases() {
         }
     }
     assert!(vector_count > 1000, "{vector_count}");
-    for number in 0..CASES {
+    for number in 0..CASE_COUNT {
         check_case(&random::answered(random::case(SEED, number)).unwrap());
     }
-    println!("{vector_count} vectors and {CASES} random cases");
+    println!("{vector_count} vectors and {CASE_COUNT} random cases");
 }

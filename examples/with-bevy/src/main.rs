@@ -35,10 +35,10 @@ const WIDTH: usize = 50;
 const HEIGHT: usize = 48;
 /// The distance in bytes between the rows that bevy reads back: when wgpu copies a texture to a buffer, rows are a
 /// multiple of 256 bytes apart. When wgslice writes to a texture, it pads the rows itself.
-const PADDED: usize = 256;
+const PADDED_ROW_BYTES: usize = 256;
 /// The number of frames after which the program gives up: more than it takes to load the image, slice into it and read
 /// it back.
-const FRAMES: usize = 300;
+const MAX_FRAMES: usize = 300;
 
 fn main() -> AppExit {
     let no_window = WindowPlugin {
@@ -76,7 +76,7 @@ fn setup(mut commands: Commands, mut images: ResMut<Assets<Image>>) {
     ));
     commands
         .spawn(Readback::texture(image.clone()))
-        .observe(check);
+        .observe(check_image);
     commands.insert_resource(Target(image));
 }
 
@@ -86,8 +86,8 @@ fn pixel(row: usize, column: usize) -> [u8; 4] {
     [row as u8, column as u8, (row ^ column) as u8, 255]
 }
 
-/// Compares the image with the result of plain loops. Until the node has run, the image is all zeros, and is ignored.
-fn check(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
+/// Compares the image with the result of plain loops. Until the node has run, the image is all zeros and is ignored.
+fn check_image(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
     if image.data.iter().all(|&byte| byte == 0) {
         return;
     }
@@ -95,7 +95,7 @@ fn check(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
     let expected: Vec<u8> = rows
         .flat_map(|(row, column)| pixel(20 + row, 79 - column))
         .collect();
-    let rows = image.data.chunks(PADDED);
+    let rows = image.data.chunks(PADDED_ROW_BYTES);
     let pixels: Vec<u8> = rows.flat_map(|row| &row[..4 * WIDTH]).copied().collect();
     if pixels == expected {
         println!("the image has the pixels that plain loops compute");
@@ -108,8 +108,8 @@ fn check(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
 
 fn give_up(mut frames: Local<usize>, mut exit: MessageWriter<AppExit>) {
     *frames += 1;
-    if *frames > FRAMES {
-        eprintln!("nothing was read back in {FRAMES} frames");
+    if *frames > MAX_FRAMES {
+        eprintln!("nothing was read back in {MAX_FRAMES} frames");
         exit.write(AppExit::error());
     }
 }
@@ -120,7 +120,7 @@ impl Plugin for SlicePlugin {
     fn build(&self, app: &mut App) {
         app.add_plugins(ExtractResourcePlugin::<Target>::default());
         app.sub_app_mut(RenderApp)
-            .add_systems(RenderStartup, prepare)
+            .add_systems(RenderStartup, make_slicer)
             .add_systems(
                 RenderGraph,
                 slice_into_image.in_set(RenderGraphSystems::Render),
@@ -138,7 +138,11 @@ struct Slicer {
     sliced: Buffer,
 }
 
-fn prepare(mut commands: Commands, device: Res<RenderDevice>, queue: Res<RenderQueue>) -> Result {
+fn make_slicer(
+    mut commands: Commands,
+    device: Res<RenderDevice>,
+    queue: Res<RenderQueue>,
+) -> Result {
     let gpu = Gpu::new(device.wgpu_device(), &queue);
     println!("on {gpu}");
     let spec = slice![20..68, 79..29; -1];

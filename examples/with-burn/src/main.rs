@@ -39,18 +39,18 @@ fn main() -> Result<()> {
         .reshape([10, 6])
         .float()
         .transpose();
-    let flipped = sliced(&gpu, x, &slice![1..; 2, ..; -1])?;
-    let last_first = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
-    let columns = Tensor::<1, Int>::from_ints(last_first, &device);
-    let (picked, report) = gathered(&gpu, flipped.clone().transpose(), columns)?;
-    let sums = (flipped + picked.transpose())
+    let flipped = slice_tensor(&gpu, x, &slice![1..; 2, ..; -1])?;
+    let reversed_ids = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+    let columns = Tensor::<1, Int>::from_ints(reversed_ids, &device);
+    let (gathered, report) = gather_rows(&gpu, flipped.clone().transpose(), columns)?;
+    let sums = (flipped + gathered.transpose())
         .into_data()
         .try_to_vec::<f32>()?;
 
-    let flipped = |i: usize, j: usize| 1 + 2 * i + 6 * (9 - j);
-    let sum = |(i, j)| flipped(i, j) + flipped(i, last_first[j] as usize);
-    let places = (0..3).flat_map(|i| (0..10).map(move |j| (i, j)));
-    let expected: Vec<f32> = places.map(|place| sum(place) as f32).collect();
+    let flipped_value = |i: usize, j: usize| 1 + 2 * i + 6 * (9 - j);
+    let sum_at = |(i, j)| flipped_value(i, j) + flipped_value(i, reversed_ids[j] as usize);
+    let positions = (0..3).flat_map(|i| (0..10).map(move |j| (i, j)));
+    let expected: Vec<f32> = positions.map(|position| sum_at(position) as f32).collect();
     if sums != expected || report.wait()?.out_of_range != 0 {
         return Err(format!("burn has {sums:?}, plain loops {expected:?}").into());
     }
@@ -59,18 +59,18 @@ fn main() -> Result<()> {
 }
 
 /// Returns `x[spec]`. Fails if the result does not have two dimensions.
-fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
+fn slice_tensor(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
     let device = x.device();
-    let x = primitive(x)?;
+    let x = cube_tensor(x)?;
     // While `source` and `dest` are held, burn neither frees nor moves their memory.
     let source = x.client.get_resource::<Server>(x.handle.clone())?;
-    let source = range(source.resource());
+    let source = buffer_slice(source.resource());
     let plan = Plan::slice(view(&x, source)?, spec, DType::F32)?;
     let shape: [usize; 2] = plan.shape().try_into()?;
-    let result = primitive(Tensor::<2>::empty(shape, &device))?;
+    let result = cube_tensor(Tensor::<2>::empty(shape, &device))?;
 
     let dest = x.client.get_resource::<Server>(result.handle.clone())?;
-    let dest = range(dest.resource());
+    let dest = buffer_slice(dest.resource());
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     gpu.encode(&mut encoder, &plan, &[source], &[dest])?;
     x.client.flush()?;
@@ -80,16 +80,16 @@ fn sliced(gpu: &Gpu, x: Tensor<2>, spec: &SliceSpec) -> Result<Tensor<2>> {
 
 /// Returns the rows of `params` whose numbers are in `indices`, and the pending report of numbers that are out of
 /// range.
-fn gathered(
+fn gather_rows(
     gpu: &Gpu,
     params: Tensor<2>,
     indices: Tensor<1, Int>,
 ) -> Result<(Tensor<2>, Pending<Report>)> {
     let device = params.device();
     let options = GatherOptions::default();
-    let params = primitive(params)?;
+    let params = cube_tensor(params)?;
     let index_shape = indices.dims();
-    let indices = primitive(indices)?;
+    let indices = cube_tensor(indices)?;
     if !indices.is_contiguous() {
         return Err(format!("indices must be in row-major order without gaps: {indices:?}").into());
     }
@@ -101,7 +101,7 @@ fn gathered(
     };
     let client = &params.client;
     let source = client.get_resource::<Server>(params.handle.clone())?;
-    let source = range(source.resource());
+    let source = buffer_slice(source.resource());
     let plan = Plan::gather(
         view(&params, source)?,
         (&index_shape, index_type),
@@ -109,11 +109,14 @@ fn gathered(
         DType::F32,
     )?;
     let shape: [usize; 2] = plan.shape().try_into()?;
-    let result = primitive(Tensor::<2>::empty(shape, &device))?;
+    let result = cube_tensor(Tensor::<2>::empty(shape, &device))?;
 
     let index_memory = client.get_resource::<Server>(indices.handle)?;
     let dest = client.get_resource::<Server>(result.handle.clone())?;
-    let (index_memory, dest) = (range(index_memory.resource()), range(dest.resource()));
+    let (index_memory, dest) = (
+        buffer_slice(index_memory.resource()),
+        buffer_slice(dest.resource()),
+    );
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let report = gpu.encode(&mut encoder, &plan, &[source, index_memory], &[dest])?;
     client.flush()?;
@@ -122,7 +125,7 @@ fn gathered(
 }
 
 /// Returns the tensor of CubeCL, burn's runtime, that a tensor wraps.
-fn primitive<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
+fn cube_tensor<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
 where
     K: Basic + BackendPrimitive<Wgpu, Primitive = CubeTensor>,
 {
@@ -138,12 +141,12 @@ fn view(tensor: &CubeTensor, memory: wgpu::BufferSlice<'_>) -> Result<View> {
     let strides = tensor.meta.strides().iter();
     let strides = strides.map(|stride| stride.cast_signed());
     let strides = strides.collect::<Vec<isize>>();
-    let elements = usize::try_from(memory.size())? / size_of::<f32>();
+    let element_count = usize::try_from(memory.size())? / size_of::<f32>();
     let shape = tensor.meta.shape();
-    Ok(View::from_strides(shape, &strides, 0, elements)?)
+    Ok(View::from_strides(shape, &strides, 0, element_count)?)
 }
 
-fn range(resource: &WgpuResource) -> wgpu::BufferSlice<'_> {
+fn buffer_slice(resource: &WgpuResource) -> wgpu::BufferSlice<'_> {
     let WgpuResource {
         buffer,
         offset,

@@ -1,6 +1,6 @@
 //! `wgslice-scale concat` and `wgslice-scale stack`.
 
-use super::job::{self, To};
+use super::job::{self, ResultArgs};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::{Fingerprint, Operation};
@@ -47,7 +47,7 @@ pub(crate) struct Inputs {
     )]
     axis: isize,
     #[command(flatten)]
-    to: To,
+    result_args: ResultArgs,
 }
 
 pub(crate) fn run(args: &Inputs, is_new: bool) -> Result<(), Failure> {
@@ -62,5 +62,5 @@ pub(crate) fn run(args: &Inputs, is_new: bool) -> Result<(), Failure> {
         axis: args.axis,
         is_new,
     };
-    job::run(operation, first, &args.to)
+    job::run(operation, first, &args.result_args)
 }

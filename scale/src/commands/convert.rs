@@ -1,7 +1,7 @@
 //! `wgslice-scale convert`.
 
 use super::{
-    On, cores, count,
+    RunArgs, cores, count,
     job::{self, FormArgs},
     memory, runtime, signal,
 };
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         cache: 0,
         ahead: 0,
     };
-    let on = On {
+    let run_args = RunArgs {
         cluster: None,
         threads: args.threads,
         partitions: None,
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         wait: 0,
     };
     let prepared = Prepared::create(Operation::Convert, &args.input, &args.output, &form, how)?;
-    job::make(prepared, &on, overwrite, args.json)
+    job::make(prepared, &run_args, overwrite, args.json)
 }
 
 /// Writes the `.npy` file. SIGINT or SIGTERM stops the conversion, and leaves no unfinished file.
@@ -83,12 +83,12 @@ fn write_npy(args: &Convert) -> Result<Summary, Failure> {
     let threads = args.threads.unwrap_or_else(cores);
     let partial_path = partial::beside(&output);
     let runtime = runtime(1)?;
-    let end = runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         let write = tokio::task::spawn_blocking(move || {
             to_npy(&input, &output, threads, memory, overwrite)
         });
         tokio::select! {
-            end = write => end.map_err(Failure::work)?.map_err(Failure::from),
+            outcome = write => outcome.map_err(Failure::work)?.map_err(Failure::from),
             name = signal() => {
                 // Removing the file is safe: the writing threads have it open and write to the unlinked file until
                 // this process ends.
@@ -98,5 +98,5 @@ fn write_npy(args: &Convert) -> Result<Summary, Failure> {
         }
     });
     runtime.shutdown_background();
-    end
+    outcome
 }

@@ -1,6 +1,6 @@
 //! `wgslice-scale crop`.
 
-use super::job::{self, ConversionArgs, Policy, Sizes, To};
+use super::job::{self, ConversionArgs, Policy, ResultArgs, Sizes};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::{Fingerprint, Operation};
@@ -33,7 +33,7 @@ pub(crate) struct Crop {
     #[command(flatten)]
     conversion: ConversionArgs,
     #[command(flatten)]
-    to: To,
+    result_args: ResultArgs,
 }
 
 pub(crate) fn run(args: &Crop) -> Result<(), Failure> {
@@ -44,5 +44,5 @@ pub(crate) fn run(args: &Crop) -> Result<(), Failure> {
         out_of_range: args.out_of_range.into(),
         conversion: args.conversion.read()?,
     };
-    job::run(operation, &args.input, &args.to)
+    job::run(operation, &args.input, &args.result_args)
 }

@@ -51,24 +51,24 @@ pub(crate) struct Executor {
 }
 
 pub(crate) fn run(args: Executor) -> Result<(), Failure> {
-    let tasks = args.cores.unwrap_or_else(cores);
+    let task_count = args.cores.unwrap_or_else(cores);
     let executor = executor::Executor {
         scheduler: args.scheduler,
         bind: args.bind,
         port: args.bind_port,
         command_port: args.command_port,
         host: args.host,
-        cores: tasks,
+        cores: task_count,
         work_dir: args.work_dir,
         memory: args.memory,
         heartbeat: args.heartbeat,
         connect_timeout: args.wait,
     };
     // There is one more thread than tasks, so that heartbeats are sent while all tasks compute.
-    let runtime = runtime(tasks.saturating_add(1))?;
-    let end = runtime.block_on(executor.run()).map_err(Failure::work);
+    let runtime = runtime(task_count.saturating_add(1))?;
+    let outcome = runtime.block_on(executor.run()).map_err(Failure::work);
     runtime.shutdown_background();
-    end
+    outcome
 }
 
 fn host_and_port(text: &str) -> Result<(String, u16), String> {

@@ -1,6 +1,6 @@
 //! `wgslice-scale gather`.
 
-use super::job::{self, IndexPolicy, To};
+use super::job::{self, IndexPolicy, ResultArgs};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::{Fingerprint, Operation};
@@ -36,7 +36,7 @@ pub(crate) struct Gather {
     #[command(flatten)]
     policy: IndexPolicy,
     #[command(flatten)]
-    to: To,
+    result_args: ResultArgs,
 }
 
 pub(crate) fn run(args: &Gather) -> Result<(), Failure> {
@@ -48,5 +48,5 @@ pub(crate) fn run(args: &Gather) -> Result<(), Failure> {
         out_of_range: args.policy.out_of_range(),
         wrap: args.policy.wraps(),
     };
-    job::run(operation, &args.params, &args.to)
+    job::run(operation, &args.params, &args.result_args)
 }

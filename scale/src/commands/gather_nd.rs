@@ -1,6 +1,6 @@
 //! `wgslice-scale gather-nd`.
 
-use super::job::{self, IndexPolicy, To};
+use super::job::{self, IndexPolicy, ResultArgs};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::{Fingerprint, Operation};
@@ -30,7 +30,7 @@ pub(crate) struct GatherNd {
     #[command(flatten)]
     policy: IndexPolicy,
     #[command(flatten)]
-    to: To,
+    result_args: ResultArgs,
 }
 
 pub(crate) fn run(args: &GatherNd) -> Result<(), Failure> {
@@ -41,5 +41,5 @@ pub(crate) fn run(args: &GatherNd) -> Result<(), Failure> {
         out_of_range: args.policy.out_of_range(),
         wrap: args.policy.wraps(),
     };
-    job::run(operation, &args.params, &args.to)
+    job::run(operation, &args.params, &args.result_args)
 }

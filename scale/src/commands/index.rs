@@ -1,6 +1,6 @@
 //! `wgslice-scale index`.
 
-use super::job::{self, ConversionArgs, To};
+use super::job::{self, ConversionArgs, ResultArgs};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::Operation;
@@ -22,7 +22,7 @@ pub(crate) struct Index {
     /// The content of the brackets of x[...], or an NDSel message: a selection of zarr-indexing as JSON
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     spec: String,
-    /// Select all combinations of several lists, instead of using them in pairs like NumPy
+    /// Select all combinations of several lists. Without this option they are rejected, because NumPy would pair them
     #[arg(long)]
     outer: bool,
     /// Put the dimensions of the selection in this order, as in 2,0,1: NumPy's transpose
@@ -31,7 +31,7 @@ pub(crate) struct Index {
     #[command(flatten)]
     conversion: ConversionArgs,
     #[command(flatten)]
-    to: To,
+    result_args: ResultArgs,
 }
 
 pub(crate) fn run(args: &Index) -> Result<(), Failure> {
@@ -41,5 +41,5 @@ pub(crate) fn run(args: &Index) -> Result<(), Failure> {
         axes: args.transpose.clone(),
         conversion: args.conversion.read()?,
     };
-    job::run(operation, &args.input, &args.to)
+    job::run(operation, &args.input, &args.result_args)
 }

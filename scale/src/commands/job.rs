@@ -1,6 +1,6 @@
 //! The options of the commands that make a Zarr array, and the functions that run these commands.
 
-use super::{On, cores, print, without};
+use super::{RunArgs, cores, missing_feature, print};
 use crate::failure::Failure;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,7 +29,7 @@ use wgslice_scale::{
 
 /// The options for the result of a job, and for how it is computed.
 #[derive(Debug, clap::Args)]
-pub(crate) struct To {
+pub(crate) struct ResultArgs {
     /// The folder or URL of the Zarr array to make
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct To {
     #[arg(long, value_enum, default_value_t = Device::Auto, value_name = "DEVICE")]
     device: Device,
     #[command(flatten)]
-    on: On,
+    run_args: RunArgs,
     /// Replace an array, or another job's unfinished result, at OUT. A complete result of this job is computed again;
     /// an unfinished one is continued
     #[arg(long)]
@@ -223,27 +223,31 @@ impl From<Error> for Failure {
     }
 }
 
-/// Makes an array by an operation on `source`, with the options in `to`.
-pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Failure> {
+/// Makes an array by an operation on `source`, with the options in `args`.
+pub(crate) fn run(operation: Operation, source: &Path, args: &ResultArgs) -> Result<(), Failure> {
     let how = How {
-        device: match to.device {
+        device: match args.device {
             Device::Auto => DeviceChoice::Auto,
             Device::Cpu => DeviceChoice::Cpu,
             Device::Gpu => DeviceChoice::Gpu,
         },
         threads: 1,
         // A cluster retries tasks itself.
-        attempts: if to.on.cluster.is_some() { 1 } else { 4 },
+        attempts: if args.run_args.cluster.is_some() {
+            1
+        } else {
+            4
+        },
         memory: None,
         cache: 0,
         ahead: 0,
     };
-    let form = Form::from(&to.form);
-    let prepared = Prepared::create(operation, source, &to.output, &form, how)?;
-    if to.explain {
-        return show(&prepared.explain()?, to.json);
+    let form = Form::from(&args.form);
+    let prepared = Prepared::create(operation, source, &args.output, &form, how)?;
+    if args.explain {
+        return show(&prepared.explain()?, args.json);
     }
-    make(prepared, &to.on, to.overwrite, to.json)
+    make(prepared, &args.run_args, args.overwrite, args.json)
 }
 
 /// The maximum number of bytes of decoded chunks that a process keeps for later shards.
@@ -255,23 +259,23 @@ const AHEAD_BYTES: usize = 128 << 20;
 /// Computes the missing shards of a job's result.
 pub(crate) fn make(
     prepared: Prepared,
-    on: &On,
+    run_args: &RunArgs,
     overwrite: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    if on.cluster.is_some() && cfg!(not(feature = "cluster")) {
-        return Err(without("cluster"));
+    if run_args.cluster.is_some() && cfg!(not(feature = "cluster")) {
+        return Err(missing_feature("cluster"));
     }
     let Order { job, mut how, .. } = prepared.order().clone();
     if how.device == DeviceChoice::Gpu && cfg!(not(feature = "gpu")) {
-        return Err(without("gpu"));
+        return Err(missing_feature("gpu"));
     }
-    let (needed, shards) = (prepared.task_bytes(), prepared.shards());
-    if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
+    let (task_bytes, shards) = (prepared.task_bytes(), prepared.shards());
+    if let Some(memory) = run_args.memory.filter(|&memory| memory < task_bytes) {
         return Err(Failure::usage(format_args!(
             "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
              shards with --shard",
-            needed.div_ceil(1_000_000)
+            task_bytes.div_ceil(1_000_000)
         )));
     }
     let record = match Record::begin(&job, overwrite)? {
@@ -293,27 +297,27 @@ pub(crate) fn make(
     };
     // If the memory is limited, the cache gets at most half of the memory that one task leaves, and early requests to a
     // remote store get at most a quarter.
-    let rest = on.memory.map(|memory| memory - needed);
-    how.cache = rest.map_or(CACHE_BYTES, |rest| CACHE_BYTES.min(rest / 2));
+    let free_bytes = run_args.memory.map(|memory| memory - task_bytes);
+    how.cache = free_bytes.map_or(CACHE_BYTES, |free_bytes| CACHE_BYTES.min(free_bytes / 2));
     if prepared.is_remote() {
-        how.ahead = rest.map_or(AHEAD_BYTES, |rest| AHEAD_BYTES.min(rest / 4));
+        how.ahead = free_bytes.map_or(AHEAD_BYTES, |free_bytes| AHEAD_BYTES.min(free_bytes / 4));
     }
-    if on.cluster.is_none() {
+    if run_args.cluster.is_none() {
         // On a cluster, each task has the memory of one core of its executor, so the tasks of a process need no common
         // limit.
-        how.memory = on.memory.map(|memory| memory - how.cache - how.ahead);
+        how.memory = run_args.memory.map(|memory| memory - how.cache - how.ahead);
     }
     let missing = record.missing(&prepared)?;
-    let threads = on.threads.unwrap_or_else(cores);
-    if on.cluster.is_none() {
+    let threads = run_args.threads.unwrap_or_else(cores);
+    if run_args.cluster.is_none() {
         // If there are fewer tasks than threads, the tasks divide the threads among them.
         how.threads = (threads / missing.len().max(1)).max(1);
     }
     let prepared = prepared.begun(&record, how)?;
-    let summary = if on.cluster.is_some() {
-        on_cluster(on, record, &prepared, &missing)?
+    let summary = if run_args.cluster.is_some() {
+        on_cluster(run_args, record, &prepared, &missing)?
     } else {
-        let max_lists = on.partitions.unwrap_or(threads.saturating_mul(4));
+        let max_lists = run_args.partitions.unwrap_or(threads.saturating_mul(4));
         let _bar = Bar::start(&prepared, missing.len() as u64);
         job::run(record, &prepared, &missing, threads, max_lists)?
     };
@@ -339,28 +343,28 @@ pub(crate) fn make(
 /// Computes the missing shards on a cluster.
 #[cfg(feature = "cluster")]
 fn on_cluster(
-    on: &On,
+    run_args: &RunArgs,
     record: Record,
     prepared: &Prepared,
     missing: &[u64],
 ) -> Result<Summary, Failure> {
-    let on = On {
+    let run_args = RunArgs {
         memory: None,
-        ..on.clone()
+        ..run_args.clone()
     };
     super::runtime(cores())?.block_on(async {
-        let engine = super::engine(&on).await?;
+        let engine = super::engine(&run_args).await?;
         let max_lists = engine.context().copied_config().target_partitions();
         tokio::select! {
             summary = job::run_on(&engine, record, prepared, missing, max_lists) => Ok(summary?),
-            error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
+            error = engine.lost(run_args.patience()) => Err(Failure::work(message(&error))),
         }
     })
 }
 
 #[cfg(not(feature = "cluster"))]
-fn on_cluster(_: &On, _: Record, _: &Prepared, _: &[u64]) -> Result<Summary, Failure> {
-    Err(without("cluster"))
+fn on_cluster(_: &RunArgs, _: Record, _: &Prepared, _: &[u64]) -> Result<Summary, Failure> {
+    Err(missing_feature("cluster"))
 }
 
 /// Prints a summary or an explanation.
@@ -379,27 +383,27 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 /// A progress bar that counts this process's finished tasks and is drawn by its own thread. It is hidden if standard
 /// error is not a terminal.
 struct Bar {
-    stop: Arc<AtomicBool>,
+    is_stopped: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Bar {
     fn start(prepared: &Arc<Prepared>, tasks: u64) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, prepared) = (stop.clone(), prepared.clone());
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let (stop_flag, prepared) = (is_stopped.clone(), prepared.clone());
         let thread = thread::spawn(move || {
             let bar = ProgressBar::new(tasks);
             if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}") {
                 bar.set_style(style);
             }
-            while !stopped.load(Ordering::Relaxed) {
+            while !stop_flag.load(Ordering::Relaxed) {
                 bar.set_position(prepared.done());
                 thread::park_timeout(Duration::from_millis(100));
             }
             bar.finish_and_clear();
         });
         Self {
-            stop,
+            is_stopped,
             thread: Some(thread),
         }
     }
@@ -407,7 +411,7 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.is_stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // The thread only draws, so nothing is lost if it panicked.

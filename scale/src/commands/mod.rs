@@ -57,7 +57,7 @@ pub(crate) struct Args {
 /// The options for where a command's work runs.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Where it runs")]
-pub(crate) struct On {
+pub(crate) struct RunArgs {
     /// Run on the cluster with this scheduler, as in df://host:50050 [default: in this process]
     #[arg(long, value_name = "URL", hide = cfg!(not(feature = "cluster")))]
     pub(crate) cluster: Option<String>,
@@ -67,7 +67,7 @@ pub(crate) struct On {
     /// Split each step into up to N tasks [default: one for each thread; 64 on a cluster]
     #[arg(long, value_name = "N", value_parser = partitions)]
     pub(crate) partitions: Option<usize>,
-    /// Memory, as in 500M or 2GiB: of this process; on a cluster, of an executor for each of its cores
+    /// The memory of this process, as in 500M or 2GiB; on a cluster, the memory of an executor for each of its cores
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,
     /// Give up when the cluster has had no executor for N seconds
@@ -75,7 +75,7 @@ pub(crate) struct On {
     pub(crate) wait: u64,
 }
 
-impl On {
+impl RunArgs {
     /// Returns how long to wait for a cluster without executors.
     #[cfg(feature = "sql")]
     pub(crate) fn patience(&self) -> Duration {
@@ -86,7 +86,7 @@ impl On {
 /// The default number of tasks for a step on a cluster. It is large enough for some tens of cores. It is small enough
 /// for shuffles, which have the square of this number of blocks.
 #[cfg(feature = "cluster")]
-pub(crate) const PARTITIONS: usize = 64;
+pub(crate) const CLUSTER_PARTITIONS: usize = 64;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -141,14 +141,14 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "cluster")]
         Command::Executor(args) => executor::run(args),
         #[cfg(not(feature = "sql"))]
-        Command::Sql(_) => Err(without("sql")),
+        Command::Sql(_) => Err(missing_feature("sql")),
         #[cfg(not(feature = "cluster"))]
-        Command::Scheduler(_) | Command::Executor(_) => Err(without("cluster")),
+        Command::Scheduler(_) | Command::Executor(_) => Err(missing_feature("cluster")),
     }
 }
 
 /// Returns the error for a request that needs a feature that this build leaves out.
-pub(crate) fn without(feature: &str) -> Failure {
+pub(crate) fn missing_feature(feature: &str) -> Failure {
     Failure::usage(format_args!(
         "this command was built without the feature {feature:?}: build it with --features {feature}"
     ))
@@ -171,25 +171,27 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::work(format_args!("cannot start threads: {error}")))
 }
 
-/// Makes an engine in this process, or on the cluster that `on` names.
+/// Makes an engine in this process, or on the cluster that `run_args` names.
 #[cfg(feature = "sql")]
-pub(crate) async fn engine(on: &On) -> Result<Engine, Failure> {
-    let threads = on.threads.unwrap_or_else(cores);
-    match &on.cluster {
-        None => Engine::embedded_with_memory(on.partitions.unwrap_or(threads), on.memory)
-            .map_err(Failure::usage),
+pub(crate) async fn engine(run_args: &RunArgs) -> Result<Engine, Failure> {
+    let threads = run_args.threads.unwrap_or_else(cores);
+    match &run_args.cluster {
+        None => {
+            Engine::embedded_with_memory(run_args.partitions.unwrap_or(threads), run_args.memory)
+                .map_err(Failure::usage)
+        }
         #[cfg(feature = "cluster")]
         Some(url) => {
-            let engine = Engine::cluster(url, on.partitions.unwrap_or(PARTITIONS))
+            let engine = Engine::cluster(url, run_args.partitions.unwrap_or(CLUSTER_PARTITIONS))
                 .await
                 .map_err(Failure::usage)?;
-            Ok(match on.memory {
+            Ok(match run_args.memory {
                 Some(memory) => engine.with_memory(memory),
                 None => engine,
             })
         }
         #[cfg(not(feature = "cluster"))]
-        Some(_) => Err(without("cluster")),
+        Some(_) => Err(missing_feature("cluster")),
     }
 }
 

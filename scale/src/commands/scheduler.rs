@@ -40,9 +40,9 @@ pub(crate) fn run(args: SchedulerArgs) -> Result<(), Failure> {
         attempts: args.attempts,
     };
     let runtime = runtime(cores())?;
-    let end = runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         tokio::select! {
-            end = scheduler.run() => end.map_err(Failure::work),
+            outcome = scheduler.run() => outcome.map_err(Failure::work),
             name = signal() => {
                 log::info!("ended by {name}");
                 Ok(())
@@ -51,5 +51,5 @@ pub(crate) fn run(args: SchedulerArgs) -> Result<(), Failure> {
     });
     // Executors keep their connections open, so this does not wait for them to close.
     runtime.shutdown_background();
-    end
+    outcome
 }

@@ -1,6 +1,6 @@
 //! `wgslice-scale slice`.
 
-use super::job::{self, ConversionArgs, To};
+use super::job::{self, ConversionArgs, ResultArgs};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use wgslice_scale::job::Operation;
@@ -31,7 +31,7 @@ pub(crate) struct Slice {
     #[command(flatten)]
     conversion: ConversionArgs,
     #[command(flatten)]
-    to: To,
+    result_args: ResultArgs,
 }
 
 pub(crate) fn run(args: &Slice) -> Result<(), Failure> {
@@ -40,5 +40,5 @@ pub(crate) fn run(args: &Slice) -> Result<(), Failure> {
         axes: args.transpose.clone(),
         conversion: args.conversion.read()?,
     };
-    job::run(operation, &args.input, &args.to)
+    job::run(operation, &args.input, &args.result_args)
 }

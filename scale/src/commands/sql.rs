@@ -3,7 +3,7 @@
 mod output;
 mod table;
 
-use super::{On, cores, engine, print, runtime, signal};
+use super::{RunArgs, cores, engine, print, runtime, signal};
 use crate::failure::Failure;
 use datafusion::{dataframe::DataFrame, error::DataFusionError};
 use output::Output;
@@ -38,35 +38,35 @@ pub(crate) struct Sql {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    on: On,
+    run_args: RunArgs,
 }
 
 pub(crate) fn run(args: &Sql) -> Result<(), Failure> {
-    let runtime = runtime(args.on.threads.unwrap_or_else(cores))?;
-    let end = runtime.block_on(async {
+    let runtime = runtime(args.run_args.threads.unwrap_or_else(cores))?;
+    let outcome = runtime.block_on(async {
         tokio::select! {
-            end = query(args) => end,
+            outcome = query(args) => outcome,
             name = signal() => Err(Failure::work(format_args!("ended by {name}; nothing was written"))),
         }
     });
     runtime.shutdown_background();
-    end
+    outcome
 }
 
 async fn query(args: &Sql) -> Result<(), Failure> {
-    let engine = engine(&args.on).await?;
+    let engine = engine(&args.run_args).await?;
     let result = engine.query(&args.query).await;
     let result = result.map_err(|error| Failure::usage(message(&error)))?;
-    let end = tokio::select! {
-        end = run_query(args, result) => end,
-        error = engine.lost(args.on.patience()) => Err(Failure::work(message(&error))),
+    let outcome = tokio::select! {
+        outcome = run_query(args, result) => outcome,
+        error = engine.lost(args.run_args.patience()) => Err(Failure::work(message(&error))),
     };
-    match end {
+    match outcome {
         Err(Failure::Work(problem)) => {
             let located = engine.locate(&args.query, &problem).await;
             Err(Failure::Work(located.unwrap_or(problem)))
         }
-        end => end,
+        outcome => outcome,
     }
 }
 
@@ -79,7 +79,7 @@ async fn run_query(args: &Sql, result: DataFrame) -> Result<(), Failure> {
         };
     };
     let output = Output::create(path, result.schema().as_arrow())?;
-    let (rows, bytes) = output.write_all(result, args.on.memory).await?;
+    let (rows, bytes) = output.write_all(result, args.run_args.memory).await?;
     if args.json {
         let figures = json!({
             "output": path.display().to_string(),

@@ -24,7 +24,7 @@ const MAX_ROWS: usize = 8192;
 
 /// Returns the memory for a batch in bytes. `task_memory` is the memory of a task in bytes, or `None` if it is not
 /// known.
-pub(super) fn memory_of(task_memory: Option<usize>) -> usize {
+pub(super) fn bytes_per_batch(task_memory: Option<usize>) -> usize {
     task_memory.map_or(USUAL_BATCH_BYTES, |task_memory| {
         (task_memory / BATCHES_IN_FLIGHT).clamp(1, USUAL_BATCH_BYTES)
     })
@@ -32,7 +32,7 @@ pub(super) fn memory_of(task_memory: Option<usize>) -> usize {
 
 /// Returns the number of rows of a batch: the largest number up to [`MAX_ROWS`] for which the estimated size of every
 /// step's batches is at most `memory` bytes. It is at least 1.
-pub(super) fn rows(plan: &LogicalPlan, memory: usize) -> Result<usize> {
+pub(super) fn rows_per_batch(plan: &LogicalPlan, memory: usize) -> Result<usize> {
     let mut max_row_bytes = 1;
     plan.apply_with_subqueries(|step| {
         max_row_bytes = max_row_bytes.max(row_bytes(step.schema().fields()));
@@ -60,8 +60,8 @@ fn bytes_of_type(data_type: &DataType) -> usize {
             } else {
                 PARQUET_BYTES
             };
-            let item = bytes_of_type(item.data_type()) + parquet_bytes;
-            item.saturating_mul(usize::try_from(*length).unwrap_or(0))
+            let item_bytes = bytes_of_type(item.data_type()) + parquet_bytes;
+            item_bytes.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
         DataType::Struct(fields) => row_bytes(fields),
         DataType::Boolean => 1,

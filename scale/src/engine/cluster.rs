@@ -1,4 +1,4 @@
-//! Sessions on a Ballista cluster.
+//! Makes sessions on a Ballista cluster, and checks whether the cluster can be reached.
 
 use super::{Engine, batches, environment};
 use crate::functions;
@@ -27,10 +27,10 @@ use tokio::{
 };
 
 /// The size in bytes of the largest message between the processes of a cluster. A message holds a whole batch of rows.
-pub(super) const MAX_MESSAGE: usize = 256 << 20;
+pub(super) const MAX_MESSAGE_BYTES: usize = 256 << 20;
 
 /// The default port of a scheduler.
-const PORT: u16 = 50050;
+const DEFAULT_PORT: u16 = 50050;
 
 /// The time in seconds between tests of an idle connection. The tests detect failed machines, because these do not
 /// close their connections.
@@ -65,14 +65,14 @@ impl Engine {
         let scheduler = if has_port {
             address.to_owned()
         } else {
-            format!("{address}:{PORT}")
+            format!("{address}:{DEFAULT_PORT}")
         };
         let config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions.max(1))
             // With a larger maximum, a task would take as many partitions as its executor has free cores, and need
             // memory for all of them.
             .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
-            .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE)
+            .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE_BYTES)
             .set_usize(
                 BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS,
                 KEEPALIVE_SECONDS,
@@ -88,7 +88,7 @@ impl Engine {
         functions::register_all(&mut context)?;
         Ok(Self {
             context,
-            batch_bytes: batches::memory_of(None),
+            batch_bytes: batches::bytes_per_batch(None),
             scheduler: Some(scheduler),
         })
     }
@@ -98,7 +98,7 @@ impl Engine {
     #[must_use]
     pub fn with_memory(self, memory: usize) -> Self {
         Self {
-            batch_bytes: batches::memory_of(Some(memory)),
+            batch_bytes: batches::bytes_per_batch(Some(memory)),
             ..self
         }
     }
@@ -120,8 +120,8 @@ pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError
     const POLL_INTERVAL: Duration = Duration::from_secs(1);
     let mut last_ready = Instant::now();
     loop {
-        let state = timeout(patience, is_ready(scheduler)).await;
-        let problem = match state {
+        let readiness = timeout(patience, is_ready(scheduler)).await;
+        let problem = match readiness {
             Ok(Ok(true)) => {
                 last_ready = Instant::now();
                 String::new()

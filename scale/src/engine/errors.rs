@@ -7,7 +7,7 @@ use datafusion::error::DataFusionError;
 pub fn message(error: &DataFusionError) -> String {
     // The texts before a message in the debug output of an error. If several are found, the last one in this list is
     // used.
-    const WRAPPING_TEXTS: [&str; 4] = [
+    const MESSAGE_PREFIXES: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",
         "ResourcesExhausted(\"",
@@ -17,25 +17,25 @@ pub fn message(error: &DataFusionError) -> String {
         DataFusionError::Execution(text) => text.clone(),
         other => return other.to_string(),
     };
-    let mut wrapped = WRAPPING_TEXTS.iter().rev();
-    let innermost = wrapped.find_map(|begin| quoted_text(&text, begin));
-    innermost.unwrap_or(text)
+    let mut prefixes = MESSAGE_PREFIXES.iter().rev();
+    let message = prefixes.find_map(|prefix| quoted_text(&text, prefix));
+    message.unwrap_or(text)
 }
 
-/// Returns the text from the end of the first `begin` to the closing quote, with its escapes resolved. `begin` ends
-/// with the opening quote. `None` if `begin` or the closing quote is missing.
-fn quoted_text(text: &str, begin: &str) -> Option<String> {
-    let (_, rest) = text.split_once(begin)?;
-    let mut found = String::new();
+/// Returns the text from the end of the first `prefix` to the closing quote, with its escapes resolved. `prefix` ends
+/// with the opening quote. `None` if `prefix` or the closing quote is missing.
+fn quoted_text(text: &str, prefix: &str) -> Option<String> {
+    let (_, rest) = text.split_once(prefix)?;
+    let mut quoted = String::new();
     let mut characters = rest.chars();
     loop {
         match characters.next()? {
-            '"' => return Some(found),
+            '"' => return Some(quoted),
             '\\' => match characters.next()? {
-                'n' => found.push('\n'),
-                other => found.push(other),
+                'n' => quoted.push('\n'),
+                other => quoted.push(other),
             },
-            other => found.push(other),
+            other => quoted.push(other),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! An executor of a Ballista cluster, with the functions of this crate.
 
-use super::{cluster::MAX_MESSAGE, environment};
+use super::{cluster::MAX_MESSAGE_BYTES, environment};
 use crate::functions;
 use ballista_core::{
     error::{BallistaError, Result},
@@ -49,7 +49,7 @@ impl Executor {
     }
 
     async fn serve(self) -> Result<()> {
-        let max_message_bytes = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
+        let max_message_bytes = u32::try_from(MAX_MESSAGE_BYTES).unwrap_or(u32::MAX);
         let (work_dir, temp_dir) = match self.work_dir {
             Some(folder) => {
                 fs::create_dir_all(&folder)?;
@@ -67,7 +67,7 @@ impl Executor {
                 work_dir.display()
             )));
         };
-        let temporary_files = work_dir.clone();
+        let temporary_folder = work_dir.clone();
         let config = ExecutorProcessConfig {
             bind_host: self.bind.to_string(),
             external_host: Some(self.host.unwrap_or_else(|| self.bind.to_string())),
@@ -84,7 +84,7 @@ impl Executor {
             grpc_max_encoding_message_size: max_message_bytes,
             override_function_registry: Some(Arc::new(registry())),
             override_runtime_producer: Some(Arc::new(move |_| {
-                let environment = environment().with_temp_file_path(&temporary_files);
+                let environment = environment().with_temp_file_path(&temporary_folder);
                 environment.build_arc()
             })),
             ..ExecutorProcessConfig::default()
@@ -93,14 +93,14 @@ impl Executor {
             "{}, ports {} and {}",
             self.bind, self.port, self.command_port
         );
-        let end = start_executor_process(Arc::new(config)).await;
-        let end = end.map_err(|error| {
+        let outcome = start_executor_process(Arc::new(config)).await;
+        let outcome = outcome.map_err(|error| {
             BallistaError::General(format!("the executor on {ports} failed: {error}"))
         });
         if let Some(Err(error)) = temp_dir.map(TempDir::close) {
             log::warn!("cannot remove {}: {error}", work_dir.display());
         }
-        end
+        outcome
     }
 }
 

@@ -43,8 +43,8 @@ use datafusion::{
 use futures::{FutureExt, StreamExt, future::LocalBoxFuture};
 use std::{future, sync::Arc, thread, time::Duration};
 
-/// The memory limit in bytes of a cluster's query that runs again in this process to find the row of an error.
-const LOCATING_MEMORY: usize = 1 << 30;
+/// The memory limit in bytes for a second run of a cluster's query in this process, which finds the row of an error.
+const LOCATING_MEMORY_BYTES: usize = 1 << 30;
 
 /// Runs queries. The same query gives the same result on every engine.
 pub struct Engine {
@@ -67,7 +67,8 @@ impl Engine {
 
     /// Makes an engine in this process. Its sorts, joins and other steps together hold up to `memory` bytes, or any
     /// number if it is `None`. Sorts that need more write temporary files. Other steps that need more, such as hash
-    /// joins, fail, because they cannot write temporary files. Batches are small enough for several of them to fit into each thread's part of the memory.
+    /// joins, fail, because they cannot write temporary files. Batches are small enough for several of them to fit into
+    /// each thread's part of the memory.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl Engine {
         }
         let mut context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
         functions::register_all(&mut context)?;
-        let batch_bytes = batches::memory_of(memory.map(|memory| memory / threads));
+        let batch_bytes = batches::bytes_per_batch(memory.map(|memory| memory / threads));
         Ok(Self {
             context,
             batch_bytes,
@@ -112,8 +113,8 @@ impl Engine {
     /// Returns `None` if `problem` is another error, if the rows do not come from a file, as after a join, or if the
     /// second run ends without such an error.
     ///
-    /// The second run is always in this process, because a cluster's tasks do not know the row numbers of files.
-    /// Reading a cluster's tables in this process can take long, so it is logged together with `problem`.
+    /// The second run is always in this process, because the tasks of a cluster cannot find out the row numbers in
+    /// files. Reading a cluster's tables in this process can take long, so it is logged together with `problem`.
     pub fn locate<'a>(
         &'a self,
         query: &'a str,
@@ -128,7 +129,7 @@ impl Engine {
             }
             log::warn!("{problem}; now reading the tables in this process, to name the row's file");
             let threads = thread::available_parallelism().map_or(1, usize::from);
-            let embedded = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY)).ok()?;
+            let embedded = Self::embedded_with_memory(threads, Some(LOCATING_MEMORY_BYTES)).ok()?;
             embedded.run_with_row_names(query).await
         };
         future.boxed_local()
@@ -153,9 +154,9 @@ impl Engine {
             .with_allow_statements(false);
         read_only.verify_plan(&plan)?;
         let optimized = state.optimize(&plan)?;
-        let rows = batches::rows(&optimized, self.batch_bytes)?;
+        let batch_rows = batches::rows_per_batch(&optimized, self.batch_bytes)?;
         let options = state.config_mut().options_mut();
-        options.set("datafusion.execution.batch_size", &rows.to_string())?;
+        options.set("datafusion.execution.batch_size", &batch_rows.to_string())?;
         Ok(DataFrame::new(state, plan))
     }
 

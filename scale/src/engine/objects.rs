@@ -1,4 +1,5 @@
-//! Opens files in object stores. A job that writes to an object store also keeps its lists of tasks there.
+//! Finds the object stores of the files that queries read: tables, and the lists of tasks of a job that writes to an
+//! object store.
 
 use crate::zarr::objects::connect;
 use datafusion::{

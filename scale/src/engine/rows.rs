@@ -1,7 +1,7 @@
 //! Names rows in errors by their file and their row number in it.
 //!
-//! A function gets batches of rows and does not know which files they come from. Its last argument can therefore name
-//! the rows.
+//! A function receives batches of rows, but not the names of the files that they come from. Its last argument can
+//! therefore name the rows.
 
 use crate::functions;
 use datafusion::{
@@ -19,13 +19,13 @@ use datafusion::{
 /// in its file, counted from 0, and the file, as in `17 of /data/images.parquet`.
 pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let named = plan.transform_up_with_subqueries(|step| {
-        let names = NamePreserver::new(&step);
+        let preserver = NamePreserver::new(&step);
         let path_prefix = path_prefix(&step)?;
         let step = step.map_expressions(|expression| {
-            let name = names.save(&expression);
+            let column_name = preserver.save(&expression);
             let named =
                 expression.transform_up(|expression| Ok(with_name(expression, &path_prefix)))?;
-            Ok(named.update_data(|expression| name.restore(expression)))
+            Ok(named.update_data(|expression| column_name.restore(expression)))
         })?;
         step.map_data(LogicalPlan::recompute_schema)
     })?;
@@ -36,23 +36,23 @@ pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// step reads no files. If a step reads several tables, returns the prefix of one of them. It does not matter which
 /// one, because the rows of such a step do not come from a single file.
 fn path_prefix(step: &LogicalPlan) -> Result<String> {
-    let mut found = String::new();
+    let mut prefix = String::new();
     step.apply(|step| {
         if let LogicalPlan::TableScan(scan) = step
             && let Some(table) = source_as_provider(&scan.source)?.downcast_ref::<ListingTable>()
             && let Some(path) = table.table_paths().first()
         {
-            found = path.object_store().as_str().replace("file://", "");
+            prefix = path.object_store().as_str().replace("file://", "");
             return Ok(TreeNodeRecursion::Stop);
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(found)
+    Ok(prefix)
 }
 
 fn with_name(expression: Expr, path_prefix: &str) -> Transformed<Expr> {
     match expression {
-        Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
+        Expr::ScalarFunction(call) => match functions::name_position(call.func.name()) {
             Some(name_position) if call.args.len() <= name_position => {
                 let ScalarFunction { func, mut args } = call;
                 // Optional arguments that the call leaves out become empty texts.

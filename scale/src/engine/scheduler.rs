@@ -1,6 +1,6 @@
 //! The scheduler of a Ballista cluster, with the functions of this crate.
 
-use super::cluster::{MAX_MESSAGE, session};
+use super::cluster::{MAX_MESSAGE_BYTES, session};
 use ballista_core::error::{BallistaError, Result};
 use ballista_scheduler::{
     cluster::BallistaCluster, config::SchedulerConfig, scheduler_process::start_server,
@@ -33,7 +33,7 @@ impl Scheduler {
     }
 
     async fn serve(self) -> Result<()> {
-        let max_message_bytes = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
+        let max_message_bytes = u32::try_from(MAX_MESSAGE_BYTES).unwrap_or(u32::MAX);
         let config = SchedulerConfig {
             bind_host: self.bind.ip().to_string(),
             bind_port: self.bind.port(),
@@ -50,8 +50,8 @@ impl Scheduler {
             ..SchedulerConfig::default()
         };
         let cluster = BallistaCluster::new_from_config(&config).await?;
-        let end = start_server(cluster, self.bind, Arc::new(config)).await;
-        end.map_err(|error| {
+        let outcome = start_server(cluster, self.bind, Arc::new(config)).await;
+        outcome.map_err(|error| {
             BallistaError::General(format!("the scheduler on {} failed: {error}", self.bind))
         })
     }

@@ -37,24 +37,24 @@ pub(super) async fn plan(
     let state = context.state();
     let dialect = state.config_options().sql_parser.dialect;
     let mut statement = state.sql_to_statement(query, &dialect)?;
-    let mut names = HashMap::new();
+    let mut table_names = HashMap::new();
     for table in state.resolve_table_references(&statement)? {
         if let TableReference::Bare { table: file } = &table
             && !context.table_exist(table.clone())?
         {
-            let name = table_name(file, names.len());
+            let name = table_name(file, table_names.len());
             let provider = listing_table(&state, file).await?;
             context.deregister_table(name.as_str())?;
             context.register_table(name.as_str(), provider)?;
-            names.insert(file.to_string(), name);
+            table_names.insert(file.to_string(), name);
         }
     }
     if let Statement::Statement(statement) = &mut statement {
         let _ = visit_relations_mut(statement.as_mut(), |relation| {
             if let [ObjectNamePart::Identifier(part)] = &mut relation.0[..]
-                && let Some(name) = names
+                && let Some(name) = table_names
                     .get(&part.value)
-                    .or_else(|| names.get(&part.value.to_lowercase()))
+                    .or_else(|| table_names.get(&part.value.to_lowercase()))
             {
                 *part = Ident::new(name);
             }
@@ -68,28 +68,28 @@ pub(super) async fn plan(
 
 /// Makes a name for table `number` of a query from the file's name: lower case letters, digits and underscores.
 fn table_name(file: &str, number: usize) -> String {
-    let last = file
+    let file_name = file
         .trim_end_matches('/')
         .rsplit('/')
         .next()
         .unwrap_or_default();
-    let letters = last.chars().map(|letter| {
-        if letter.is_ascii_alphanumeric() {
-            letter
+    let characters = file_name.chars().map(|character| {
+        if character.is_ascii_alphanumeric() {
+            character
         } else {
             '_'
         }
     });
-    let letters: String = letters.collect();
-    format!("table_{number}_{}", letters.to_ascii_lowercase())
+    let characters: String = characters.collect();
+    format!("table_{number}_{}", characters.to_ascii_lowercase())
 }
 
-async fn listing_table(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider>> {
+async fn listing_table(state: &SessionState, location: &str) -> Result<Arc<dyn TableProvider>> {
     let parquet = state.default_table_options().parquet;
     let format = ParquetFormat::new()
         .with_options(parquet)
         .with_skip_metadata(false);
-    let url = ListingTableUrl::parse(name)?;
+    let url = ListingTableUrl::parse(location)?;
     let store = state.runtime_env().object_store(&url)?;
     // A single file can have any extension.
     let extension = if url.is_collection() { ".parquet" } else { "" };
@@ -98,8 +98,8 @@ async fn listing_table(state: &SessionState, name: &str) -> Result<Arc<dyn Table
     files.retain(|file| file.size > 0);
     if files.is_empty() {
         return plan_err!(
-            "{name} is no table: tables are Parquet files, or folders of files named .parquet, and stand in quotes, as \
-             in SELECT * FROM 'images.parquet'"
+            "{location} is no table: tables are Parquet files, or folders of files named .parquet, and stand in quotes, \
+             as in SELECT * FROM 'images.parquet'"
         );
     }
     files.sort_unstable_by(|one, other| one.location.cmp(&other.location));

@@ -21,48 +21,48 @@ pub(super) struct Usage {
     /// The call, as in `gather(params, indices [, options])`.
     pub(super) example: &'static str,
     /// The number of tensors, which are the first arguments.
-    pub(super) tensors: usize,
-    /// The number of texts that can follow the tensors.
-    pub(super) texts: RangeInclusive<usize>,
+    pub(super) tensor_count: usize,
+    /// The possible numbers of texts after the tensors.
+    pub(super) text_counts: RangeInclusive<usize>,
     /// True if another argument, of any type, can follow the texts and name the row in errors.
     pub(super) names_rows: bool,
 }
 
 impl Usage {
-    /// Returns the usage of a function whose arguments are a tensor and then `texts` texts, such as a slice in Python's
+    /// Returns the usage of a function whose arguments are a tensor and then texts, such as a slice in Python's
     /// notation.
     pub(super) const fn of_tensor(
         name: &'static str,
         example: &'static str,
-        texts: RangeInclusive<usize>,
+        text_counts: RangeInclusive<usize>,
     ) -> Self {
         Self {
             name,
             example,
-            tensors: 1,
-            texts,
+            tensor_count: 1,
+            text_counts,
             names_rows: false,
         }
     }
 
-    /// Returns the usage of a function with two tensors and then `texts` texts as arguments. One of the tensors holds
-    /// indices or a mask. An argument of any type can follow and name the row in errors.
+    /// Returns the usage of a function whose arguments are two tensors and then texts. One of the tensors holds indices
+    /// or a mask. An argument of any type can follow and name the row in errors.
     pub(super) const fn of_indices(
         name: &'static str,
         example: &'static str,
-        texts: RangeInclusive<usize>,
+        text_counts: RangeInclusive<usize>,
     ) -> Self {
         Self {
-            tensors: 2,
+            tensor_count: 2,
             names_rows: true,
-            ..Self::of_tensor(name, example, texts)
+            ..Self::of_tensor(name, example, text_counts)
         }
     }
 
-    /// Returns the number of arguments before the one that names the row, including optional texts that a call leaves
-    /// out.
-    pub(super) fn before_name(&self) -> usize {
-        self.tensors + self.texts.end()
+    /// Returns the position of the argument that names the row. Optional texts that a call leaves out count as
+    /// arguments before it.
+    pub(super) fn name_position(&self) -> usize {
+        self.tensor_count + self.text_counts.end()
     }
 }
 
@@ -81,8 +81,8 @@ impl Call {
         literals: &[Option<&ScalarValue>],
     ) -> Result<Self> {
         let Usage { name, example, .. } = *usage;
-        let min_arguments = usage.tensors + usage.texts.start();
-        let max_arguments = usage.before_name() + usize::from(usage.names_rows);
+        let min_arguments = usage.tensor_count + usage.text_counts.start();
+        let max_arguments = usage.name_position() + usize::from(usage.names_rows);
         if !(min_arguments..=max_arguments).contains(&fields.len()) {
             return plan_err!(
                 "{name} has {} arguments: call it as {example}",
@@ -90,20 +90,25 @@ impl Call {
             );
         }
         let arguments = fields.iter().zip(literals);
-        let tensors = arguments
-            .clone()
-            .take(usage.tensors)
-            .map(|(field, literal)| match text(literal) {
-                Some(text) => ConstantTensor::parse(text).map(|it| (it.tensor.clone(), Some(it))),
-                None => Ok((TensorType::of(field)?, None)),
-            });
+        let tensors =
+            arguments
+                .clone()
+                .take(usage.tensor_count)
+                .map(|(field, literal)| match text(literal) {
+                    Some(text) => {
+                        ConstantTensor::parse(text).map(|it| (it.tensor.clone(), Some(it)))
+                    }
+                    None => Ok((TensorType::of(field)?, None)),
+                });
         let tensors = tensors.collect::<Result<(_, _)>>();
-        let texts = arguments.take(usage.before_name()).skip(usage.tensors);
+        let texts = arguments
+            .take(usage.name_position())
+            .skip(usage.tensor_count);
         let texts = texts.enumerate().map(|(at, (_, literal))| match text(literal) {
             Some(text) => Ok(text.to_owned()),
             None => plan_err!(
                 "argument {} must be a literal text, because the type of the result depends on it: call it as {example}",
-                usage.tensors + at + 1
+                usage.tensor_count + at + 1
             ),
         });
         let call = texts.collect::<Result<_>>().and_then(|texts| {
@@ -118,14 +123,14 @@ impl Call {
     }
 
     /// Returns the types of the first two tensors. The function must have at least two.
-    pub(super) fn two(&self) -> (&TensorType, &TensorType) {
+    pub(super) fn two_tensors(&self) -> (&TensorType, &TensorType) {
         (&self.tensors[0], &self.tensors[1])
     }
 
     /// Returns the number of true elements of tensor `number`, if it is a mask given as a literal text.
-    pub(super) fn true_elements(&self, number: usize) -> Option<usize> {
-        let bytes = self.constants[number].as_ref()?.booleans.iter();
-        Some(bytes.filter(|&&truth| truth).count())
+    pub(super) fn true_count(&self, number: usize) -> Option<usize> {
+        let booleans = self.constants[number].as_ref()?.booleans.iter();
+        Some(booleans.filter(|&&is_true| is_true).count())
     }
 
     /// Returns text `number`, counted from 0 after the tensors. A text that is left out is empty.
@@ -149,12 +154,12 @@ pub(super) fn naming_function(name: &str) -> impl Fn(DataFusionError) -> DataFus
     }
 }
 
-/// Converts an error of the library about a call's shapes or options.
+/// Converts an error of the library about a call's shapes or options to an error of the planned query.
 pub(super) fn refused(error: Error) -> DataFusionError {
     DataFusionError::Plan(error.to_string())
 }
 
-/// Converts an error of the library about a batch.
+/// Converts an error of the library about a batch to an error of the running query.
 pub(super) fn failed(error: Error) -> DataFusionError {
     DataFusionError::Execution(error.to_string())
 }
@@ -321,7 +326,7 @@ fn flatten<'a>(value: &'a Value, shape: &[usize], elements: &mut Vec<&'a Value>)
 }
 
 /// Makes a result whose `rows` rows are all null.
-pub(super) fn missing(tensor: &TensorType, rows: usize) -> ArrayRef {
+pub(super) fn null_rows(tensor: &TensorType, rows: usize) -> ArrayRef {
     new_null_array(&tensor.data_type(), rows)
 }
 

@@ -17,35 +17,35 @@ impl TensorFunction for Crop {
     );
 
     fn result_type(call: &Call) -> Result<TensorType> {
-        let (x, begins) = call.two();
+        let (x, begins) = call.two_tensors();
         begins.check_integers("begins")?;
         let options = options(call)?;
-        let dims = options.sizes.len();
-        let (boxes, numbers) = match begins.shape() {
+        let cropped_dims = options.sizes.len();
+        let (box_count, numbers) = match begins.shape() {
             &[numbers] => (1, numbers),
-            &[boxes, numbers] => (boxes, numbers),
+            &[box_count, numbers] => (box_count, numbers),
             other => {
                 return plan_err!(
                     "begins have shape {other:?}, but must have one or two dimensions"
                 );
             }
         };
-        if numbers != dims {
+        if numbers != cropped_dims {
             return plan_err!(
-                "begins have {numbers} numbers for each box, but the sizes {:?} are {dims}",
+                "begins have {numbers} numbers for each box, but the sizes {:?} are {cropped_dims}",
                 options.sizes
             );
         }
         // The plan is for a batch of one tensor, from which all boxes are cut.
-        let item = [&[1], x.shape()].concat();
-        let boxes = Boxes::of_tuples(&[boxes, 1 + dims], true, false);
-        let plan = Plan::crop(&item, boxes, &options, x.dtype()).map_err(refused)?;
+        let batch_shape = [&[1], x.shape()].concat();
+        let boxes = Boxes::of_tuples(&[box_count, 1 + cropped_dims], true, false);
+        let plan = Plan::crop(&batch_shape, boxes, &options, x.dtype()).map_err(refused)?;
         x.with_shape(&plan.shape()[usize::from(begins.shape().len() == 1)..])
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let options = options(call)?;
-        let (x, begins) = call.two();
+        let (x, begins) = call.two_tensors();
         let boxes_per_row = match begins.shape() {
             &[boxes, _] => boxes,
             _ => 1,

@@ -67,17 +67,17 @@ pub(super) struct RowProblem {
 }
 
 impl RowProblem {
-    /// Returns the first tuple out of range in a batch's report as a problem, if it is an error under `policy`. `place`
-    /// returns the tuple's row, its position in the indices of the row, and its integers. `shape` is the shape that the
-    /// tuples index.
+    /// Returns the first tuple out of range in a batch's report as a problem, if it is an error under `policy`.
+    /// `locate` returns the tuple's row, its position in the indices of the row, and its integers. `shape` is the shape
+    /// that the tuples index.
     pub(super) fn outside(
         report: Report,
         policy: OutOfRange,
         shape: &[usize],
-        place: impl FnOnce(&InvalidIndex) -> (Option<usize>, Vec<usize>, Vec<i64>),
+        locate: impl FnOnce(&InvalidIndex) -> (Option<usize>, Vec<usize>, Vec<i64>),
     ) -> Option<Self> {
         let first = report.first.filter(|_| policy == OutOfRange::Error)?;
-        let (row, position, tuple) = place(&first);
+        let (row, position, tuple) = locate(&first);
         let (count, tuples) = (report.out_of_range, report.tuples);
         let problem = format!(
             "the indices at {position:?} are {tuple:?}, which is out of range of {shape:?} ({count} of the {tuples} index \
@@ -134,12 +134,12 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
         Ok(Arc::new(result.field(F::USAGE.name)))
     }
 
-    /// Writes the shapes and permutations in the metadata of the arguments' fields into the query, as calls of
+    /// Writes the shapes and permutations from the metadata of the arguments' fields into the query, as calls of
     /// `tensor_from_arrow`, because this metadata does not reach the executors of a cluster.
     fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        let mut changed = false;
+        let mut is_changed = false;
         if F::USAGE.name != TensorFromArrow::USAGE.name {
-            for arg in args.iter_mut().take(F::USAGE.tensors) {
+            for arg in args.iter_mut().take(F::USAGE.tensor_count) {
                 let (_, field) = arg.to_field(info.schema().as_ref())?;
                 if let Some(tensor) = TensorType::of(&field)
                     .ok()
@@ -150,11 +150,11 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
                     let parameters = lit(tensor.parameters());
                     let nested = ScalarFunction::new_udf(from_arrow, vec![arg.clone(), parameters]);
                     *arg = Expr::ScalarFunction(nested);
-                    changed = true;
+                    is_changed = true;
                 }
             }
         }
-        Ok(match changed {
+        Ok(match is_changed {
             true => {
                 let this = Arc::new(ScalarUDF::new_from_impl(Function::new(
                     self.function.clone(),
@@ -184,10 +184,12 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
                 TensorFromArrow::USAGE.example
             );
         }
-        let scalar = literals[..F::USAGE.tensors].iter().all(Option::is_some);
-        let rows = if scalar { 1 } else { args.number_rows };
+        let is_scalar = literals[..F::USAGE.tensor_count]
+            .iter()
+            .all(Option::is_some);
+        let rows = if is_scalar { 1 } else { args.number_rows };
         let array = evaluate::<F>(&call, &result, &args.args, rows)?;
-        match scalar {
+        match is_scalar {
             true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
                 &array, 0,
             )?)),
@@ -202,8 +204,8 @@ fn evaluate<F: TensorFunction>(
     arguments: &[ColumnarValue],
     rows: usize,
 ) -> Result<ArrayRef> {
-    let names = arguments.get(F::USAGE.before_name());
-    let values = &arguments[..F::USAGE.tensors];
+    let names = arguments.get(F::USAGE.name_position());
+    let values = &arguments[..F::USAGE.tensor_count];
     let mut arrays = values.iter().map(call::array).collect::<Result<Vec<_>>>()?;
     let repeats: Vec<_> = values
         .iter()
@@ -212,7 +214,7 @@ fn evaluate<F: TensorFunction>(
     let mut nulls = None;
     for (array, repeats) in arrays.iter().zip(&repeats) {
         if *repeats && array.is_null(0) {
-            return Ok(call::missing(result, rows));
+            return Ok(call::null_rows(result, rows));
         }
         if !repeats {
             nulls = NullBuffer::union(nulls.as_ref(), array.nulls());
@@ -243,41 +245,43 @@ fn evaluate<F: TensorFunction>(
             rows,
             columns: all_columns,
         };
-        let bytes = run::<F>(call, result, &batch, |row| name(names, row))?;
+        let bytes = run::<F>(call, result, &batch, |row| row_name(names, row))?;
         return Column::array(result, rows, bytes, nulls);
     };
-    let present = BooleanArray::new(nulls.inner().clone(), None);
+    let is_valid = BooleanArray::new(nulls.inner().clone(), None);
     for (array, _) in arrays
         .iter_mut()
         .zip(&repeats)
         .filter(|(_, repeats)| !**repeats)
     {
-        *array = filter(array, &present)?;
+        *array = filter(array, &is_valid)?;
     }
     let batch = Batch {
-        rows: present.true_count(),
+        rows: is_valid.true_count(),
         columns: columns(&arrays)?,
     };
     let original_row = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
-    let bytes = run::<F>(call, result, &batch, |row| name(names, original_row(row)))?;
+    let bytes = run::<F>(call, result, &batch, |row| {
+        row_name(names, original_row(row))
+    })?;
     Column::array(result, rows, spread_rows(&bytes, &nulls, rows), Some(nulls))
 }
 
 /// Returns `rows` rows: the rows of `dense`, in order, at the valid positions, and zeros elsewhere.
 fn spread_rows(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
-    let row_length = dense.len() / (rows - valid.null_count()).max(1);
-    let mut spread = MutableBuffer::from_len_zeroed(rows * row_length);
-    for (place, row_bytes) in valid
+    let row_bytes = dense.len() / (rows - valid.null_count()).max(1);
+    let mut spread = MutableBuffer::from_len_zeroed(rows * row_bytes);
+    for (row, bytes) in valid
         .valid_indices()
-        .zip(dense.chunks_exact(row_length.max(1)))
+        .zip(dense.chunks_exact(row_bytes.max(1)))
     {
-        spread.as_slice_mut()[place * row_length..][..row_length].copy_from_slice(row_bytes);
+        spread.as_slice_mut()[row * row_bytes..][..row_bytes].copy_from_slice(bytes);
     }
     spread.into()
 }
 
 /// Names row `row` of the batch in an error: by its value in `names`, or by its number if no argument names rows.
-fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
+fn row_name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
     let Some(names) = names else {
         return Ok(format!("{row} of the batch"));
     };
@@ -297,8 +301,8 @@ fn run<F: TensorFunction>(
         return Ok(batch.columns[0].bytes());
     }
     let row_bytes = result.elements() * result.dtype().size();
-    let bytes = row_bytes.checked_mul(batch.rows);
-    let Some(mut buffer) = bytes.and_then(|bytes| zeroed(bytes).ok()) else {
+    let total_bytes = row_bytes.checked_mul(batch.rows);
+    let Some(mut buffer) = total_bytes.and_then(|bytes| zeroed(bytes).ok()) else {
         return Err(DataFusionError::ResourcesExhausted(format!(
             "{function}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",
             batch.rows,

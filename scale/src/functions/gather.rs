@@ -26,7 +26,7 @@ impl TensorFunction for Gather {
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let given = options(call, Self::OPTION_NAMES)?;
-        let (params, indices) = call.two();
+        let (params, indices) = call.two_tensors();
         let batch_dims = from_start(given.batch_dims, indices.shape().len());
         let axis = from_start(given.axis.unwrap_or(given.batch_dims), params.shape().len());
         // If one array of indices is used for all rows, and `batch_dims` is 0, the dimension of rows is treated like
@@ -91,11 +91,11 @@ impl TensorFunction for GatherNd {
         let plan = plan.map_err(failed)?;
         let integers = batch.integers(1, true)?;
         let report = batch.run(&plan, Some(integers.indices()), result)?;
-        let indexed = &params.shape()[given.batch_dims.unsigned_abs()..];
+        let indexed_shape = &params.shape()[given.batch_dims.unsigned_abs()..];
         Ok(RowProblem::outside(
             report,
             given.out_of_range,
-            indexed,
+            indexed_shape,
             |first| {
                 let (row, position) = (first.position[0], &first.position[1..]);
                 (Some(row), position.to_vec(), first.index.clone())
@@ -119,7 +119,7 @@ fn gather_type(
     call: &Call,
     plan: impl FnOnce(&[usize], &[usize], DType) -> Result<Plan, Error>,
 ) -> Result<TensorType> {
-    let (params, indices) = call.two();
+    let (params, indices) = call.two_tensors();
     indices.check_integers("indices")?;
     let plan = plan(params.shape(), indices.shape(), params.dtype());
     params.with_shape(plan.map_err(refused)?.shape())

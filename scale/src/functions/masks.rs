@@ -25,7 +25,7 @@ impl TensorFunction for BooleanMask {
     );
 
     fn result_type(call: &Call) -> Result<TensorType> {
-        let (x, mask) = call.two();
+        let (x, mask) = call.two_tensors();
         mask.check_mask("mask")?;
         let axis = axis(call)?;
         let limit = MaskCapacity::of(call, 1, OPTION_NAMES)?;
@@ -36,22 +36,22 @@ impl TensorFunction for BooleanMask {
     }
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
-        let (x, mask) = call.two();
+        let (x, mask) = call.two_tensors();
         let axis = axis(call)?;
         let limit = MaskCapacity::of(call, 1, OPTION_NAMES)?;
-        let elements = mask.elements();
-        if elements == 0 {
+        let mask_elements = mask.elements();
+        if mask_elements == 0 {
             // Nothing can be selected, so the result keeps its zeros.
             return Ok(None);
         }
         let is_shared = batch.columns[1].repeats();
-        let masks = if is_shared { 1 } else { batch.rows };
+        let mask_count = if is_shared { 1 } else { batch.rows };
         // For each slice of the result, the position of its true element in the flattened mask. After the last true
         // element the positions are out of range, so the gather writes zeros.
         let mut positions =
-            MutableBuffer::from_len_zeroed(masks * limit.capacity * size_of::<u32>());
+            MutableBuffer::from_len_zeroed(mask_count * limit.capacity * size_of::<u32>());
         let surplus_mask = find_positions(
-            (&[elements], DType::U32),
+            (&[mask_elements], DType::U32),
             &batch.columns[1].bytes(),
             limit,
             positions.as_slice_mut(),
@@ -59,13 +59,14 @@ impl TensorFunction for BooleanMask {
         if let Some(surplus_mask) = surplus_mask {
             return Ok(Some(surplus_mask.into_problem(is_shared)));
         }
-        let (outer, rest) = x.shape().split_at(axis);
-        let inner = &rest[mask.shape().len()..];
-        let item = [outer.iter().product(), elements, inner.iter().product()];
-        let rows = [&[batch.rows], &item[..]].concat();
+        let (outer_sizes, other_sizes) = x.shape().split_at(axis);
+        let inner_sizes = &other_sizes[mask.shape().len()..];
+        let outer = outer_sizes.iter().product();
+        let row_shape = [outer, mask_elements, inner_sizes.iter().product()];
+        let batch_shape = [&[batch.rows], &row_shape[..]].concat();
         let view = match batch.columns[0].repeats() {
-            true => View::new(&item).and_then(|view| view.broadcast_to(&rows)),
-            false => View::new(&rows),
+            true => View::new(&row_shape).and_then(|view| view.broadcast_to(&batch_shape)),
+            false => View::new(&batch_shape),
         };
         let options = GatherOptions {
             axis: Some(2),
@@ -73,11 +74,11 @@ impl TensorFunction for BooleanMask {
             out_of_range: OutOfRange::Ignore,
             ..GatherOptions::default()
         };
-        let shape = match is_shared {
+        let indices_shape = match is_shared {
             true => vec![limit.capacity],
             false => vec![batch.rows, limit.capacity],
         };
-        let plan = view.and_then(|view| Plan::gather(view, &shape, options, x.dtype()));
+        let plan = view.and_then(|view| Plan::gather(view, &indices_shape, options, x.dtype()));
         let indices = Values::from(positions.typed_data::<u32>());
         batch.run(&plan.map_err(failed)?, Some(indices), result)?;
         Ok(None)
@@ -86,16 +87,16 @@ impl TensorFunction for BooleanMask {
 
 /// Returns the first dimension of x that the mask covers. A negative value of the option counts from the end.
 fn axis(call: &Call) -> Result<usize> {
-    let given = Options::parse(call.text(1), OPTION_NAMES)?;
-    let axis = given.integer("axis")?.unwrap_or(0);
+    let options = Options::parse(call.text(1), OPTION_NAMES)?;
+    let axis = options.integer("axis")?.unwrap_or(0);
     let rank = call.tensors[0].shape().len();
-    let found = if axis < 0 {
+    let from_start = if axis < 0 {
         axis + rank.cast_signed()
     } else {
         axis
     };
-    match usize::try_from(found) {
-        Ok(found) if found <= rank => Ok(found),
+    match usize::try_from(from_start) {
+        Ok(from_start) if from_start <= rank => Ok(from_start),
         _ => plan_err!("option axis is {axis}, but x has {rank} dimensions"),
     }
 }
@@ -145,11 +146,11 @@ impl TensorFunction for CountNonzero {
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let masks = batch.repeated_bytes(0);
-        let (places, _) = result.as_chunks_mut();
+        let (counts, _) = result.as_chunks_mut();
         // A mask without elements has no bytes, so the result keeps its zeros.
         let masks = masks.chunks_exact(call.tensors[0].elements().max(1));
-        for (place, mask) in places.iter_mut().zip(masks) {
-            *place = (count(mask) as i64).to_ne_bytes();
+        for (count, mask) in counts.iter_mut().zip(masks) {
+            *count = (count_true(mask) as i64).to_ne_bytes();
         }
         Ok(None)
     }
@@ -160,7 +161,7 @@ pub(super) struct TensorSelect;
 
 impl TensorFunction for TensorSelect {
     const USAGE: Usage = Usage {
-        tensors: 3,
+        tensor_count: 3,
         ..Usage::of_tensor("tensor_select", "tensor_select(mask, x, y)", 0..=0)
     };
     const RUNS_ON_NULL_ROWS: bool = true;
@@ -214,10 +215,10 @@ struct MaskCapacity {
 }
 
 impl MaskCapacity {
-    /// Parses the capacity and the options in `option_names`. Tensor number `mask` is the mask.
-    fn of(call: &Call, mask: usize, option_names: &[&str]) -> Result<Self> {
-        let given = Options::parse(call.text(1), option_names)?;
-        let capacity = match (call.text(0).trim(), call.true_elements(mask)) {
+    /// Parses the capacity and the options in `option_names`. The mask is tensor `mask_number`.
+    fn of(call: &Call, mask_number: usize, option_names: &[&str]) -> Result<Self> {
+        let options = Options::parse(call.text(1), option_names)?;
+        let capacity = match (call.text(0).trim(), call.true_count(mask_number)) {
             ("", Some(count)) => count,
             ("", None) => {
                 return plan_err!(
@@ -234,7 +235,7 @@ impl MaskCapacity {
         };
         Ok(Self {
             capacity,
-            drops_surplus: given.drops_surplus()?,
+            drops_surplus: options.drops_surplus()?,
         })
     }
 }
@@ -242,62 +243,62 @@ impl MaskCapacity {
 /// The first mask of a batch with more true elements than the capacity.
 struct SurplusMask {
     row: usize,
-    count: usize,
+    true_count: usize,
     capacity: usize,
     /// The number of masks with too many true elements, and the number of all masks.
-    masks: [usize; 2],
+    mask_counts: [usize; 2],
 }
 
 impl SurplusMask {
     fn into_problem(self, is_shared: bool) -> RowProblem {
         let Self {
             row,
-            count,
+            true_count,
             capacity,
-            masks: [surplus, all],
+            mask_counts: [surplus, all],
         } = self;
         RowProblem {
             row: (!is_shared).then_some(row),
             problem: format!(
-                "the mask has {count} true elements, which is above the capacity {capacity} ({surplus} of the {all} masks \
-                 of the batch have too many): give a larger one, or choose 'surplus=drop'"
+                "the mask has {true_count} true elements, which is above the capacity {capacity} ({surplus} of the {all} \
+                 masks of the batch have too many): give a larger one, or choose 'surplus=drop'"
             ),
         }
     }
 }
 
-/// Finds the true elements of several masks of this shape, and writes their positions to `places` as numbers of this
+/// Finds the true elements of several masks of this shape, and writes their positions to `positions` as numbers of this
 /// type. Returns the first mask with too many true elements, if that is an error.
 fn find_positions(
     (shape, dtype): (&[usize], DType),
     masks: &[u8],
     limit: MaskCapacity,
-    places: &mut [u8],
+    positions: &mut [u8],
 ) -> Result<Option<SurplusMask>> {
     let capacity = limit.capacity;
     let nonzero = Plan::nonzero(shape, Some(capacity), dtype).map_err(failed)?;
     let masks = masks.chunks_exact(shape.iter().product());
-    let [mut surplus, all] = [0, masks.len()];
+    let [mut surplus_count, mask_count] = [0, masks.len()];
     let mut first = None;
     let bytes_per_mask = capacity * nonzero.shape()[1] * dtype.size();
     for (row, mask) in masks.enumerate() {
-        let places =
-            ValuesMut::from_bytes(dtype, &mut places[row * bytes_per_mask..][..bytes_per_mask]);
-        let report = nonzero.run_cpu(&[mask.into()], &mut [places]);
-        let count = report.map_err(failed)?.found.unwrap_or(0);
-        if count > capacity && !limit.drops_surplus {
-            surplus += 1;
-            first = first.or(Some((row, count)));
+        let mask_positions = &mut positions[row * bytes_per_mask..][..bytes_per_mask];
+        let outputs = &mut [ValuesMut::from_bytes(dtype, mask_positions)];
+        let report = nonzero.run_cpu(&[mask.into()], outputs);
+        let true_count = report.map_err(failed)?.found.unwrap_or(0);
+        if true_count > capacity && !limit.drops_surplus {
+            surplus_count += 1;
+            first = first.or(Some((row, true_count)));
         }
     }
-    Ok(first.map(|(row, count)| SurplusMask {
+    Ok(first.map(|(row, true_count)| SurplusMask {
         row,
-        count,
+        true_count,
         capacity,
-        masks: [surplus, all],
+        mask_counts: [surplus_count, mask_count],
     }))
 }
 
-fn count(mask: &[u8]) -> usize {
+fn count_true(mask: &[u8]) -> usize {
     mask.iter().filter(|&&byte| byte != 0).count()
 }

@@ -122,9 +122,9 @@ pub fn register_all(registry: &mut dyn FunctionRegistry) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of arguments before the one that names the row in errors, or `None` if no function of this name
-/// can have such an argument.
-pub(crate) fn before_name(function: &str) -> Option<usize> {
+/// Returns the position of the argument that names the row in errors, or `None` if no function of this name can have
+/// such an argument.
+pub(crate) fn name_position(function: &str) -> Option<usize> {
     let usages = [
         Gather::USAGE,
         GatherNd::USAGE,
@@ -134,16 +134,16 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
         Nonzero::USAGE,
     ];
     let usage = usages.into_iter().find(|usage| usage.name == function)?;
-    Some(usage.before_name())
+    Some(usage.name_position())
 }
 
 /// Returns whether an error is about an index out of range, or a mask that exceeds a capacity, and names its row.
 pub(crate) fn names_row(problem: &str) -> bool {
-    let row_texts = [
+    let problem_texts = [
         ", which is out of range of ",
         ", which is above the capacity ",
     ];
-    problem.contains(": in row ") && row_texts.iter().any(|text| problem.contains(text))
+    problem.contains(": in row ") && problem_texts.iter().any(|text| problem.contains(text))
 }
 
 /// Returns whether an error names a row by its number in a batch, because the call has no argument that names rows.
@@ -155,8 +155,8 @@ pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && batch_texts.iter().any(|text| problem.contains(text))
 }
 
-/// Returns the policy for the library. With `Error`, the library would fail, so it gets `Ignore`, and the function
-/// makes the error from the library's report.
+/// Returns the policy that the library gets. With `Error`, the library would fail, so it gets `Ignore`, and the
+/// function makes the error from the library's report.
 fn reporting_policy(policy: OutOfRange) -> OutOfRange {
     match policy {
         OutOfRange::Error => OutOfRange::Ignore,

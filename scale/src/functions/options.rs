@@ -131,11 +131,11 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Parses integers, as in `2, 3` or `[2, 3]`. An empty text or `[]` has none. `what` names the text in errors.
-pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
+/// Parses integers, as in `2, 3` or `[2, 3]`. An empty text or `[]` has none. `name` names the text in errors.
+pub(super) fn integers<I: FromStr>(name: &str, text: &str) -> Result<Vec<I>> {
     match parse_numbers(text) {
         Some(integers) => Ok(integers),
-        None => plan_err!("{what} is {text:?}, but must be integers in range, as in '2, 3'"),
+        None => plan_err!("{name} is {text:?}, but must be integers in range, as in '2, 3'"),
     }
 }
 

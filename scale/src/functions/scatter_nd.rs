@@ -15,7 +15,7 @@ impl TensorFunction for ScatterNd {
     );
 
     fn result_type(call: &Call) -> Result<TensorType> {
-        let (indices, updates) = call.two();
+        let (indices, updates) = call.two_tensors();
         indices.check_integers("indices")?;
         let combine = Options::parse(call.text(1), OPTION_NAMES)?.combine()?;
         if *updates.element() == DataType::Boolean && combine != Combine::Update {
@@ -36,12 +36,12 @@ impl TensorFunction for ScatterNd {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let options = options(call)?;
         let shape = shape(call)?;
-        let (indices, updates) = call.two();
-        let (&depth, lead) = indices.shape().split_last().unwrap_or((&0, &[]));
-        let tuples = batch.tuples_with_rows(0, lead.iter().product(), depth)?;
+        let (indices, updates) = call.two_tensors();
+        let (&depth, leading_sizes) = indices.shape().split_last().unwrap_or((&0, &[]));
+        let tuples = batch.tuples_with_rows(0, leading_sizes.iter().product(), depth)?;
         let plan = Plan::scatter_nd(
             &[&[batch.rows], &shape[..]].concat(),
-            &[&[batch.rows], lead, &[depth + 1]].concat(),
+            &[&[batch.rows], leading_sizes, &[depth + 1]].concat(),
             &batch.shape(1),
             ScatterOptions {
                 out_of_range: reporting_policy(options.out_of_range),

@@ -21,8 +21,8 @@ impl TensorFunction for StridedSlice {
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<RowProblem>> {
         let spec = spec(call)?;
-        let whole = [SliceItem::from(..)];
-        let spec: SliceSpec = whole.iter().chain(spec.items()).copied().collect();
+        let all_rows = [SliceItem::from(..)];
+        let spec: SliceSpec = all_rows.iter().chain(spec.items()).copied().collect();
         let view = batch
             .view(0)
             .and_then(|view| view.slice(&spec))

@@ -4,8 +4,8 @@
 use super::*;
 use wgslice::Conversion;
 
-/// The types of results, with Arrow's names.
-const RESULT_TYPES: [(DType, DataType); 6] = [
+/// The types of elements that can be converted, and of results, each with Arrow's type.
+const CONVERTIBLE_TYPES: [(DType, DataType); 6] = [
     (DType::U8, DataType::UInt8),
     (DType::I8, DataType::Int8),
     (DType::U16, DataType::UInt16),
@@ -23,13 +23,15 @@ impl TensorFunction for TensorConvert {
         "tensor_convert(x, 'float32', 'scale=0.5, bias=[0, 1, 2], axis=-1')",
         1..=2,
     );
-    // Any element can be converted, whatever its value.
     const RUNS_ON_NULL_ROWS: bool = true;
 
     fn result_type(call: &Call) -> Result<TensorType> {
         let x = &call.tensors[0];
         let (_, element) = result_element(call)?;
-        if !RESULT_TYPES.iter().any(|(dtype, _)| *dtype == x.dtype()) {
+        if !CONVERTIBLE_TYPES
+            .iter()
+            .any(|(dtype, _)| *dtype == x.dtype())
+        {
             return plan_err!(
                 "x is {}, but must be UInt8, Int8, UInt16, Int16, Float16 or Float32: arrow_cast makes one of the other",
                 x.element()
@@ -80,12 +82,12 @@ fn plan(call: &Call, rows: Option<usize>) -> Result<Plan> {
 /// Returns the type of the result, which the first text of the call names.
 fn result_element(call: &Call) -> Result<(DType, DataType)> {
     let name = call.text(0);
-    let mut known = RESULT_TYPES.into_iter();
-    match known.find(|(dtype, _)| dtype.name() == name || dtype.to_string() == name) {
+    let mut types = CONVERTIBLE_TYPES.into_iter();
+    match types.find(|(dtype, _)| dtype.name() == name || dtype.to_string() == name) {
         Some(found) => Ok(found),
         None => plan_err!(
             "the type is {name:?}, but must be one of {}",
-            RESULT_TYPES.map(|(dtype, _)| dtype.name()).join(", ")
+            CONVERTIBLE_TYPES.map(|(dtype, _)| dtype.name()).join(", ")
         ),
     }
 }

@@ -15,7 +15,8 @@ use url::Url;
 ///
 /// # Errors
 ///
-/// The error of a task, or of the engine. Finished shards stay, so the next run computes only the missing ones.
+/// The error of a task or of the engine, or [`Error::Io`]. Finished shards stay, so the next run computes only the
+/// missing ones.
 pub fn run_on<'a>(
     engine: &'a Engine,
     record: Record,
@@ -56,9 +57,9 @@ async fn query(
     order: &Order,
     folder: &str,
 ) -> Result<Vec<Outcome>, DataFusionError> {
-    let text = serde_json::to_string(order);
-    let text = text.map_err(|error| DataFusionError::External(error.into()))?;
-    let text = text.replace('\'', "''");
+    let order_json = serde_json::to_string(order);
+    let order_json = order_json.map_err(|error| DataFusionError::External(error.into()))?;
+    let order_json = order_json.replace('\'', "''");
     let context = engine.context();
     // DataFusion treats a path with `[`, `*` or `?` as a pattern, but not a URL. `from_directory_path` fails if the
     // folder is a URL already.
@@ -66,8 +67,8 @@ async fn query(
     context
         .register_parquet("tasks", folder, ParquetReadOptions::default())
         .await?;
-    let query = format!("SELECT zarr_shard('{text}', shard) AS outcome FROM tasks");
-    let mut batches = context.sql(&query).await?.execute_stream().await?;
+    let sql = format!("SELECT zarr_shard('{order_json}', shard) AS outcome FROM tasks");
+    let mut batches = context.sql(&sql).await?.execute_stream().await?;
     let mut outcomes = Vec::new();
     while let Some(batch) = batches.next().await {
         outcomes.extend(zarr_shard::outcomes(batch?.column(0))?);

@@ -19,10 +19,10 @@ impl Conversion {
     /// not scaled.
     pub fn new(dtype: DType, scale: Option<f32>, bias: Option<f32>) -> Self {
         let is_scaled = scale.is_some() || bias.is_some();
-        let text = [scale.unwrap_or(1.0), bias.unwrap_or(0.0)].map(|number| number.to_string());
+        let texts = [scale.unwrap_or(1.0), bias.unwrap_or(0.0)].map(|number| number.to_string());
         Self {
             to: dtype.name().to_owned(),
-            scaled: is_scaled.then_some(text),
+            scaled: is_scaled.then_some(texts),
         }
     }
 
@@ -30,8 +30,11 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the library does not support the conversion.
-    pub(super) fn read(&self, source: &Source) -> Result<(wgslice::Conversion, DType), Error> {
+    /// [`Error::Usage`] if the elements can only be moved, or the library does not support the conversion.
+    pub(super) fn for_source(
+        &self,
+        source: &Source,
+    ) -> Result<(wgslice::Conversion, DType), Error> {
         let from = source.numeric_dtype()?;
         let refused = |problem: String| Error::usage(format_args!("--as: {problem}"));
         let to = DType::ALL.into_iter().find(|dtype| dtype.name() == self.to);

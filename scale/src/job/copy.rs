@@ -37,24 +37,24 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
 /// the run begins in the array that is read, where it begins in the array that is written, and its length. The box's
 /// first element is at byte `from` of the array that is read, and at byte `to` of the array that is written.
 ///
-/// The distances in `dims` are in elements, and an element has `unit` bytes.
+/// The distances in `dims` are in elements of `element_bytes` bytes.
 pub(crate) fn for_each_run(
     (mut from, mut to): (usize, usize),
     dims: impl IntoIterator<Item = Dim>,
-    unit: usize,
+    element_bytes: usize,
     mut each: impl FnMut(usize, usize, usize),
 ) {
     let mut dims = joined(dims);
     if dims.iter().any(|dim| dim.size == 0) {
         return;
     }
-    let mut length = unit;
+    let mut run_bytes = element_bytes;
     if let Some(last) = dims.pop_if(|dim| dim.from == 1 && dim.to == 1) {
-        length *= last.size;
+        run_bytes *= last.size;
     }
     for dim in &mut dims {
-        dim.from *= unit.cast_signed();
-        dim.to *= unit;
+        dim.from *= element_bytes.cast_signed();
+        dim.to *= element_bytes;
     }
     let inner = dims.pop().unwrap_or(Dim {
         size: 1,
@@ -68,40 +68,45 @@ pub(crate) fn for_each_run(
             each(
                 from.wrapping_add_signed(read_offset),
                 to + index * inner.to,
-                length,
+                run_bytes,
             );
         }
-        let mut number = dims.len();
+        let mut outer_dim = dims.len();
         loop {
-            if number == 0 {
+            if outer_dim == 0 {
                 return;
             }
-            number -= 1;
-            let dim = dims[number];
-            at[number] += 1;
+            outer_dim -= 1;
+            let dim = dims[outer_dim];
+            at[outer_dim] += 1;
             from = from.wrapping_add_signed(dim.from);
             to += dim.to;
-            if at[number] < dim.size {
+            if at[outer_dim] < dim.size {
                 break;
             }
             from = from.wrapping_add_signed(-dim.from * dim.size.cast_signed());
             to -= dim.to * dim.size;
-            at[number] = 0;
+            at[outer_dim] = 0;
         }
     }
 }
 
 /// Copies a box from `source`, where its first element has the number `from`, to `dest`, where its first element gets
-/// the number `to`. An element has `unit` bytes.
+/// the number `to`. An element has `element_bytes` bytes.
 pub(crate) fn copy_box(
     (source, from): (&[u8], usize),
     (dest, to): (&mut [u8], usize),
     dims: impl IntoIterator<Item = Dim>,
-    unit: usize,
+    element_bytes: usize,
 ) {
-    for_each_run((from * unit, to * unit), dims, unit, |from, to, length| {
-        dest[to..][..length].copy_from_slice(&source[from..][..length]);
-    });
+    for_each_run(
+        (from * element_bytes, to * element_bytes),
+        dims,
+        element_bytes,
+        |from, to, length| {
+            dest[to..][..length].copy_from_slice(&source[from..][..length]);
+        },
+    );
 }
 
 #[cfg(test)]
@@ -110,7 +115,7 @@ mod tests {
 
     /// The box has shape [2, 2]. It is copied from an array of shape [3, 4] to an array of shape [2, 3].
     #[test]
-    fn a_box_is_copied_between_arrays_of_other_shapes() {
+    fn a_box_is_copied_between_arrays_of_different_shapes() {
         let source: Vec<u8> = (0..24).collect();
         let mut dest = [99; 12];
         let dims = [

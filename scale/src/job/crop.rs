@@ -41,7 +41,7 @@ pub(super) struct Boxes {
 
 /// Describes the list of a shard's boxes in errors about memory.
 const BOXES_PURPOSE: Purpose<&str> = Purpose {
-    what: "the list of a shard's boxes",
+    content: "the list of a shard's boxes",
     way_out: "make smaller shards with --shard",
 };
 
@@ -68,7 +68,10 @@ impl Crop {
                 sizes.len()
             )));
         }
-        let exceeds_source = sizes.iter().zip(shape).any(|(size, whole)| size > whole);
+        let exceeds_source = sizes
+            .iter()
+            .zip(shape)
+            .any(|(size, source_size)| size > source_size);
         if exceeds_source && out_of_range == OutOfRange::Clamp {
             return Err(Error::usage(format_args!(
                 "boxes of --size {sizes:?} do not fit into {shape:?}, so --out-of-range clamp cannot shift them inside: \
@@ -112,17 +115,17 @@ impl Crop {
 
     /// Returns a chunk size for each dimension of the result. A chunk has at most as many elements as a chunk of the
     /// source.
-    pub(super) fn chunks(&self, source: &Source) -> Vec<usize> {
+    pub(super) fn chunk_sizes(&self, source: &Source) -> Vec<usize> {
         let sizes = self.sizes.iter().zip(source.chunk());
         let inner: Vec<usize> = sizes
             .map(|(&size, &chunk)| size.min(chunk).max(1))
             .collect();
-        let mut chunks = vec![1; self.tuple_rank()];
-        if let Some(last) = chunks.last_mut() {
+        let mut chunk_sizes = vec![1; self.tuple_rank()];
+        if let Some(last) = chunk_sizes.last_mut() {
             *last = (product(source.chunk()) / product(&inner)).clamp(1, 1 << 16);
         }
-        chunks.extend(inner);
-        chunks
+        chunk_sizes.extend(inner);
+        chunk_sizes
     }
 
     /// Returns the maximum number of bytes of memory for the list of boxes of a shard with this shape.
@@ -140,8 +143,12 @@ impl Crop {
             .saturating_mul(size_of::<usize>())
     }
 
-    pub(super) fn boxes(&self, source: &Source, result: &[Range<usize>]) -> Result<Boxes, Error> {
-        let (box_ranges, window) = result.split_at(self.tuple_rank());
+    pub(super) fn boxes(
+        &self,
+        source: &Source,
+        result_box: &[Range<usize>],
+    ) -> Result<Boxes, Error> {
+        let (box_ranges, window) = result_box.split_at(self.tuple_rank());
         let cropped_dims = self.begins.shape()[box_ranges.len()];
         let mut begin_ranges = box_ranges.to_vec();
         begin_ranges.push(0..cropped_dims);
@@ -167,7 +174,7 @@ impl Crop {
                 .take(window.len())
                 .collect();
             let dims = self.sizes.iter().zip(source.shape());
-            let last_begins = dims.map(|(&size, &whole)| whole as i64 - size as i64);
+            let last_begins = dims.map(|(&size, &source_size)| source_size as i64 - size as i64);
             let is_outside = iter::zip(&begin, last_begins.clone())
                 .any(|(&begin, last)| begin < 0 || begin > last);
             match self.out_of_range {
@@ -178,11 +185,12 @@ impl Crop {
                 }
                 OutOfRange::Zero if is_outside => boxes.outside_boxes.push(number),
                 OutOfRange::Error if is_outside => {
-                    let place = iter::zip(&at, box_ranges).map(|(at, range)| at + range.start);
+                    let box_coordinates =
+                        iter::zip(&at, box_ranges).map(|(at, range)| at + range.start);
                     return Err(Error::data(format_args!(
                         "the box {:?} of {:?} begins at {:?} and extends beyond {:?}: change its begin, or give \
                          --out-of-range zero or clamp",
-                        place.collect::<Vec<_>>(),
+                        box_coordinates.collect::<Vec<_>>(),
                         self.sizes,
                         begin,
                         source.shape()
@@ -194,15 +202,16 @@ impl Crop {
             let origin = iter::zip(begin, window)
                 .map(|(begin, window)| begin.saturating_add(window.start as i64));
             let origin: Vec<i64> = origin.collect();
-            let chunks = covered_chunks(&origin, window, source);
-            let grid: Vec<usize> = chunks.iter().map(Range::len).collect();
+            let chunk_ranges = covered_chunks(&origin, window, source);
+            let grid: Vec<usize> = chunk_ranges.iter().map(Range::len).collect();
             reserve(&mut boxes.chunk_box_pairs, product(&grid), BOXES_PURPOSE)?;
             boxes
                 .chunk_box_pairs
                 .extend((0..product(&grid)).map(|chunk| {
-                    let at = iter::zip(coordinates(chunk, &grid), &chunks).zip(&chunk_strides);
+                    let at =
+                        iter::zip(coordinates(chunk, &grid), &chunk_ranges).zip(&chunk_strides);
                     let chunk = at
-                        .map(|((at, chunks), stride)| (chunks.start + at) * stride)
+                        .map(|((at, range), stride)| (range.start + at) * stride)
                         .sum();
                     (chunk, number)
                 }));
@@ -218,10 +227,10 @@ impl Crop {
     pub(super) fn for_each_chunk(
         &self,
         source: &Source,
-        result: &[Range<usize>],
+        result_box: &[Range<usize>],
         mut each: impl FnMut(&[usize]),
     ) -> Result<(), Error> {
-        let boxes = self.boxes(source, result)?;
+        let boxes = self.boxes(source, result_box)?;
         boxes.chunks(source).iter().for_each(|at| each(at));
         Ok(())
     }
@@ -233,10 +242,10 @@ impl Crop {
         source: &Source,
         reader: &mut Reader<'_>,
         device: &Device<'_>,
-        (result, boxes): (&[Range<usize>], &Boxes),
+        (result_box, boxes): (&[Range<usize>], &Boxes),
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
-        let window = &result[self.tuple_rank()..];
+        let window = &result_box[self.tuple_rank()..];
         let box_dims = |number: usize| {
             let at = boxes.box_coordinates[number].iter();
             at.map(|&first| BoxDim {
@@ -247,24 +256,24 @@ impl Crop {
         };
         let zero = vec![0; self.dtype(source).size()];
         for &number in &boxes.outside_boxes {
-            let inside = window.iter().map(|window| BoxDim {
+            let window_dims = window.iter().map(|window| BoxDim {
                 from: 0,
                 first: 0,
                 size: window.len(),
             });
             tiles.copy(
                 (&zero, 0),
-                &box_dims(number).chain(inside).collect::<Vec<_>>(),
+                &box_dims(number).chain(window_dims).collect::<Vec<_>>(),
             )?;
         }
-        let chunks = grid(source.shape(), source.chunk());
+        let chunk_grid = grid(source.shape(), source.chunk());
         for group in boxes.chunk_box_pairs.chunk_by(|a, b| a.0 == b.0) {
-            let at = coordinates(group[0].0, &chunks);
+            let at = coordinates(group[0].0, &chunk_grid);
             let chunk = reader.chunk(&at)?;
             // Returns the positions along a dimension of the source that are in a box and in the chunk.
             let overlap = |number: usize, dim: usize| {
                 let (size, origin) = (source.chunk()[dim], boxes.origins[number][dim]);
-                let inside = inside(origin, &window[dim], source.shape()[dim]);
+                let inside = inside_range(origin, &window[dim], source.shape()[dim]);
                 inside.start.max(at[dim] * size)..inside.end.min((at[dim] + 1) * size)
             };
             // The part of the chunk that is in `elements`: all of it or, if elements are converted, only the part that
@@ -333,17 +342,17 @@ impl Crop {
 impl Boxes {
     /// Returns the coordinates of every chunk of the source that a box needs, in the order in which they are read.
     pub(super) fn chunks(&self, source: &Source) -> Vec<Vec<usize>> {
-        let chunks = grid(source.shape(), source.chunk());
+        let chunk_grid = grid(source.shape(), source.chunk());
         let groups = self.chunk_box_pairs.chunk_by(|a, b| a.0 == b.0);
         groups
-            .map(|group| coordinates(group[0].0, &chunks))
+            .map(|group| coordinates(group[0].0, &chunk_grid))
             .collect()
     }
 }
 
 /// Returns the positions of a box that are inside a dimension of `size` positions. The box has `window.len()` positions
 /// from `origin` on.
-fn inside(origin: i64, window: &Range<usize>, size: usize) -> Range<usize> {
+fn inside_range(origin: i64, window: &Range<usize>, size: usize) -> Range<usize> {
     let limit = |at: i64| at.clamp(0, size as i64) as usize;
     limit(origin)..limit(origin.saturating_add(window.len() as i64))
 }
@@ -354,7 +363,7 @@ fn covered_chunks(origin: &[i64], window: &[Range<usize>], source: &Source) -> V
     let sizes = source.shape().iter().zip(source.chunk());
     let dims = origin.iter().zip(window).zip(sizes);
     let ranges = dims.map(|((&origin, window), (&size, &chunk))| {
-        let inside = inside(origin, window, size);
+        let inside = inside_range(origin, window, size);
         if inside.is_empty() {
             return 0..0;
         }

@@ -170,12 +170,12 @@ mod tests {
     fn each_job_chooses_a_device_by_its_first_chunk() {
         let spec: SliceSpec = "::-1".parse().unwrap();
         let plan = Plan::slice(&[4], &spec, DType::U8).unwrap();
-        let jobs = [OnceLock::new(), OnceLock::new()];
-        for job in &jobs {
-            assert!(job.get().is_none());
-            let device = Device::new(DeviceChoice::Auto, 1, job);
+        let auto_backends = [OnceLock::new(), OnceLock::new()];
+        for auto_backend in &auto_backends {
+            assert!(auto_backend.get().is_none());
+            let device = Device::new(DeviceChoice::Auto, 1, auto_backend);
             assert!(device.backend(&plan).unwrap().is_cpu());
-            let reason = job.get().unwrap().reason();
+            let reason = auto_backend.get().unwrap().reason();
             assert!(reason.contains("opened first"), "{reason}");
         }
     }

@@ -1,6 +1,6 @@
 //! Counts the reads and writes of a job before it runs.
 
-use super::{Prepared, prepared::Kind, slice::Slice};
+use super::{Prepared, prepared::OpenedOperation, slice::Slice};
 use crate::zarr::{Error, Source, Target, coordinates, product};
 use serde::Serialize;
 use std::{collections::HashMap, fmt, ops::Range};
@@ -34,37 +34,37 @@ impl Explanation {
         let target = prepared.target();
         let written_bytes = (product(target.shape()) * target.dtype().size()) as u64;
         // For each source, the counts of its reads, and the size of a chunk in bytes.
-        let counts = match &prepared.kind {
-            Kind::Slices(slices) => {
+        let counts = match &prepared.operation {
+            OpenedOperation::Slices(slices) => {
                 let counts = slices.iter().map(|(source, slice)| {
                     (slice_reads(slice, source, target), source.chunk_bytes())
                 });
                 counts.collect()
             }
-            Kind::Gather(source, gather) => {
-                let counts = shard_reads(prepared, |result, each| {
-                    gather.for_each_chunk(source, result, target.shard(), each)
+            OpenedOperation::Gather(source, gather) => {
+                let counts = shard_reads(prepared, |result_box, each| {
+                    gather.for_each_chunk(source, result_box, target.shard(), each)
                 });
                 vec![(counts?, source.chunk_bytes())]
             }
-            Kind::Crop(source, crop) => {
-                let counts = shard_reads(prepared, |result, each| {
-                    crop.for_each_chunk(source, result, each)
+            OpenedOperation::Crop(source, crop) => {
+                let counts = shard_reads(prepared, |result_box, each| {
+                    crop.for_each_chunk(source, result_box, each)
                 });
                 vec![(counts?, source.chunk_bytes())]
             }
-            Kind::Convert(_) => Vec::new(),
+            OpenedOperation::Convert(_) => Vec::new(),
         };
-        let is_convert = matches!(prepared.kind, Kind::Convert(_));
+        let is_conversion = matches!(prepared.operation, OpenedOperation::Convert(_));
         let sum =
             |count: fn(&ReadCounts) -> u64| counts.iter().map(|(counts, _)| count(counts)).sum();
         let bytes = |count: fn(&ReadCounts) -> u64| {
-            if is_convert {
+            if is_conversion {
                 return written_bytes;
             }
             let bytes = counts
                 .iter()
-                .map(|(counts, chunk)| count(counts).saturating_mul(*chunk as u64));
+                .map(|(counts, chunk_bytes)| count(counts).saturating_mul(*chunk_bytes as u64));
             bytes.fold(0, u64::saturating_add)
         };
         let (chunks, reads): (u64, u64) = (
@@ -116,12 +116,12 @@ fn slice_reads(slice: &Slice, source: &Source, target: &Target) -> ReadCounts {
         let Some(dim) = walk.dim else { continue };
         let shard = target.shard()[dim];
         let mut chunk_reads: HashMap<usize, u64> = HashMap::new();
-        for number in place[dim].start / shard..place[dim].end.div_ceil(shard) {
+        for shard_number in place[dim].start / shard..place[dim].end.div_ceil(shard) {
             let first = place.iter().map(|place| place.start..place.start + 1);
-            let mut result: Vec<_> = first.collect();
-            result[dim] = number * shard..(number + 1) * shard;
-            let overlap = slice.overlap(&result);
-            let parts = overlap.map(|overlap| walk.parts(&overlap.within, chunk));
+            let mut result_box: Vec<_> = first.collect();
+            result_box[dim] = shard_number * shard..(shard_number + 1) * shard;
+            let overlap = slice.overlap(&result_box);
+            let parts = overlap.map(|overlap| walk.parts(&overlap.slice_box, chunk));
             for part in parts.into_iter().flatten() {
                 *chunk_reads.entry(part.segment.chunk).or_default() += 1;
             }
@@ -142,8 +142,8 @@ fn shard_reads(
     let grid = prepared.target().grid();
     let mut chunk_reads: HashMap<Vec<usize>, u64> = HashMap::new();
     for shard in 0..prepared.shards() {
-        let result = prepared.result_box(&coordinates(shard as usize, &grid));
-        for_each_chunk(&result, &mut |chunk| {
+        let result_box = prepared.result_box(&coordinates(shard as usize, &grid));
+        for_each_chunk(&result_box, &mut |chunk| {
             *chunk_reads.entry(chunk.to_vec()).or_default() += 1;
         })?;
     }

@@ -1,4 +1,4 @@
-//! Index expressions that select all combinations of slices and arrays of positions, like Zarr's `oindex`.
+//! Index expressions that select all combinations of the positions in slices and arrays, like Zarr's `oindex`.
 
 use super::Ndsel;
 use crate::zarr::Error;
@@ -15,21 +15,21 @@ pub(super) struct Expression {
     pub(super) view: View,
     /// For each dimension of the source, the dimension of the result that it becomes. `None` if an index removes it.
     pub(super) dims: Vec<Option<usize>>,
-    pub(super) arrays: Vec<Array>,
+    pub(super) arrays: Vec<ArrayEntry>,
 }
 
 /// The positions that an array entry selects.
 #[derive(Debug)]
-pub(super) struct Array {
+pub(super) struct ArrayEntry {
     /// The source's dimension that the array indexes. It becomes a dimension of the result.
-    pub(super) from: usize,
+    pub(super) source_dim: usize,
     /// The selected positions in this dimension of the source, in the result's order.
     pub(super) positions: Vec<usize>,
 }
 
-/// An expression in its written form: in Python's notation, or as an NDSel message.
+/// An expression that is not yet applied to a source: one in Python's notation, or an NDSel message.
 #[derive(Debug)]
-pub(super) enum Text {
+pub(super) enum ParsedExpression {
     Python(IndexSpec),
     Ndsel(Ndsel),
 }
@@ -40,9 +40,9 @@ pub(super) enum Text {
 /// # Errors
 ///
 /// [`Error::Usage`] for a rejected expression, or if the text cannot be parsed.
-pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
+pub(super) fn parse(text: &str, outer: bool) -> Result<ParsedExpression, Error> {
     if text.trim_start().starts_with('{') {
-        return Ok(Text::Ndsel(text.parse()?));
+        return Ok(ParsedExpression::Ndsel(text.parse()?));
     }
     let spec: IndexSpec = text
         .parse()
@@ -59,12 +59,12 @@ pub(super) fn parse(text: &str, outer: bool) -> Result<Text, Error> {
              here; for all combinations of positions, as Zarr's oindex, give --outer",
         ));
     }
-    Ok(Text::Python(spec))
+    Ok(ParsedExpression::Python(spec))
 }
 
-impl Text {
-    /// Returns the expression for a source of this shape, and the order of its dimensions in the result if the text
-    /// gives one.
+impl ParsedExpression {
+    /// Returns the expression for a source of this shape. For a message, also returns the order of the expression's
+    /// dimensions in the result.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Text {
     }
 }
 
-impl fmt::Display for Text {
+impl fmt::Display for ParsedExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Python(spec) => spec.fmt(f),
@@ -115,7 +115,7 @@ impl Expression {
         let view = view.map_err(Error::usage)?;
         let mut arrays = Vec::new();
         let (mut dims, mut dim) = (Vec::with_capacity(shape.len()), 0);
-        let keep = |dims: &mut Vec<_>, dim: &mut usize, count| {
+        let keep_dims = |dims: &mut Vec<_>, dim: &mut usize, count| {
             dims.extend((*dim..*dim + count).map(Some));
             *dim += count;
         };
@@ -124,19 +124,22 @@ impl Expression {
                 IndexItem::Slice(SliceItem::Index { .. }) => dims.push(None),
                 IndexItem::Slice(SliceItem::NewAxis) => dim += 1,
                 IndexItem::Slice(SliceItem::Ellipsis) => {
-                    keep(&mut dims, &mut dim, shape.len() - taken_dims)
+                    keep_dims(&mut dims, &mut dim, shape.len() - taken_dims)
                 }
                 item => {
-                    let from = dims.len();
-                    if let Some(positions) = positions(item, number, shape[from])? {
-                        arrays.push(Array { from, positions });
+                    let source_dim = dims.len();
+                    if let Some(positions) = positions(item, number, shape[source_dim])? {
+                        arrays.push(ArrayEntry {
+                            source_dim,
+                            positions,
+                        });
                     }
-                    keep(&mut dims, &mut dim, 1);
+                    keep_dims(&mut dims, &mut dim, 1);
                 }
             }
         }
-        let rest = shape.len() - dims.len();
-        keep(&mut dims, &mut dim, rest);
+        let dims_after_entries = shape.len() - dims.len();
+        keep_dims(&mut dims, &mut dim, dims_after_entries);
         Ok(Self { view, dims, arrays })
     }
 
@@ -159,7 +162,7 @@ impl Expression {
     pub(super) fn shape(&self) -> Vec<usize> {
         let mut shape = self.view.shape().to_vec();
         for array in &self.arrays {
-            if let Some(dim) = self.dims[array.from] {
+            if let Some(dim) = self.dims[array.source_dim] {
                 shape[dim] = array.positions.len();
             }
         }
@@ -181,8 +184,8 @@ fn positions(item: &IndexItem, number: usize, size: usize) -> Result<Option<Vec<
     }
     match item {
         IndexItem::Mask { values, .. } if values.len() == size => {
-            let chosen = values.iter().enumerate().filter(|(_, chosen)| **chosen);
-            Ok(Some(chosen.map(|(position, _)| position).collect()))
+            let selected = values.iter().enumerate().filter(|(_, is_true)| **is_true);
+            Ok(Some(selected.map(|(position, _)| position).collect()))
         }
         IndexItem::Mask { values, .. } => Err(Error::usage(format_args!(
             "EXPR: the mask of entry {number} has {} values, but its dimension has {size} positions",

@@ -23,13 +23,13 @@ use wgslice::{Plan, SliceSpec, spec::SliceItem};
 pub(super) struct Gather {
     plan: Plan,
     indices: IndexArray,
-    /// For each dimension of `indices`, the dimension of the result that it becomes. A last dimension with the integers
-    /// of each tuple has none.
+    /// For each dimension of `indices`, the dimension of the result that it becomes. A last dimension that holds the
+    /// integers of each tuple has no entry.
     tuple_dims: Vec<usize>,
     /// The number of batch dimensions. They come first in `params`, in `indices` and in the result.
     batch_rank: usize,
     /// The dimensions of `params` that the tuples index.
-    indexed: Range<usize>,
+    indexed_dims: Range<usize>,
     /// The dimensions of `params` that are neither batch dimensions nor indexed, each with the dimension of the result
     /// that it becomes.
     slice_dims: Vec<(usize, usize)>,
@@ -47,12 +47,12 @@ pub(super) struct BoxTuples {
     /// The numbers of the tuples that are out of range.
     invalid_tuples: Vec<usize>,
     /// For each tuple, the offset of its slice in the shard, in elements.
-    places: Vec<usize>,
+    slice_offsets: Vec<usize>,
 }
 
 /// Describes the list of a shard's index tuples in errors about memory.
 const TUPLES_PURPOSE: Purpose<&str> = Purpose {
-    what: "the list of a shard's index tuples",
+    content: "the list of a shard's index tuples",
     way_out: "make smaller shards with --shard",
 };
 
@@ -75,7 +75,7 @@ impl Gather {
             indices,
             tuple_dims,
             batch_rank,
-            indexed: axis..axis + 1,
+            indexed_dims: axis..axis + 1,
             slice_dims: outer.chain(inner).collect(),
         }
     }
@@ -91,7 +91,7 @@ impl Gather {
             plan,
             tuple_dims: (0..tuple_rank).collect(),
             batch_rank,
-            indexed: batch_rank..batch_rank + depth,
+            indexed_dims: batch_rank..batch_rank + depth,
             slice_dims: slice_dims.collect(),
             indices,
         }
@@ -113,71 +113,77 @@ impl Gather {
     }
 
     /// Returns the dimensions of `params` that the tuples index.
-    pub(super) fn indexed(&self) -> Range<usize> {
-        self.indexed.clone()
+    pub(super) fn indexed_dims(&self) -> Range<usize> {
+        self.indexed_dims.clone()
     }
 
     /// Returns the dimensions of `params` in which a tuple has a position: the batch dimensions, then the indexed
     /// dimensions.
-    pub(super) fn located(&self) -> impl Iterator<Item = usize> {
-        (0..self.batch_rank).chain(self.indexed.clone())
+    pub(super) fn located_dims(&self) -> impl Iterator<Item = usize> {
+        (0..self.batch_rank).chain(self.indexed_dims.clone())
     }
 
     /// Returns the number of bytes of memory for the tuples of a box of the result with this shape.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
         let count: usize = self.tuple_dims.iter().map(|&dim| shape[dim]).product();
         // The number of words for each tuple: its indices twice, as read and relative to the part of the source that
-        // the box needs; its positions; 2 in `chunk_tuple_pairs`; 1 in `places`; and 1 in `invalid_tuples`.
-        let words_per_tuple = 2 * self.indexed.len() + self.located().count() + 4;
+        // the box needs; its positions; 2 in `chunk_tuple_pairs`; 1 in `slice_offsets`; and 1 in `invalid_tuples`.
+        let words_per_tuple = 2 * self.indexed_dims.len() + self.located_dims().count() + 4;
         count.saturating_mul(words_per_tuple * size_of::<usize>())
     }
 
     pub(super) fn tuples(
         &self,
         source: &Source,
-        result: &[Range<usize>],
-        shard: &[usize],
+        result_box: &[Range<usize>],
+        shard_shape: &[usize],
     ) -> Result<BoxTuples, Error> {
-        let index_ranges = self.plan.part_of_indices(result)?;
+        let index_ranges = self.plan.part_of_indices(result_box)?;
         let indices = self.indices.read(&index_ranges)?;
-        let part = self.plan.part(result, Some((&indices).into()))?;
+        let part = self.plan.part(result_box, Some((&indices).into()))?;
         drop(indices);
         let tuple_ranges: Vec<Range<usize>> = self
             .tuple_dims
             .iter()
-            .map(|&dim| result[dim].clone())
+            .map(|&dim| result_box[dim].clone())
             .collect();
         let counts: Vec<usize> = tuple_ranges.iter().map(Range::len).collect();
-        let shard_strides = strides(shard);
-        let depth = self.indexed.len();
-        let located: Vec<usize> = self.located().collect();
-        let chunks: Vec<usize> = located.iter().map(|&dim| source.chunk()[dim]).collect();
-        let shape: Vec<usize> = located.iter().map(|&dim| source.shape()[dim]).collect();
-        let chunk_strides = strides(&grid(&shape, &chunks));
+        let shard_strides = strides(shard_shape);
+        let depth = self.indexed_dims.len();
+        let located_dims: Vec<usize> = self.located_dims().collect();
+        let chunk_sizes: Vec<usize> = located_dims
+            .iter()
+            .map(|&dim| source.chunk()[dim])
+            .collect();
+        let shape: Vec<usize> = located_dims
+            .iter()
+            .map(|&dim| source.shape()[dim])
+            .collect();
+        let chunk_strides = strides(&grid(&shape, &chunk_sizes));
         let count = product(&counts);
         let mut tuples = BoxTuples {
             chunk_tuple_pairs: Vec::new(),
             positions: Vec::new(),
             invalid_tuples: Vec::new(),
-            places: Vec::new(),
+            slice_offsets: Vec::new(),
         };
         reserve(&mut tuples.chunk_tuple_pairs, count, TUPLES_PURPOSE)?;
         reserve(
             &mut tuples.positions,
-            count.saturating_mul(located.len()),
+            count.saturating_mul(located_dims.len()),
             TUPLES_PURPOSE,
         )?;
-        reserve(&mut tuples.places, count, TUPLES_PURPOSE)?;
+        reserve(&mut tuples.slice_offsets, count, TUPLES_PURPOSE)?;
         for number in 0..count {
             let at = coordinates(number, &counts);
-            let place = at.iter().zip(&self.tuple_dims);
+            let slice_start = at.iter().zip(&self.tuple_dims);
             tuples
-                .places
-                .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
+                .slice_offsets
+                .push(slice_start.map(|(at, &dim)| at * shard_strides[dim]).sum());
             let tuple = &part.indices[number * depth..][..depth];
             let batch_positions = tuple_ranges.iter().zip(&at).take(self.batch_rank);
             let batch_positions = batch_positions.map(|(range, at)| range.start + at);
-            let indexed_positions = tuple.iter().zip(&part.source[self.indexed.clone()]);
+            let indexed_positions = tuple.iter().zip(&part.source[self.indexed_dims.clone()]);
             let indexed_positions = indexed_positions
                 .map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
             tuples
@@ -187,35 +193,35 @@ impl Gather {
                 tuples.invalid_tuples.push(number);
                 continue;
             }
-            let positions = &tuples.positions[number * located.len()..];
-            let chunk = positions.iter().zip(&chunks).zip(&chunk_strides);
-            let chunk = chunk.map(|((at, chunk), stride)| at / chunk * stride).sum();
-            tuples.chunk_tuple_pairs.push((chunk, number));
+            let positions = &tuples.positions[number * located_dims.len()..];
+            let chunk = positions.iter().zip(&chunk_sizes).zip(&chunk_strides);
+            let chunk_number = chunk.map(|((at, size), stride)| at / size * stride).sum();
+            tuples.chunk_tuple_pairs.push((chunk_number, number));
         }
         tuples.chunk_tuple_pairs.sort_unstable();
         Ok(tuples)
     }
 
-    /// Returns, for each dimension in `slice_dims`, the segments of the box `result`: one for each chunk of `params`
-    /// that the box needs along this dimension.
-    fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
+    /// Returns, for each dimension in `slice_dims`, the segments of the box `result_box`: one for each chunk of
+    /// `params` that the box needs along this dimension.
+    fn segments(&self, source: &Source, result_box: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let slice_dims = self.slice_dims.iter();
         slice_dims
-            .map(|&(dim, to)| AxisWalk::whole(to).segments(result, source.chunk()[dim]))
+            .map(|&(dim, to)| AxisWalk::whole(to).segments(result_box, source.chunk()[dim]))
             .collect()
     }
 
     /// Calls `each` with the coordinates of every chunk of `params` that a box of the result needs, once for each
-    /// chunk. `shard` is the shape of a shard.
+    /// chunk.
     pub(super) fn for_each_chunk(
         &self,
         source: &Source,
-        result: &[Range<usize>],
-        shard: &[usize],
+        result_box: &[Range<usize>],
+        shard_shape: &[usize],
         mut each: impl FnMut(&[usize]),
     ) -> Result<(), Error> {
-        let tuples = self.tuples(source, result, shard)?;
-        let chunks = self.chunks_to_read(source, result, &tuples);
+        let tuples = self.tuples(source, result_box, shard_shape)?;
+        let chunks = self.chunks_to_read(source, result_box, &tuples);
         chunks.iter().for_each(|at| each(at));
         Ok(())
     }
@@ -225,24 +231,24 @@ impl Gather {
     pub(super) fn chunks_to_read(
         &self,
         source: &Source,
-        result: &[Range<usize>],
+        result_box: &[Range<usize>],
         tuples: &BoxTuples,
     ) -> Vec<Vec<usize>> {
-        let segments = self.segments(source, result);
+        let segments = self.segments(source, result_box);
         let mut chunks = Vec::new();
         for group in tuples.chunk_tuple_pairs.chunk_by(|a, b| a.0 == b.0) {
             // The closure never fails.
             let _ = walk::product(&segments, |segments| {
-                chunks.push(self.chunk(source, tuples, group[0].1, segments));
+                chunks.push(self.chunk_coordinates(source, tuples, group[0].1, segments));
                 Ok(())
             });
         }
         chunks
     }
 
-    /// Returns the coordinates of the chunk that contains tuple `number` and one segment of each dimension in
-    /// `slice_dims`.
-    fn chunk(
+    /// Returns the coordinates of the chunk that contains the positions of tuple `number` and one segment of each
+    /// dimension in `slice_dims`.
+    fn chunk_coordinates(
         &self,
         source: &Source,
         tuples: &BoxTuples,
@@ -250,9 +256,9 @@ impl Gather {
         segments: &[walk::Segment],
     ) -> Vec<usize> {
         let mut at = vec![0; source.chunk().len()];
-        let located: Vec<usize> = self.located().collect();
-        let positions = &tuples.positions[number * located.len()..];
-        for (&dim, position) in located.iter().zip(positions) {
+        let located_dims: Vec<usize> = self.located_dims().collect();
+        let positions = &tuples.positions[number * located_dims.len()..];
+        for (&dim, position) in located_dims.iter().zip(positions) {
             at[dim] = position / source.chunk()[dim];
         }
         for (&(dim, _), segment) in self.slice_dims.iter().zip(segments) {
@@ -269,14 +275,14 @@ impl Gather {
         source: &Source,
         reader: &mut Reader<'_>,
         device: &Device<'_>,
-        (result, tuples): (&[Range<usize>], &BoxTuples),
+        (result_box, tuples): (&[Range<usize>], &BoxTuples),
         (shard, shape): (&mut [u8], &[usize]),
     ) -> Result<u64, Error> {
-        let segments = self.segments(source, result);
-        let located: Vec<usize> = self.located().collect();
-        let unit = source.dtype().size();
+        let segments = self.segments(source, result_box);
+        let located_dims: Vec<usize> = self.located_dims().collect();
+        let element_bytes = source.dtype().size();
         let shard_strides = strides(shape);
-        let order: Vec<usize> = located
+        let order: Vec<usize> = located_dims
             .iter()
             .copied()
             .chain(self.slice_dims.iter().map(|&(dim, _)| dim))
@@ -285,48 +291,48 @@ impl Gather {
         for group in tuples.chunk_tuple_pairs.chunk_by(|a, b| a.0 == b.0) {
             local_tuples.clear();
             for &(_, number) in group {
-                let positions = &tuples.positions[number * located.len()..];
-                let positions = positions.iter().zip(&located);
+                let positions = &tuples.positions[number * located_dims.len()..];
+                let positions = positions.iter().zip(&located_dims);
                 local_tuples.extend(positions.map(|(at, &dim)| (at % source.chunk()[dim]) as i64));
             }
             walk::product(&segments, |segments| {
-                let at = self.chunk(source, tuples, group[0].1, segments);
+                let at = self.chunk_coordinates(source, tuples, group[0].1, segments);
                 let chunk = reader.chunk(&at)?;
                 let mut items = vec![SliceItem::from(..); at.len()];
                 let mut dims = Vec::with_capacity(segments.len());
                 let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
                 let row_strides = strides(&counts);
                 let mut to = 0;
-                for ((&(dim, result), segment), from) in
+                for ((&(dim, result_dim), segment), from) in
                     self.slice_dims.iter().zip(segments).zip(row_strides)
                 {
                     items[dim] = (segment.begin..segment.begin + segment.count).into_item();
-                    to += segment.first * shard_strides[result];
+                    to += segment.result_index * shard_strides[result_dim];
                     dims.push(Dim {
                         size: segment.count,
                         from: from.cast_signed(),
-                        to: shard_strides[result],
+                        to: shard_strides[result_dim],
                     });
                 }
-                let indices = [group.len(), located.len()];
+                let tuples_shape = [group.len(), located_dims.len()];
                 let spec = (&SliceSpec::new(items), &order[..]);
                 let rows = device.gather(
                     chunk,
                     source.dtype(),
                     source.chunk(),
                     spec,
-                    (&local_tuples, indices),
+                    (&local_tuples, tuples_shape),
                 )?;
                 let rows = rows.bytes()?;
                 let mut runs = Vec::new();
-                for_each_run((0, 0), dims, unit, |from, to, length| {
+                for_each_run((0, 0), dims, element_bytes, |from, to, length| {
                     runs.push((from, to, length))
                 });
-                let row_bytes = product(&counts) * unit;
+                let row_bytes = product(&counts) * element_bytes;
                 for (number, &(_, tuple)) in group.iter().enumerate() {
                     let (row, to) = (
                         &rows[number * row_bytes..][..row_bytes],
-                        (tuples.places[tuple] + to) * unit,
+                        (tuples.slice_offsets[tuple] + to) * element_bytes,
                     );
                     for &(from, run_to, length) in &runs {
                         shard[to + run_to..][..length].copy_from_slice(&row[from..][..length]);
@@ -335,12 +341,12 @@ impl Gather {
                 Ok(())
             })?;
         }
-        self.clear(tuples, result, (shard, shape), unit);
+        self.clear(tuples, result_box, (shard, shape), element_bytes);
         // Each tuple is counted once, in the shard with the start of its slice.
         let has_slice_starts = self
             .slice_dims
             .iter()
-            .all(|&(_, dim)| result[dim].start == 0);
+            .all(|&(_, dim)| result_box[dim].start == 0);
         Ok(if has_slice_starts {
             tuples.invalid_tuples.len() as u64
         } else {
@@ -352,9 +358,9 @@ impl Gather {
     fn clear(
         &self,
         tuples: &BoxTuples,
-        result: &[Range<usize>],
+        result_box: &[Range<usize>],
         (shard, shape): (&mut [u8], &[usize]),
-        unit: usize,
+        element_bytes: usize,
     ) {
         if tuples.invalid_tuples.is_empty() {
             return;
@@ -363,9 +369,9 @@ impl Gather {
         let counts: Vec<usize> = self
             .slice_dims
             .iter()
-            .map(|&(_, dim)| result[dim].len())
+            .map(|&(_, dim)| result_box[dim].len())
             .collect();
-        let zeros = vec![0; product(&counts) * unit];
+        let zeros = vec![0; product(&counts) * element_bytes];
         let slice_dims = self
             .slice_dims
             .iter()
@@ -378,8 +384,13 @@ impl Gather {
             })
             .collect();
         for &number in &tuples.invalid_tuples {
-            let to = tuples.places[number];
-            copy_box((&zeros, 0), (shard, to), dims.iter().copied(), unit);
+            let to = tuples.slice_offsets[number];
+            copy_box(
+                (&zeros, 0),
+                (shard, to),
+                dims.iter().copied(),
+                element_bytes,
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the indices of a gather: an array in a store or in an `.npy` file.
+//! Reads the indices of a gather and the starts of a crop's boxes: an array in a store or in an `.npy` file.
 
 use super::{
     copy::{Dim, copy_box},
@@ -34,7 +34,7 @@ pub enum Fingerprint {
 
 /// Describes the memory for a box in errors.
 const BOX_PURPOSE: Purpose<&str> = Purpose {
-    what: "a box of the array that one task reads",
+    content: "a box of the array that one task reads",
     way_out: "make smaller shards with --shard, or write the array anew with smaller chunks",
 };
 
@@ -99,8 +99,8 @@ pub(super) fn read_box(
     ranges: &[Range<usize>],
 ) -> Result<Vec<u8>, Error> {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
-    let unit = source.dtype().size();
-    let mut bytes = zeros(product(&shape) * unit, BOX_PURPOSE)?;
+    let element_bytes = source.dtype().size();
+    let mut bytes = zeros(product(&shape) * element_bytes, BOX_PURPOSE)?;
     let (from, to) = (strides(source.chunk()), strides(&shape));
     let dims = (0..shape.len()).zip(source.chunk());
     let segments: Vec<_> = dims
@@ -116,7 +116,7 @@ pub(super) fn read_box(
             .sum();
         let written_start = place
             .clone()
-            .map(|(segment, (_, to))| segment.first * to)
+            .map(|(segment, (_, to))| segment.result_index * to)
             .sum();
         let dims = place.map(|(segment, (&from, &to))| Dim {
             size: segment.count,
@@ -127,7 +127,7 @@ pub(super) fn read_box(
             (chunk.as_ref(), read_start),
             (&mut bytes, written_start),
             dims,
-            unit,
+            element_bytes,
         );
         Ok(())
     })?;
@@ -193,11 +193,11 @@ impl IndexArray {
     }
 }
 
-fn map_numbers<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> i64) -> Vec<i64> {
+fn map_numbers<const N: usize>(bytes: &[u8], to_i64: impl Fn([u8; N]) -> i64) -> Vec<i64> {
     bytes
         .as_chunks()
         .0
         .iter()
-        .map(|&bytes| value(bytes))
+        .map(|&bytes| to_i64(bytes))
         .collect()
 }

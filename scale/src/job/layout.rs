@@ -13,13 +13,13 @@ const MAX_SHARD_BYTES: usize = 32 << 20;
 /// The maximum decoded size in bytes of a chosen chunk if the source is an `.npy` file, which has no chunks.
 const MAX_CHUNK_BYTES_OF_NPY: usize = 1 << 20;
 
-/// Returns the shape of a result's shards and the shape of its chunks. For each dimension of the result, `chunks` has a
-/// size of chunks that suits the source's chunks, or `None` if the source has no chunks. Fails if the result is too
-/// large, or if the shapes in `form` do not fit it.
+/// Returns the shape of a result's shards and the shape of its chunks. For each dimension of the result, `chunk_sizes`
+/// has a size of chunks that suits the source's chunks, or `None` if the source has no chunks. Fails if the result is
+/// too large, or if the shapes in `form` do not fit it.
 pub(super) fn choose(
     shape: &[usize],
     element_bytes: usize,
-    chunks: &[Option<usize>],
+    chunk_sizes: &[Option<usize>],
     form: &Form,
 ) -> Result<(Vec<usize>, Vec<usize>), Error> {
     let bytes = |sizes: &[usize]| {
@@ -51,87 +51,94 @@ pub(super) fn choose(
             ));
         }
     }
-    let mut chunk = match &form.chunk {
-        Some(chunk) => chunk.clone(),
-        None => chunk_shape_like(shape, element_bytes, chunks),
+    let mut chunk_shape = match &form.chunk {
+        Some(chunk_shape) => chunk_shape.clone(),
+        None => chunk_shape_like(shape, element_bytes, chunk_sizes),
     };
     match &form.shard {
-        Some(shard) if form.chunk.is_some() => {
-            let fits = shard
+        Some(shard_shape) if form.chunk.is_some() => {
+            let fits = shard_shape
                 .iter()
-                .zip(&chunk)
+                .zip(&chunk_shape)
                 .all(|(shard, chunk)| shard % chunk == 0);
             if !fits {
                 return Err(Error::usage(format_args!(
-                    "--shard {shard:?} must be multiples of --chunk {chunk:?}"
+                    "--shard {shard_shape:?} must be multiples of --chunk {chunk_shape:?}"
                 )));
             }
-            Ok((shard.clone(), chunk))
+            Ok((shard_shape.clone(), chunk_shape))
         }
-        Some(shard) => {
-            for (chunk, &shard) in chunk.iter_mut().zip(shard) {
+        Some(shard_shape) => {
+            for (chunk, &shard) in chunk_shape.iter_mut().zip(shard_shape) {
                 *chunk = (1..=shard.min(*chunk))
                     .rev()
                     .find(|&size| shard % size == 0)
                     .unwrap_or(1);
             }
-            Ok((shard.clone(), chunk))
+            Ok((shard_shape.clone(), chunk_shape))
         }
-        None => Ok((grow_to_shard(shape, element_bytes, &chunk), chunk)),
+        None => Ok((
+            grow_to_shard(shape, element_bytes, &chunk_shape),
+            chunk_shape,
+        )),
     }
 }
 
 /// Chooses the shape of a chunk. Starts with the shape of the source's chunks or, if the source has none, with the
 /// shape of the result. Halves the largest dimension repeatedly until the chunk is small enough.
-fn chunk_shape_like(shape: &[usize], element_bytes: usize, chunks: &[Option<usize>]) -> Vec<usize> {
-    let sizes = shape.iter().zip(chunks);
-    let mut chunk: Vec<usize> = sizes
+fn chunk_shape_like(
+    shape: &[usize],
+    element_bytes: usize,
+    chunk_sizes: &[Option<usize>],
+) -> Vec<usize> {
+    let sizes = shape.iter().zip(chunk_sizes);
+    let mut chunk_shape: Vec<usize> = sizes
         .map(|(&size, chunk)| chunk.unwrap_or(size).min(size).max(1))
         .collect();
-    let has_source_chunks = chunks.iter().all(Option::is_some);
+    let has_source_chunks = chunk_sizes.iter().all(Option::is_some);
     let max_bytes = if has_source_chunks {
         MAX_SHARD_BYTES
     } else {
         MAX_CHUNK_BYTES_OF_NPY
     };
-    while product(&chunk) * element_bytes > max_bytes {
+    while product(&chunk_shape) * element_bytes > max_bytes {
         // If several dimensions are the largest, the last of them is halved.
-        let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else {
+        let Some(largest_size) = chunk_shape.iter_mut().max_by_key(|size| **size) else {
             break;
         };
-        *largest = largest.div_ceil(2);
+        *largest_size = largest_size.div_ceil(2);
     }
-    chunk
+    chunk_shape
 }
 
 /// Chooses the shape of a shard. Repeatedly doubles the number of chunks along the dimension with the fewest chunks, up
 /// to the result's size, until one more doubling would exceed [`MAX_SHARD_BYTES`]. Shards are large because a source
 /// chunk that several shards need is read for each of them.
-fn grow_to_shard(shape: &[usize], element_bytes: usize, chunk: &[usize]) -> Vec<usize> {
-    let mut counts = vec![1; chunk.len()];
+fn grow_to_shard(shape: &[usize], element_bytes: usize, chunk_shape: &[usize]) -> Vec<usize> {
+    let mut chunk_counts = vec![1; chunk_shape.len()];
     loop {
-        let max_count = |dim: usize| shape[dim].div_ceil(chunk[dim]);
-        let shard = |counts: &[usize]| -> Vec<usize> {
+        let max_count = |dim: usize| shape[dim].div_ceil(chunk_shape[dim]);
+        let shard_shape = |counts: &[usize]| -> Vec<usize> {
             counts
                 .iter()
-                .zip(chunk)
+                .zip(chunk_shape)
                 .map(|(count, chunk)| count * chunk)
                 .collect()
         };
-        let next_dim = (0..chunk.len()).filter(|&dim| counts[dim] < max_count(dim));
-        let Some(next_dim) = next_dim.min_by_key(|&dim| counts[dim]) else {
-            return shard(&counts);
+        let next_dim = (0..chunk_shape.len()).filter(|&dim| chunk_counts[dim] < max_count(dim));
+        let Some(next_dim) = next_dim.min_by_key(|&dim| chunk_counts[dim]) else {
+            return shard_shape(&chunk_counts);
         };
-        let mut larger_counts = counts.clone();
+        let mut larger_counts = chunk_counts.clone();
         larger_counts[next_dim] = (2 * larger_counts[next_dim]).min(max_count(next_dim));
-        if product(&shard(&larger_counts)) * element_bytes > MAX_SHARD_BYTES {
-            return shard(&counts);
+        if product(&shard_shape(&larger_counts)) * element_bytes > MAX_SHARD_BYTES {
+            return shard_shape(&chunk_counts);
         }
-        counts = larger_counts;
+        chunk_counts = larger_counts;
     }
 }
 
-/// Returns the element zero as Zarr's JSON writes it.
+/// Returns the fill value zero, as in Zarr's JSON.
 pub(super) fn zero(dtype: DType) -> Value {
     match dtype {
         DType::Bool => json!(false),

@@ -26,9 +26,9 @@ struct Memory {
 }
 
 impl Memory {
-    fn shrink(&mut self, limit: usize) {
+    fn free_oldest_buffers(&mut self, max_idle_bytes: usize) {
         let mut idle_bytes: usize = self.idle_buffers.iter().map(Buffer::capacity).sum();
-        while idle_bytes > limit {
+        while idle_bytes > max_idle_bytes {
             let Some(oldest) = self.idle_buffers.pop_front() else {
                 return;
             };
@@ -48,7 +48,7 @@ pub(super) struct Share {
 
 /// Waits until `bytes` and the memory of all running tasks of this process are together at most `limit` bytes, and then
 /// reserves `bytes`. A task that needs more than `limit` runs alone. The first `count` of the share's two buffers can
-/// come from earlier tasks, with a capacity of `capacity` / 2 to `capacity` bytes and arbitrary content. The remaining
+/// come from earlier tasks; these have a capacity of `capacity` / 2 to `capacity` bytes and arbitrary content. Other
 /// buffers are empty.
 pub(super) fn take(bytes: usize, limit: Option<usize>, (count, capacity): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,12 +64,12 @@ pub(super) fn take(bytes: usize, limit: Option<usize>, (count, capacity): (usize
             return Buffer::default();
         }
         let fits = |idle: &Buffer| (capacity / 2..=capacity).contains(&idle.capacity());
-        let last = memory.idle_buffers.iter().rposition(fits);
-        let last = last.and_then(|last| memory.idle_buffers.remove(last));
-        last.unwrap_or_default()
+        let index = memory.idle_buffers.iter().rposition(fits);
+        let buffer = index.and_then(|index| memory.idle_buffers.remove(index));
+        buffer.unwrap_or_default()
     });
-    let rest = (limit as u128).saturating_sub(memory.held_bytes);
-    memory.shrink(usize::try_from(rest).unwrap_or(usize::MAX));
+    let free_bytes = (limit as u128).saturating_sub(memory.held_bytes);
+    memory.free_oldest_buffers(usize::try_from(free_bytes).unwrap_or(usize::MAX));
     Share {
         bytes,
         max_capacity: capacity,
@@ -83,10 +83,11 @@ impl Drop for Share {
         memory.held_bytes -= self.bytes as u128;
         // The first buffer is put back last, because `take` searches from the end. So the next task gets it as its
         // first buffer again.
-        let used = self.buffers.iter_mut().rev().map(mem::take);
-        let fit = used.filter(|used| (1..=self.max_capacity).contains(&used.capacity()));
-        memory.idle_buffers.extend(fit);
-        memory.shrink(MAX_IDLE_BYTES);
+        let buffers = self.buffers.iter_mut().rev().map(mem::take);
+        let reusable_buffers =
+            buffers.filter(|buffer| (1..=self.max_capacity).contains(&buffer.capacity()));
+        memory.idle_buffers.extend(reusable_buffers);
+        memory.free_oldest_buffers(MAX_IDLE_BYTES);
         MEMORY_FREED.notify_all();
     }
 }
@@ -94,10 +95,10 @@ impl Drop for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zarr::SHARD;
+    use crate::zarr::SHARD_PURPOSE;
 
     #[test]
-    fn buffers_are_used_again_and_count() {
+    fn idle_buffers_are_reused_within_the_limit() {
         let idle = || {
             let memory = MEMORY.lock().unwrap();
             let idle = memory.idle_buffers.iter().map(Buffer::capacity);
@@ -106,19 +107,23 @@ mod tests {
         let mut share = take(100, None, (2, 40));
         share.buffers = [40, 41].map(|bytes| {
             let mut buffer = Buffer::default();
-            buffer.reset(0, bytes, SHARD).unwrap();
+            buffer.reset(0, bytes, SHARD_PURPOSE).unwrap();
             buffer
         });
         drop(share);
-        assert_eq!(idle(), [40], "one has grown over what was taken");
+        assert_eq!(
+            idle(),
+            [40],
+            "the other buffer is larger than the requested capacity"
+        );
         assert!(take(100, None, (0, 80)).buffers[0].capacity() == 0);
         let share = take(100, None, (2, 80));
         assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [40, 0]);
         assert!(idle().is_empty());
         drop(share);
         // A buffer that is too small or too large is not reused.
-        for buffer in [82, 39] {
-            let share = take(100, Some(140), (2, buffer));
+        for capacity in [82, 39] {
+            let share = take(100, Some(140), (2, capacity));
             assert_eq!(share.buffers.each_ref().map(Buffer::capacity), [0, 0]);
             assert_eq!(idle(), [40]);
         }

@@ -6,11 +6,11 @@
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
 //! | `tiles` | a shard that is being made |
-//! | `slice`, `gather`, `indices` | the reads of slices and gathers, and the places of their elements; index arrays |
+//! | `slice`, `gather`, `crop` | the chunks that a shard of a slice, gather or crop needs, and the copies from them |
+//! | `indices` | arrays of indices |
 //! | `concat` | the concatenation of several sources, as slices |
-//! | `crop` | the reads of crops, and the places of their elements |
-//! | `expression`, `ndsel` | lists of positions among the entries of a slice; selections as JSON messages |
-//! | `walk`, `copy` | the chunks that a box of the result overlaps; copies of boxes |
+//! | `expression`, `ndsel` | index expressions, which have lists of positions; NDSel's selections in JSON |
+//! | `walk`, `copy` | the positions and chunks of the source that a slice reads; copies of boxes |
 //! | `conversion` | the conversion of each element |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
@@ -63,11 +63,11 @@ pub use run::{Summary, run};
 pub use shard::{Outcome, Worker, compute};
 pub use to_npy::to_npy;
 
-/// Divides shards into `parts` lists, or into one list for each shard if there are fewer shards. There is at least one
-/// list. Neighbouring shards are in one list, because the cache then still has the chunks that a task shares with the
-/// previous task.
-fn lists(shards: &[u64], parts: usize) -> impl Iterator<Item = &[u64]> {
-    let parts = parts.clamp(1, shards.len().max(1));
-    let end = move |number: usize| number * shards.len() / parts;
-    (0..parts).map(move |number| &shards[end(number)..end(number + 1)])
+/// Divides shards into `max_lists` lists, or into one list for each shard if there are fewer shards. There is at least
+/// one list. Neighbouring shards are in one list, because the cache then still has the chunks that a task shares with
+/// the previous task.
+fn lists(shards: &[u64], max_lists: usize) -> impl Iterator<Item = &[u64]> {
+    let count = max_lists.clamp(1, shards.len().max(1));
+    let start = move |list: usize| list * shards.len() / count;
+    (0..count).map(move |list| &shards[start(list)..start(list + 1)])
 }

@@ -21,7 +21,7 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conversion: Option<Conversion>,
     },
-    /// Selects all combinations of positions from slices and arrays.
+    /// Selects all combinations of the positions in slices and arrays.
     Index {
         /// A slice whose entries can be lists, as in `[0, 5], ::2`, or a message of [`Ndsel`](super::Ndsel).
         spec: String,
@@ -37,7 +37,7 @@ pub enum Operation {
     },
     /// Gathers the slices of the source that indices select along one dimension.
     Gather {
-        /// An array of indices, in a store or in an `.npy` file.
+        /// The path or URL of an array of indices, or the path of an `.npy` file with them.
         indices: PathBuf,
         /// The fingerprint of the indices when the job was made. Tasks reject indices with another fingerprint.
         indices_fingerprint: Fingerprint,
@@ -52,7 +52,7 @@ pub enum Operation {
     },
     /// Gathers the slices of the source that index tuples select.
     GatherNd {
-        /// An array of index tuples, in a store or in an `.npy` file.
+        /// The path or URL of an array of index tuples, or the path of an `.npy` file with them.
         indices: PathBuf,
         /// The fingerprint of the indices when the job was made. Tasks reject indices with another fingerprint.
         indices_fingerprint: Fingerprint,
@@ -65,8 +65,8 @@ pub enum Operation {
     },
     /// Crops boxes of one shape.
     Crop {
-        /// The start of each box: an array in a store or in an `.npy` file. Its last dimension has the positions in the
-        /// leading dimensions of the source.
+        /// The path or URL of an array with the start of each box, or the path of an `.npy` file with it. The array's
+        /// last dimension has the positions in the leading dimensions of the source.
         begins: PathBuf,
         /// The fingerprint of `begins` when the job was made. Tasks reject an array with another fingerprint.
         begins_fingerprint: Fingerprint,
@@ -81,7 +81,7 @@ pub enum Operation {
     },
     /// Concatenates the source and other arrays.
     Concat {
-        /// The arrays after the source, each with its fingerprint when the job was made.
+        /// The paths or URLs of the arrays after the source, each with its fingerprint when the job was made.
         others: Vec<(PathBuf, Fingerprint)>,
         /// The dimension of the result along which the arrays are joined. A negative number counts from the end.
         axis: isize,
@@ -193,8 +193,8 @@ pub struct How {
     /// The maximum number of times that a task is tried, including the first. Only failed reads and writes are tried
     /// again.
     pub attempts: usize,
-    /// The maximum number of bytes reserved for the running tasks of a process together, without the cache. A task that
-    /// needs more runs alone. `None` for no limit.
+    /// The maximum number of bytes reserved for the running tasks of a process together, in addition to `cache` and
+    /// `ahead`. A task that needs more runs alone. `None` for no limit.
     pub memory: Option<usize>,
     /// The maximum number of bytes of decoded chunks that a process keeps for other shards of this job.
     pub cache: usize,

@@ -25,9 +25,9 @@ use std::{
 };
 use wgslice::{Backend, DType, Plan, SliceSpec, options, spec::IndexSpec};
 
-/// How the shards of a job are made.
+/// An operation with its arrays opened.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum OpenedOperation {
     /// Slices, each of which makes a box of the result: one, or more if arrays are joined.
     Slices(Vec<(Source, Slice)>),
     Gather(Box<Source>, Box<Gather>),
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Convert(NpyFile),
 }
 
-impl Kind {
+impl OpenedOperation {
     /// Opens all arrays that the operation reads, and plans the operation. Also returns the shape of the result.
     fn open(operation: &Operation, source: &Path) -> Result<(Self, Vec<usize>), Error> {
         let usage_error = |error: wgslice::Error| Error::usage(error);
@@ -47,7 +47,7 @@ impl Kind {
         let source = Source::open(source)?;
         let (shape, dtype) = (source.shape(), source.dtype());
         let rank = shape.len();
-        let (gather, result) = match operation {
+        let (gather, result_shape) = match operation {
             Operation::Slice {
                 spec,
                 axes,
@@ -95,8 +95,9 @@ impl Kind {
                 // the end of `params` if it is the axis, and from the end of the indices if it is the number of batch
                 // dimensions.
                 let axis = from_start(axis.unwrap_or(*batch_dims), rank);
-                let result = plan.shape().to_vec();
-                (Gather::along(plan, indices, axis, batch_rank, rank), result)
+                let result_shape = plan.shape().to_vec();
+                let gather = Gather::along(plan, indices, axis, batch_rank, rank);
+                (gather, result_shape)
             }
             Operation::GatherNd {
                 indices,
@@ -113,8 +114,8 @@ impl Kind {
                 };
                 let plan =
                     Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(usage_error)?;
-                let result = plan.shape().to_vec();
-                (Gather::nd(plan, indices, *batch_dims, rank), result)
+                let result_shape = plan.shape().to_vec();
+                (Gather::nd(plan, indices, *batch_dims, rank), result_shape)
             }
             Operation::Crop {
                 begins,
@@ -125,11 +126,11 @@ impl Kind {
             } => {
                 let conversion = conversion
                     .as_ref()
-                    .map(|conversion| conversion.read(&source));
+                    .map(|conversion| conversion.for_source(&source));
                 let crop = Crop::new(IndexArray::open(begins)?, sizes, *out_of_range, &source)?;
                 let crop = crop.converted(conversion.transpose()?);
-                let result = crop.shape();
-                return Ok((Self::Crop(Box::new(source), crop), result));
+                let result_shape = crop.shape();
+                return Ok((Self::Crop(Box::new(source), crop), result_shape));
             }
             Operation::Concat {
                 others,
@@ -142,7 +143,10 @@ impl Kind {
             }
             Operation::Convert => return Err(Error::usage("a conversion has no indices")),
         };
-        Ok((Self::Gather(Box::new(source), Box::new(gather)), result))
+        Ok((
+            Self::Gather(Box::new(source), Box::new(gather)),
+            result_shape,
+        ))
     }
 
     fn select<'a>(
@@ -155,11 +159,11 @@ impl Kind {
         for axes in orders {
             selected.transpose(axes)?;
         }
-        let result = selected.shape();
-        let conversion = conversion.map(|conversion| conversion.read(&source));
-        let place = result.iter().map(|&size| 0..size).collect();
+        let result_shape = selected.shape();
+        let conversion = conversion.map(|conversion| conversion.for_source(&source));
+        let place = result_shape.iter().map(|&size| 0..size).collect();
         let slice = Slice::new(selected, conversion.transpose()?, place)?;
-        Ok((Self::Slices(vec![(source, slice)]), result))
+        Ok((Self::Slices(vec![(source, slice)]), result_shape))
     }
 
     /// Returns the job's source, or the first of several sources. Returns `None` for an `.npy` file.
@@ -204,8 +208,8 @@ impl Kind {
     }
 
     /// Returns the name of each dimension of the result, taken from the dimension of the source that became it. A
-    /// dimension that comes from indices gets the name of the indexed dimension, if there is only one dimension of each
-    /// of these two kinds.
+    /// dimension that comes from indices gets the name of the indexed dimension if, apart from batch dimensions, there
+    /// is only one dimension of each of these two kinds.
     fn dimension_names(&self, rank: usize) -> Vec<Option<String>> {
         let mut names = vec![None; rank];
         match self {
@@ -221,11 +225,11 @@ impl Kind {
             }
             Self::Gather(source, gather) => {
                 let source_names = source.dimension_names();
-                let located: Vec<usize> = gather.located().collect();
-                let tuples = gather.tuple_dims();
-                let index_pairs = tuples.iter().zip(&located);
+                let located_dims: Vec<usize> = gather.located_dims().collect();
+                let tuple_dims = gather.tuple_dims();
+                let index_pairs = tuple_dims.iter().zip(&located_dims);
                 let has_one_index_dim =
-                    gather.indexed().len() == 1 && tuples.len() == located.len();
+                    gather.indexed_dims().len() == 1 && tuple_dims.len() == located_dims.len();
                 let index_pairs = index_pairs.filter(|_| has_one_index_dim);
                 let pairs = gather.slice_dims().iter().map(|&(from, dim)| (dim, from));
                 for (dim, from) in pairs.chain(index_pairs.map(|(&dim, &from)| (dim, from))) {
@@ -242,26 +246,26 @@ impl Kind {
 
     /// Returns, for each dimension of the result, a chunk size that suits the source's chunks. All are `None` for an
     /// `.npy` file, which has no chunks.
-    fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
-        let mut chunks = vec![None; rank];
+    fn chunk_sizes(&self, rank: usize) -> Vec<Option<usize>> {
+        let mut chunk_sizes = vec![None; rank];
         match self {
             Self::Slices(slices) => {
                 for (source, slice) in slices {
                     for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
                         if let Some(dim) = walk.dim {
-                            chunks[dim] = chunks[dim].max(Some(chunk));
+                            chunk_sizes[dim] = chunk_sizes[dim].max(Some(chunk));
                         }
                     }
                 }
                 // A dimension of the result that comes from no dimension of the source has size 1, or the result has no
                 // elements. Its chunks get size 1.
-                chunks
+                chunk_sizes
                     .iter_mut()
                     .for_each(|chunk| *chunk = chunk.or(Some(1)));
             }
             Self::Gather(source, gather) => {
                 for &(from, dim) in gather.slice_dims() {
-                    chunks[dim] = Some(source.chunk()[from]);
+                    chunk_sizes[dim] = Some(source.chunk()[from]);
                 }
                 // A chunk of the result has at most as many elements as a chunk of the source. The dimensions of a
                 // slice have the source's chunk sizes. The number of tuples in a chunk is the number of positions of a
@@ -269,17 +273,17 @@ impl Kind {
                 // tuples and the other tuple dimensions get size 1, because tuples are neighbours along the last
                 // dimension.
                 if let Some((&last, others)) = gather.tuple_dims().split_last() {
-                    let indexed_chunk = &source.chunk()[gather.indexed()];
-                    chunks[last] = Some(product(indexed_chunk).clamp(1, 1 << 16));
-                    others.iter().for_each(|&dim| chunks[dim] = Some(1));
+                    let indexed_sizes = &source.chunk()[gather.indexed_dims()];
+                    chunk_sizes[last] = Some(product(indexed_sizes).clamp(1, 1 << 16));
+                    others.iter().for_each(|&dim| chunk_sizes[dim] = Some(1));
                 }
             }
             Self::Crop(source, crop) => {
-                chunks = crop.chunks(source).into_iter().map(Some).collect()
+                chunk_sizes = crop.chunk_sizes(source).into_iter().map(Some).collect()
             }
             Self::Convert(_) => {}
         }
-        chunks
+        chunk_sizes
     }
 }
 
@@ -295,8 +299,8 @@ pub struct Form {
 }
 
 impl Job {
-    /// Makes the job that writes an operation on `source` to `result`, in this form. Opens the source and any indices,
-    /// and writes nothing.
+    /// Makes the job that applies an operation to `source` and writes the result to `result`, in this form. Opens the
+    /// source and any indices, and writes nothing.
     ///
     /// # Errors
     ///
@@ -317,14 +321,14 @@ impl Job {
         source: &Path,
         result: &Path,
         form: &Form,
-    ) -> Result<(Self, Kind, Vec<usize>), Error> {
-        let to = Location::new(result)?;
-        to.writable()?;
-        let source = absolute_name(source, &to)?;
+    ) -> Result<(Self, OpenedOperation, Vec<usize>), Error> {
+        let location = Location::new(result)?;
+        location.check_writable()?;
+        let source = absolute_name(source, &location)?;
         for (input, _) in operation.inputs() {
-            *input = absolute_name(input, &to)?;
+            *input = absolute_name(input, &location)?;
         }
-        let result = to.into_name();
+        let result = location.into_name();
         // Slices that differ only in notation, such as spaces, get the same text, because their jobs must be equal.
         match &mut operation {
             Operation::Slice { spec, .. } => *spec = slice_spec(spec)?.to_string(),
@@ -333,38 +337,42 @@ impl Job {
             }
             _ => {}
         }
-        let (kind, shape) = Kind::open(&operation, &source)?;
+        let (opened, shape) = OpenedOperation::open(&operation, &source)?;
         let mut fingerprint = Fingerprint::Metadata(0);
         let input_fingerprints = operation.inputs().into_iter().map(|(_, known)| known);
-        for (known, found) in iter::once(&mut fingerprint)
+        for (known_fingerprint, found_fingerprint) in iter::once(&mut fingerprint)
             .chain(input_fingerprints)
-            .zip(kind.fingerprints()?)
+            .zip(opened.fingerprints()?)
         {
-            *known = found;
+            *known_fingerprint = found_fingerprint;
         }
-        let (shard, chunk) =
-            layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
-        let codec = form.codec.or(kind.source().map(Source::codec));
-        let fill = match kind.source() {
-            Some(source) if source.dtype() == kind.dtype() => source.fill_metadata()?,
+        let (shard, chunk) = layout::choose(
+            &shape,
+            opened.dtype().size(),
+            &opened.chunk_sizes(shape.len()),
+            form,
+        )?;
+        let codec = form.codec.or(opened.source().map(Source::codec));
+        let fill = match opened.source() {
+            Some(source) if source.dtype() == opened.dtype() => source.fill_metadata()?,
             // If elements are converted, the result stores even the chunks that are missing in the source.
-            _ => layout::zero(kind.dtype()),
+            _ => layout::zero(opened.dtype()),
         };
-        let data_type = match kind.source() {
-            Some(source) if source.dtype() == kind.dtype() => source.data_type().to_owned(),
-            _ => kind.dtype().name().to_owned(),
+        let data_type = match opened.source() {
+            Some(source) if source.dtype() == opened.dtype() => source.data_type().to_owned(),
+            _ => opened.dtype().name().to_owned(),
         };
         let layout = Layout {
-            dtype: kind.dtype(),
+            dtype: opened.dtype(),
             data_type,
-            names: kind.dimension_names(shape.len()),
+            names: opened.dimension_names(shape.len()),
             shape: shape.clone(),
             shard,
             chunk,
             codec: codec.unwrap_or(Codec::Zstd),
             fill,
         };
-        let mut attributes = kind.source().map_or_else(Map::new, Source::attributes);
+        let mut attributes = opened.source().map_or_else(Map::new, Source::attributes);
         attributes.extend(order::attributes(&operation, &source, &fingerprint));
         let metadata = layout.metadata(&attributes);
         let job = Self {
@@ -374,7 +382,7 @@ impl Job {
             result,
             metadata,
         };
-        Ok((job, kind, shape))
+        Ok((job, opened, shape))
     }
 }
 
@@ -386,10 +394,10 @@ fn slice_spec(text: &str) -> Result<SliceSpec, Error> {
 /// Returns the name of an array that a job reads, as an absolute path or a URL. Rejects an array inside the result or
 /// around it, because `--overwrite` removes everything at the result's path.
 fn absolute_name(name: &Path, result: &Location) -> Result<PathBuf, Error> {
-    let from = Location::new(name)?;
-    let is_overlap = from.overlaps(result);
-    let name = from.into_name();
-    if is_overlap {
+    let location = Location::new(name)?;
+    let overlaps_result = location.overlaps(result);
+    let name = location.into_name();
+    if overlaps_result {
         return Err(Error::usage(format_args!(
             "the result {} overlaps its source {}: name another place for the result",
             result.clone().into_name().display(),
@@ -413,12 +421,12 @@ fn keep_recent(recent: &mut RecentJobs, text: String, prepared: Arc<Prepared>) {
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) order: Order,
-    pub(super) kind: Kind,
+    pub(super) operation: OpenedOperation,
     pub(super) target: Target,
     pub(super) cache: Cache,
     pub(super) ahead: Ahead,
     /// The device that this job has chosen for [`DeviceChoice::Auto`](super::DeviceChoice::Auto).
-    pub(super) auto: OnceLock<Backend>,
+    pub(super) auto_backend: OnceLock<Backend>,
     finished_shards: AtomicU64,
 }
 
@@ -431,7 +439,7 @@ impl Prepared {
     /// the operation; [`Error::Io`].
     pub fn new(order: Order) -> Result<Self, Error> {
         let job = &order.job;
-        let (kind, shape) = Kind::open(&job.operation, &job.source)?;
+        let (opened, shape) = OpenedOperation::open(&job.operation, &job.source)?;
         let Job {
             mut operation,
             mut source,
@@ -439,15 +447,15 @@ impl Prepared {
             ..
         } = job.clone();
         let inputs = iter::once((&mut source, &mut source_fingerprint)).chain(operation.inputs());
-        for ((name, known), found) in inputs.zip(kind.fingerprints()?) {
-            if found != *known {
+        for ((name, known_fingerprint), fingerprint) in inputs.zip(opened.fingerprints()?) {
+            if fingerprint != *known_fingerprint {
                 return Err(Error::usage(format_args!(
                     "{} has changed since the job began: begin anew with --overwrite",
                     name.display()
                 )));
             }
         }
-        Self::from_arrays(order, kind, &shape)
+        Self::from_arrays(order, opened, &shape)
     }
 
     /// Makes a job like [`Job::new`], and opens its arrays. Its tasks cannot write until the job has begun.
@@ -462,13 +470,17 @@ impl Prepared {
         form: &Form,
         how: How,
     ) -> Result<Self, Error> {
-        let (job, kind, shape) = Job::with_arrays(operation, source, result, form)?;
-        Self::from_arrays(Record::unwritten(job, how), kind, &shape)
+        let (job, opened, shape) = Job::with_arrays(operation, source, result, form)?;
+        Self::from_arrays(Record::unwritten(job, how), opened, &shape)
     }
 
-    fn from_arrays(order: Order, kind: Kind, shape: &[usize]) -> Result<Self, Error> {
+    fn from_arrays(
+        order: Order,
+        operation: OpenedOperation,
+        shape: &[usize],
+    ) -> Result<Self, Error> {
         let target = Target::new(&order.job.result, &order.job.metadata)?;
-        if shape != target.shape() || kind.dtype() != target.dtype() {
+        if shape != target.shape() || operation.dtype() != target.dtype() {
             return Err(Error::usage(
                 "the job's result has not the form of its operation",
             ));
@@ -477,22 +489,22 @@ impl Prepared {
             cache: Cache::new(order.how.cache),
             ahead: Ahead::new(order.how.ahead),
             order,
-            kind,
+            operation,
             target,
-            auto: OnceLock::new(),
+            auto_backend: OnceLock::new(),
             finished_shards: AtomicU64::new(0),
         })
     }
 
-    /// Returns the opened job that `text` describes. All tasks of this process share it. The process keeps the four
-    /// jobs that it opened last.
+    /// Returns the opened job of an [`Order`], which `text` has as JSON. All tasks of this process share the job. The
+    /// process keeps the four jobs that it opened last.
     ///
     /// # Errors
     ///
     /// The errors of [`Prepared::new`], or [`Error::Usage`] if the text is not an [`Order`].
     pub fn of(text: &str) -> Result<Arc<Self>, Error> {
         let mut recent = RECENT_JOBS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, prepared)) = recent.iter().find(|(known, _)| known == text) {
+        if let Some((_, prepared)) = recent.iter().find(|(known_text, _)| known_text == text) {
             return Ok(prepared.clone());
         }
         let order = serde_json::from_str(text)
@@ -523,7 +535,10 @@ impl Prepared {
 
     /// Returns whether the job reads a remote store.
     pub fn is_remote(&self) -> bool {
-        self.kind.sources().iter().any(|source| source.is_remote())
+        self.operation
+            .sources()
+            .iter()
+            .any(|source| source.is_remote())
     }
 
     /// Returns the data that every task receives.
@@ -546,7 +561,7 @@ impl Prepared {
         self.finished_shards.load(Ordering::Relaxed)
     }
 
-    pub(super) fn count(&self) {
+    pub(super) fn count_finished_shard(&self) {
         self.finished_shards.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -561,28 +576,33 @@ impl Prepared {
 
     /// Returns the bytes to reserve for a task: a shard three times (decoded, encoded, and as chunks being encoded), a
     /// chunk of the source three times (encoded, decoded and sliced), and the tuples of a gather or the boxes of a
-    /// crop. For a conversion, which has no chunks, the maximum number of bytes of one read counts three times.
+    /// crop. A source that is an `.npy` file has no chunks. Instead, the maximum number of bytes of one read counts
+    /// three times.
     pub fn task_bytes(&self) -> usize {
         let shard_bytes = self.target.buffer_bytes().saturating_mul(3);
         // Converted elements can be larger than the source's elements.
         let converted_bytes = |source: &Source| {
-            let growth = self.kind.dtype().size().div_ceil(source.dtype().size());
+            let growth = self
+                .operation
+                .dtype()
+                .size()
+                .div_ceil(source.dtype().size());
             source.chunk_bytes().saturating_mul(growth)
         };
-        let (chunk_bytes, list_bytes) = match &self.kind {
-            Kind::Slices(slices) => {
+        let (chunk_bytes, list_bytes) = match &self.operation {
+            OpenedOperation::Slices(slices) => {
                 let chunks = slices.iter().map(|(source, _)| converted_bytes(source));
                 (chunks.max().unwrap_or(0), 0)
             }
-            Kind::Gather(source, gather) => (
+            OpenedOperation::Gather(source, gather) => (
                 source.chunk_bytes(),
                 gather.tuple_bytes(self.target.shard()),
             ),
-            Kind::Crop(source, crop) => (
+            OpenedOperation::Crop(source, crop) => (
                 converted_bytes(source),
                 crop.list_bytes(source, self.target.shard()),
             ),
-            Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
+            OpenedOperation::Convert(_) => (crate::zarr::npy::MAX_SPAN_BYTES, 0),
         };
         // If the store is remote, the next task's chunks are requested in advance, so its tuples count too.
         let list_bytes = list_bytes.saturating_mul(if self.is_remote() { 2 } else { 1 });

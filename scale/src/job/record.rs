@@ -47,17 +47,18 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the result's path has other content, or content that cannot be read as JSON; [`Error::Io`].
+    /// [`Error::Usage`] if the result's path has another array and `overwrite` is false, if it has content that is not
+    /// an array, or if the metadata or the record there is not JSON; [`Error::Io`].
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
-        let result = place.name("");
-        let found = match Self::examine(job, &*place)? {
+        let result_name = place.name("");
+        let found_result = match Self::examine(job, &*place)? {
             FoundResult::Complete if overwrite => {
                 FoundResult::Other("the result of this job".to_owned())
             }
-            found => found,
+            found_result => found_result,
         };
-        match found {
+        match found_result {
             FoundResult::Complete => {
                 // The process that finished the job may have ended before it removed the job's folder.
                 remove(&*place, JOB_FOLDER)?;
@@ -69,34 +70,34 @@ impl Record {
                 return Ok(State::Open(record));
             }
             FoundResult::Nothing => {}
-            FoundResult::Other(what) if overwrite => {
-                log::info!("removing {result}, {what}");
+            FoundResult::Other(description) if overwrite => {
+                log::info!("removing {result_name}, {description}");
                 // The metadata is removed first, so that no reader opens an array that is half removed.
                 for key in ["zarr.json", ".zarray", ""] {
                     remove(&*place, key)?;
                 }
             }
-            FoundResult::Other(what) => {
+            FoundResult::Other(description) => {
                 return Err(Error::usage(format_args!(
-                    "{result} is {what}: name another place, or replace it with --overwrite"
+                    "{result_name} is {description}: name another place, or replace it with --overwrite"
                 )));
             }
             FoundResult::Foreign => {
                 return Err(Error::usage(format_args!(
-                    "{result} exists and is no Zarr array: name another place, or remove it first"
+                    "{result_name} exists and is no Zarr array: name another place, or remove it first"
                 )));
             }
         }
-        let now = SystemTime::now()
+        let since_1970 = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let record = Self {
             place,
-            id: format!("{:x}-{:x}", now.as_nanos(), process::id()),
+            id: format!("{:x}-{:x}", since_1970.as_nanos(), process::id()),
         };
         record.enter()?;
-        let text = serde_json::json!({"id": record.id, "job": job});
-        let text = serde_json::to_vec_pretty(&text).map_err(Error::data)?;
+        let content = serde_json::json!({"id": record.id, "job": job});
+        let text = serde_json::to_vec_pretty(&content).map_err(Error::data)?;
         record.write(JOB_RECORD, &text)?;
         Ok(State::Open(record))
     }
@@ -147,13 +148,13 @@ impl Record {
     }
 
     fn enter(&self) -> Result<(), Error> {
-        let entered = self.place.enter(&self.id);
-        entered.map_err(|error| io_error("make", &*self.place, "", &error))
+        let outcome = self.place.enter(&self.id);
+        outcome.map_err(|error| io_error("make", &*self.place, "", &error))
     }
 
     fn write(&self, key: &str, value: &[u8]) -> Result<(), Error> {
-        let written = self.place.write(key, value, &self.id);
-        written.map_err(|error| io_error("write", &*self.place, key, &error))
+        let outcome = self.place.write(key, value, &self.id);
+        outcome.map_err(|error| io_error("write", &*self.place, key, &error))
     }
 
     /// Writes the shard numbers in `shards` to up to `max_lists` lists of tasks, in a folder of this process. Returns
@@ -164,8 +165,8 @@ impl Record {
         remove(&*self.place, &folder)?;
         for (name, list) in tasks::files(shards, max_lists)? {
             let key = format!("{folder}/{name}");
-            let written = self.place.write_note(&key, &list);
-            written.map_err(|error| io_error("write", &*self.place, &key, &error))?;
+            let outcome = self.place.write_note(&key, &list);
+            outcome.map_err(|error| io_error("write", &*self.place, &key, &error))?;
         }
         Ok(self.place.name(&format!("{folder}/")))
     }
@@ -201,9 +202,10 @@ impl Record {
         let keys =
             (0..prepared.shards()).map(|shard| target.key(&coordinates(shard as usize, &grid)));
         let keys: Vec<_> = keys.collect();
-        let written = target.place().written_by(&keys, &self.id);
-        let written = written.map_err(|error| io_error("read", &*target.place(), "", &error))?;
-        let shards = (0..).zip(written);
+        let is_written = target.place().written_by(&keys, &self.id);
+        let is_written =
+            is_written.map_err(|error| io_error("read", &*target.place(), "", &error))?;
+        let shards = (0..).zip(is_written);
         Ok(shards
             .filter(|&(_, is_written)| !is_written)
             .map(|(shard, _)| shard)
@@ -233,25 +235,27 @@ enum FoundResult {
     Foreign,
 }
 
-/// Describes the shards, the chunks and the codecs of an array for messages.
+/// Describes the shapes of an array's shards and chunks, and its codecs, for messages.
 fn describe_form(metadata: &Value) -> String {
-    let shard = &metadata["chunk_grid"]["configuration"]["chunk_shape"];
+    let shard_shape = &metadata["chunk_grid"]["configuration"]["chunk_shape"];
     let codecs = metadata["codecs"].as_array().into_iter().flatten();
     let codecs: Vec<_> = codecs
         .map(|codec| {
             let name = codec["name"].as_str().unwrap_or_default();
-            let inner = codec["configuration"]["codecs"]
+            let inner_codecs = codec["configuration"]["codecs"]
                 .as_array()
                 .into_iter()
                 .flatten();
-            let inner: Vec<_> = inner.filter_map(|codec| codec["name"].as_str()).collect();
+            let inner_codecs: Vec<_> = inner_codecs
+                .filter_map(|codec| codec["name"].as_str())
+                .collect();
             match &codec["configuration"]["chunk_shape"] {
                 Value::Null => name.to_owned(),
-                chunk => format!("chunks {chunk} of {}", inner.join(", ")),
+                chunk_shape => format!("chunks {chunk_shape} of {}", inner_codecs.join(", ")),
             }
         })
         .collect();
-    format!("shards {shard}, {}", codecs.join(", "))
+    format!("shards {shard_shape}, {}", codecs.join(", "))
 }
 
 fn io_error(action: impl Display, place: &dyn Place, key: &str, error: &io::Error) -> Error {
@@ -280,6 +284,6 @@ fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
 
 /// Removes the value of a key, and the values of all keys in the folder with this name.
 fn remove(place: &dyn Place, key: &str) -> Result<(), Error> {
-    let removed = place.remove(key);
-    removed.map_err(|error| io_error("remove", place, key, &error))
+    let outcome = place.remove(key);
+    outcome.map_err(|error| io_error("remove", place, key, &error))
 }

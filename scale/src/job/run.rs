@@ -68,22 +68,23 @@ impl fmt::Display for Summary {
 }
 
 /// Computes the missing shards on up to `threads` threads, and finishes the result. `missing` is from
-/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are divided, in their order, into `parts`
-/// lists, so that neighbouring shards are in the same list. The best number of lists is about four for each thread:
-/// then no thread waits long for the last list.
+/// [`Record::missing`], and `prepared` from [`Prepared::begun`]. The shards are divided, in their order, into up to
+/// `max_lists` lists, so that neighbouring shards are in the same list. The best number of lists is about four for each
+/// thread: then no thread waits long for the last list.
 ///
 /// # Errors
 ///
-/// The first error of a task. Finished shards stay, so the next run computes only the missing ones.
+/// The error of a task, or [`Error::Io`] if the result cannot be finished. Finished shards stay, so the next run
+/// computes only the missing ones.
 pub fn run(
     record: Record,
     prepared: &Prepared,
     missing: &[u64],
     threads: usize,
-    parts: usize,
+    max_lists: usize,
 ) -> Result<Summary, Error> {
     let run_in_progress = RunInProgress::new(prepared, missing);
-    let lists: Vec<_> = lists(missing, parts).collect();
+    let lists: Vec<_> = lists(missing, max_lists).collect();
     let threads = threads.min(missing.len()).max(1);
     let (next_list, has_failed) = (AtomicUsize::new(threads), AtomicBool::new(false));
     let is_remote = prepared.is_remote();
@@ -91,9 +92,9 @@ pub fn run(
         let mut outcomes = Vec::new();
         let mut worker = Worker::new(prepared);
         // A thread's first list is the list with the thread's number, which no other thread takes.
-        let later_lists = iter::repeat_with(|| next_list.fetch_add(1, Ordering::Relaxed));
-        let numbers = iter::once(thread).chain(later_lists);
-        let lists = numbers.map_while(|number| lists.get(number));
+        let later_numbers = iter::repeat_with(|| next_list.fetch_add(1, Ordering::Relaxed));
+        let list_numbers = iter::once(thread).chain(later_numbers);
+        let lists = list_numbers.map_while(|number| lists.get(number));
         // With a remote store, a thread takes its next list before it computes the last shard of its current list, so
         // that it can request the next chunks early.
         let mut shards = lists.flat_map(|list| list.iter().copied()).peekable();
@@ -126,7 +127,7 @@ pub fn run(
     run_in_progress.finish(record, prepared, &outcomes)
 }
 
-/// A run in progress.
+/// The start time and the counts of a run in progress.
 pub(super) struct RunInProgress {
     start: Instant,
     summary: Summary,
@@ -171,8 +172,8 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The errors of reading a gather's indices: [`Error::Data`] if an index is out of range and the job does not allow
-    /// that; [`Error::Io`].
+    /// The errors of reading the indices of a gather or the begins of a crop: [`Error::Data`], for example if one is
+    /// out of range and the job does not allow that; [`Error::Io`].
     pub fn explain(&self) -> Result<Explanation, Error> {
         Explanation::of(self)
     }

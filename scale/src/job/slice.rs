@@ -33,14 +33,14 @@ pub(super) struct Slice {
 struct ReadParts {
     /// For each dimension of the source, a part for each chunk with elements of the box.
     parts: Vec<Vec<Part>>,
-    /// For each dimension, the number of shards that need each chunk, from [`AxisWalk::readers_of_list`].
+    /// For each dimension, the number of shards that need each chunk, from [`AxisWalk::reader_counts_of_list`].
     reader_counts: Vec<HashMap<usize, usize>>,
 }
 
 /// The part of a slice that fills a box of the result.
 pub(super) struct Overlap {
     /// The part, as a box of the slice.
-    pub(super) within: Vec<Range<usize>>,
+    pub(super) slice_box: Vec<Range<usize>>,
     /// The start of the part in the box of the result.
     origin: Vec<usize>,
 }
@@ -79,17 +79,19 @@ impl Slice {
     }
 
     /// Returns the part of the slice that is in a box of the result, or `None` if they do not overlap.
-    pub(super) fn overlap(&self, result: &[Range<usize>]) -> Option<Overlap> {
+    pub(super) fn overlap(&self, result_box: &[Range<usize>]) -> Option<Overlap> {
         let mut overlap = Overlap {
-            within: Vec::with_capacity(result.len()),
-            origin: Vec::with_capacity(result.len()),
+            slice_box: Vec::with_capacity(result_box.len()),
+            origin: Vec::with_capacity(result_box.len()),
         };
-        for (result, place) in result.iter().zip(&self.place) {
+        for (result, place) in result_box.iter().zip(&self.place) {
             let (begin, end) = (result.start.max(place.start), result.end.min(place.end));
             if begin >= end {
                 return None;
             }
-            overlap.within.push(begin - place.start..end - place.start);
+            overlap
+                .slice_box
+                .push(begin - place.start..end - place.start);
             overlap.origin.push(begin - result.start);
         }
         Some(overlap)
@@ -102,13 +104,13 @@ impl Slice {
         !dims.filter(|&dim| self.place[dim].len() > 1).is_sorted()
     }
 
-    /// Returns the number of shards that need the chunk with these `parts`. `within` is one of these shards, as a box
-    /// of the slice. `reader_counts` has the numbers of [`AxisWalk::readers_of_list`] in each dimension.
-    fn readers(
+    /// Returns the number of shards that need the chunk with these `parts`. `slice_box` is one of these shards, as a
+    /// box of the slice. `reader_counts` has the numbers of [`AxisWalk::reader_counts_of_list`] in each dimension.
+    fn reader_count(
         &self,
         parts: &[&Part],
         (source, target): (&Source, &Target),
-        within: &[Range<usize>],
+        slice_box: &[Range<usize>],
         reader_counts: &[HashMap<usize, usize>],
     ) -> usize {
         let dims = self
@@ -117,30 +119,35 @@ impl Slice {
             .zip(parts)
             .zip(source.chunk())
             .zip(reader_counts);
-        let readers = dims.filter_map(|(((walk, part), &chunk), reader_counts)| {
+        let counts = dims.filter_map(|(((walk, part), &chunk), reader_counts)| {
             let (dim, segment) = (walk.dim?, &part.segment);
             if part.listed.is_some() {
                 return reader_counts.get(&segment.chunk).copied();
             }
             let shard = target.shard()[dim];
-            Some(walk.readers(segment, within[dim].start, chunk, (&self.place[dim], shard)))
+            Some(walk.reader_count(
+                segment,
+                slice_box[dim].start,
+                chunk,
+                (&self.place[dim], shard),
+            ))
         });
-        readers.product()
+        counts.product()
     }
 
     /// Returns the box of a chunk with all elements that other shards need from it. `segments` has the positions in the
-    /// chunk that the shard `within` reads. For the other arguments, see [`Slice::readers`].
+    /// chunk that the shard `slice_box` reads. For the other arguments, see [`Slice::reader_count`].
     fn needed_by_others(
         &self,
         segments: &[Segment],
         (source, target): (&Source, &Target),
-        within: &[Range<usize>],
+        slice_box: &[Range<usize>],
     ) -> Vec<Positions> {
         let dims = || self.walks.iter().zip(segments).zip(source.chunk());
         let is_divided = dims().map(|((walk, segment), &chunk)| {
             walk.dim.is_some_and(|dim| {
-                let to = (&self.place[dim], target.shard()[dim]);
-                walk.readers(segment, within[dim].start, chunk, to) > 1
+                let place_and_shard = (&self.place[dim], target.shard()[dim]);
+                walk.reader_count(segment, slice_box[dim].start, chunk, place_and_shard) > 1
             })
         });
         let is_divided: Vec<bool> = is_divided.collect();
@@ -155,21 +162,26 @@ impl Slice {
                 };
                 let length_and_omission =
                     (self.place[dim].len(), is_divided && has_one_divided_dim);
-                walk.positions(segment, within[dim].start, chunk, length_and_omission)
+                walk.positions(segment, slice_box[dim].start, chunk, length_and_omission)
             });
         positions.collect()
     }
 
-    fn read_parts(&self, source: &Source, target: &Target, within: &[Range<usize>]) -> ReadParts {
+    fn read_parts(
+        &self,
+        source: &Source,
+        target: &Target,
+        slice_box: &[Range<usize>],
+    ) -> ReadParts {
         let walks = || self.walks.iter().zip(source.chunk());
         ReadParts {
             parts: walks()
-                .map(|(walk, &chunk)| walk.parts(within, chunk))
+                .map(|(walk, &chunk)| walk.parts(slice_box, chunk))
                 .collect(),
             reader_counts: walks()
                 .map(|(walk, &chunk)| {
                     let shard = walk.dim.map_or(1, |dim| target.shard()[dim]);
-                    walk.readers_of_list(chunk, shard)
+                    walk.reader_counts_of_list(chunk, shard)
                 })
                 .collect(),
         }
@@ -182,11 +194,11 @@ impl Slice {
         target: &'a Target,
         overlap: Overlap,
     ) -> impl Iterator<Item = Need> + 'a {
-        let Overlap { within, .. } = overlap;
+        let Overlap { slice_box, .. } = overlap;
         let ReadParts {
             parts,
             reader_counts,
-        } = self.read_parts(source, target, &within);
+        } = self.read_parts(source, target, &slice_box);
         let counts: Vec<usize> = parts.iter().map(Vec::len).collect();
         let chunk_strides = strides(source.chunk());
         (0..product(&counts)).map(move |number| {
@@ -197,32 +209,31 @@ impl Slice {
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             Need {
                 at: segments.iter().map(|segment| segment.chunk).collect(),
-                users: self.readers(&parts, (source, target), &within, &reader_counts),
+                users: self.reader_count(&parts, (source, target), &slice_box, &reader_counts),
                 elements: (!is_listed)
-                    .then(|| slab(&segments, source.chunk(), &chunk_strides).elements),
+                    .then(|| contiguous_box(&segments, source.chunk(), &chunk_strides).elements),
             }
         })
     }
 
-    /// Writes the slice's part of a shard to the shard. Returns the number of source chunks whose stored bytes become
+    /// Writes the part of a shard that the slice fills. Returns the number of source chunks whose stored bytes become
     /// chunks of the result unchanged.
     pub(super) fn fill(
         &self,
         source: &Source,
         reader: &mut Reader<'_>,
-        to: (&Target, &Cache),
+        (target, cache): (&Target, &Cache),
         device: &Device<'_>,
         overlap: &Overlap,
         tiles: &mut Tiles<'_>,
     ) -> Result<u64, Error> {
-        let (target, cache) = to;
-        let Overlap { within, origin } = overlap;
+        let Overlap { slice_box, origin } = overlap;
         let ReadParts {
             parts,
             reader_counts,
-        } = self.read_parts(source, target, within);
+        } = self.read_parts(source, target, slice_box);
         let is_transposed = self.is_transposed();
-        let same_codecs = target.stores_like(source);
+        let has_same_codecs = target.stores_like(source);
         let mut copied_chunks = 0;
         let lists: Vec<Vec<&Part>> = parts.iter().map(|parts| parts.iter().collect()).collect();
         let chunk_at = |parts: &[&Part]| -> Vec<usize> {
@@ -230,7 +241,7 @@ impl Slice {
         };
         let each = |parts: &[&Part]| {
             let at = chunk_at(parts);
-            let users = self.readers(parts, (source, target), within, &reader_counts);
+            let users = self.reader_count(parts, (source, target), slice_box, &reader_counts);
             let is_listed = parts.iter().any(|part| part.listed.is_some());
             let segments: Vec<Segment> = parts.iter().map(|part| part.segment).collect();
             let mut sizes = segments.iter().zip(source.chunk());
@@ -250,17 +261,17 @@ impl Slice {
                 let from: usize = from.map(|(segment, stride)| segment.begin * stride).sum();
                 (from, self.sides(&runs, &distances, origin))
             };
-            if is_copied && is_whole && (same_codecs || users == 1) {
+            if is_copied && is_whole && (has_same_codecs || users == 1) {
                 let (from, sides) = sides(&segments, source.chunk());
-                if let Some(tile) = tiles.whole(&sides) {
-                    if !same_codecs {
+                if let Some(tile) = tiles.whole_chunk(&sides) {
+                    if !has_same_codecs {
                         if reader.read_plain(&at, tiles.tile_mut(tile))? {
                             return Ok(());
                         }
                         let chunk = reader.chunk(&at)?;
                         return tiles.copy((chunk.as_ref(), from), &sides);
                     }
-                    let (chunk, stored) = reader.stored(&at)?;
+                    let (chunk, stored) = reader.read_stored(&at)?;
                     // A sharded result omits chunks in which all elements have the fill value, even if the source
                     // stores them.
                     let Some(stored) = stored.filter(|_| !target.is_missing(chunk.as_ref())) else {
@@ -271,12 +282,12 @@ impl Slice {
                     return Ok(());
                 }
             }
-            let arrays = (source, target, &within[..]);
-            let FoundElements {
+            let arrays = (source, target, &slice_box[..]);
+            let ReadElements {
                 chunk,
                 segments,
                 shape,
-            } = self.find(arrays, (reader, cache), (&at, users), segments, is_listed)?;
+            } = self.read_elements(arrays, (reader, cache), (&at, users), segments, is_listed)?;
             if is_copied && (is_whole || has_rows(&segments)) {
                 let (from, sides) = sides(&segments, &shape);
                 return tiles.copy((chunk.as_ref(), from), &sides);
@@ -284,11 +295,11 @@ impl Slice {
             let (dtype, shape) = (source.dtype(), &shape);
             let conversion = self.conversion.as_ref().map(|(conversion, _)| conversion);
             let selected = if is_listed {
-                let items: Vec<IndexItem> = parts.iter().map(|part| part_entry(part)).collect();
+                let items: Vec<IndexItem> = parts.iter().map(|part| index_item(part)).collect();
                 let spec = IndexSpec::new(items).outer();
                 device.index(chunk, dtype, shape, (&spec, &self.order), conversion)?
             } else {
-                let spec: SliceSpec = segments.iter().map(item).collect();
+                let spec: SliceSpec = segments.iter().map(slice_item).collect();
                 device.slice(chunk, dtype, shape, (&spec, &self.order), conversion)?
             };
             let counts = self.order.iter().map(|&from| segments[from].count);
@@ -301,7 +312,7 @@ impl Slice {
             let runs: Vec<Vec<Run>> = parts.iter().map(|part| part.runs()).collect();
             walk::product(&runs, |runs| {
                 let from = runs.iter().zip(&distances);
-                let from = from.map(|(run, stride)| run.number * stride.unsigned_abs());
+                let from = from.map(|(run, stride)| run.read_index * stride.unsigned_abs());
                 let from = from.sum();
                 tiles.copy((&bytes, from), &self.sides(runs, &distances, origin))
             })
@@ -312,53 +323,54 @@ impl Slice {
         Ok(copied_chunks)
     }
 
-    /// Reads the part of a chunk with the elements that a shard needs at `segments`. If the positions are listed, reads
-    /// the whole chunk.
-    fn find(
+    /// Reads a chunk, or a part of it that contains the elements at `segments`. If the positions are listed, reads the
+    /// whole chunk.
+    fn read_elements(
         &self,
-        (source, target, within): (&Source, &Target, &[Range<usize>]),
+        (source, target, slice_box): (&Source, &Target, &[Range<usize>]),
         (reader, cache): (&mut Reader<'_>, &Cache),
         (at, users): (&[usize], usize),
         segments: Vec<Segment>,
         is_listed: bool,
-    ) -> Result<FoundElements, Error> {
+    ) -> Result<ReadElements, Error> {
         let shape = source.chunk();
-        let whole = |chunk, segments| FoundElements {
+        let whole = |chunk, segments| ReadElements {
             chunk,
             segments,
             shape: shape.to_vec(),
         };
         if is_listed {
             let keep = |chunk: &Chunk| Excerpt::whole(chunk.clone());
-            let read = reader.shared(cache, (at, users), |_| true, keep)?;
-            return Ok(whole(read.elements, segments));
+            let excerpt = reader.shared(cache, (at, users), |_| true, keep)?;
+            return Ok(whole(excerpt.elements, segments));
         }
-        let slab = slab(&segments, shape, &strides(shape));
-        if let Some(planes) = planes(reader, (at, users), &segments, &slab)? {
+        let slab = contiguous_box(&segments, shape, &strides(shape));
+        if let Some(planes) = read_planes(reader, (at, users), &segments, &slab)? {
             return Ok(planes);
         }
-        let unit = source.dtype().size();
+        let element_bytes = source.dtype().size();
         if users == 1 {
             let (chunk, _) = reader.part(at, &slab.elements)?;
-            if chunk.as_ref().len() != slab.elements.len() * unit {
+            if chunk.as_ref().len() != slab.elements.len() * element_bytes {
                 return Ok(whole(chunk, segments));
             }
             let segments = slab.within(&segments).collect();
             let shape = slab.shape;
-            return Ok(FoundElements {
+            return Ok(ReadElements {
                 chunk,
                 segments,
                 shape,
             });
         }
         let own_positions: Vec<Positions> = segments.iter().map(Segment::positions).collect();
-        let rest = |chunk: &Chunk| {
-            let others = self.needed_by_others(&segments, (source, target), within);
-            Excerpt::cut(chunk, shape, others, unit)
+        let part_for_others = |chunk: &Chunk| {
+            let others = self.needed_by_others(&segments, (source, target), slice_box);
+            Excerpt::cut(chunk, shape, others, element_bytes)
         };
-        let read = reader.shared(cache, (at, users), |kept| kept.has(&own_positions), rest)?;
-        let Some(positions) = read.positions else {
-            return Ok(whole(read.elements, segments));
+        let is_enough = |kept: &Excerpt| kept.has(&own_positions);
+        let excerpt = reader.shared(cache, (at, users), is_enough, part_for_others)?;
+        let Some(positions) = excerpt.positions else {
+            return Ok(whole(excerpt.elements, segments));
         };
         let moved_segments = segments
             .iter()
@@ -368,27 +380,27 @@ impl Slice {
                 step: segment.step / side.step.cast_signed(),
                 ..*segment
             });
-        Ok(FoundElements {
-            chunk: read.elements,
+        Ok(ReadElements {
+            chunk: excerpt.elements,
             segments: moved_segments.collect(),
             shape: positions.iter().map(|side| side.count).collect(),
         })
     }
 
     /// Returns the dimensions of a copy to a shard. The destination starts at `origin`. For each dimension of the
-    /// source, `runs` has the positions that are copied, and `distances` has the distance between
-    /// neighbouring positions in the array that is read.
+    /// source, `runs` has the positions that are copied, and `distances` has the distance between neighbouring
+    /// positions in the array that is read.
     fn sides(&self, runs: &[Run], distances: &[isize], origin: &[usize]) -> Vec<BoxDim> {
-        let one = |&first: &usize| BoxDim {
+        let one_position = |&first: &usize| BoxDim {
             from: 0,
             first,
             size: 1,
         };
-        let mut sides: Vec<BoxDim> = origin.iter().map(one).collect();
+        let mut sides: Vec<BoxDim> = origin.iter().map(one_position).collect();
         for ((walk, run), &from) in self.walks.iter().zip(runs).zip(distances) {
             if let Some(dim) = walk.dim {
                 let side = &mut sides[dim];
-                side.first += run.first;
+                side.first += run.result_index;
                 (side.from, side.size) = (from, run.count);
             }
         }
@@ -405,6 +417,7 @@ fn has_rows(segments: &[Segment]) -> bool {
 
 /// The smallest box of a chunk that is contiguous in row-major order and has all elements of another box of the chunk.
 struct ContiguousBox {
+    /// The indices of this box's elements in the chunk, in row-major order.
     elements: Range<usize>,
     /// The start of this box in each dimension of the chunk.
     origin: Vec<usize>,
@@ -424,7 +437,7 @@ impl ContiguousBox {
     }
 }
 
-fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> ContiguousBox {
+fn contiguous_box(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> ContiguousBox {
     let mut slab = ContiguousBox {
         elements: 0..chunk.iter().product(),
         origin: vec![0; chunk.len()],
@@ -447,30 +460,31 @@ fn slab(segments: &[Segment], chunk: &[usize], strides: &[usize]) -> ContiguousB
 }
 
 /// Elements that were read from a chunk, and the positions of a box's elements among them.
-struct FoundElements {
+struct ReadElements {
     chunk: Chunk,
     segments: Vec<Segment>,
     shape: Vec<usize>,
 }
 
 /// Reads only the planes of `slab` that contain elements of the box with these `segments`. A plane has the elements at
-/// one position of the first dimension in which the box has several. Returns `None` if reading the whole slab is as
-/// fast.
-fn planes(
+/// one position of the first dimension in which the box has several positions. Returns `None` if planes cannot be read
+/// separately, or if reading the whole slab is as fast.
+fn read_planes(
     reader: &mut Reader<'_>,
     (at, users): (&[usize], usize),
     segments: &[Segment],
     slab: &ContiguousBox,
-) -> Result<Option<FoundElements>, Error> {
+) -> Result<Option<ReadElements>, Error> {
     /// The minimum gap between two planes that is skipped, in bytes.
     const MIN_GAP: usize = 16 << 10;
     let Some(dim) = segments.iter().position(|segment| segment.count > 1) else {
         return Ok(None);
     };
     let Segment { step, count, .. } = segments[dim];
-    let plane: usize = slab.shape[dim + 1..].iter().product();
-    let sizes = (plane, step.unsigned_abs() * plane);
-    let Some(chunk) = reader.planes((at, users), &slab.elements, sizes, MIN_GAP)? else {
+    let length: usize = slab.shape[dim + 1..].iter().product();
+    let length_and_distance = (length, step.unsigned_abs() * length);
+    let planes = reader.planes((at, users), &slab.elements, length_and_distance, MIN_GAP)?;
+    let Some(chunk) = planes else {
         return Ok(None);
     };
     let mut segments: Vec<Segment> = slab.within(segments).collect();
@@ -478,7 +492,7 @@ fn planes(
     segments[dim].step = step.signum();
     let mut shape = slab.shape.clone();
     shape[dim] = count;
-    Ok(Some(FoundElements {
+    Ok(Some(ReadElements {
         chunk,
         segments,
         shape,
@@ -486,7 +500,7 @@ fn planes(
 }
 
 /// Returns the positions of a segment as the slice `begin:end:step`.
-fn item(segment: &Segment) -> SliceItem {
+fn slice_item(segment: &Segment) -> SliceItem {
     let begin = segment.begin.cast_signed();
     let last = begin + (segment.count.cast_signed() - 1) * segment.step;
     let end = last + segment.step.signum();
@@ -499,12 +513,12 @@ fn item(segment: &Segment) -> SliceItem {
 }
 
 /// Returns the positions that are read in one dimension of a chunk, as an entry of an index expression.
-fn part_entry(part: &Part) -> IndexItem {
+fn index_item(part: &Part) -> IndexItem {
     match &part.listed {
         Some(listed) => {
             let positions = listed.positions.iter().map(|&at| at as i64);
             positions.collect::<Vec<i64>>().into()
         }
-        None => item(&part.segment).into(),
+        None => slice_item(&part.segment).into(),
     }
 }

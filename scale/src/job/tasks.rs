@@ -14,7 +14,7 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// Returns the name and the bytes of a file for each of the [`lists`] of `shards`.
+/// Divides shards into up to `max_lists` [`lists`]. Returns the name and the bytes of a file for each list.
 pub(super) fn files(shards: &[u64], max_lists: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",

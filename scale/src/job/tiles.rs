@@ -6,7 +6,8 @@ use super::{
     walk,
 };
 use crate::zarr::{
-    Buffer, Error, SHARD, Target, Tile, allocate::reserve, coordinates, grid, product, strides,
+    Buffer, Error, SHARD_PURPOSE, Target, Tile, allocate::reserve, coordinates, grid, product,
+    strides,
 };
 use std::ops::Range;
 
@@ -42,9 +43,9 @@ struct SidePiece {
 }
 
 impl<'a> Tiles<'a> {
-    /// Begins a shard in `bytes`. `result` is the part of the result in this shard; its elements are arbitrary until
-    /// they are written. Elements beyond the array's end have the fill value. Chunks beyond the end are not stored, and
-    /// no memory is touched for them.
+    /// Begins a shard in `bytes`. `result_box` is the part of the result in this shard; its elements are arbitrary
+    /// until they are written. Elements beyond the array's end have the fill value. Chunks beyond the end are not
+    /// stored, and no memory is touched for them.
     ///
     /// # Errors
     ///
@@ -52,26 +53,29 @@ impl<'a> Tiles<'a> {
     pub(super) fn new(
         target: &'a Target,
         bytes: &'a mut Buffer,
-        result: &[Range<usize>],
+        result_box: &[Range<usize>],
     ) -> Result<Self, Error> {
         resize(bytes, target)?;
         let grid = grid(target.shard(), target.chunk());
-        let (count, size) = (product(&grid), target.chunk_bytes());
+        let (chunk_count, chunk_bytes) = (product(&grid), target.chunk_bytes());
         let mut tiles = Vec::new();
-        reserve(&mut tiles, count, SHARD)?;
-        for number in 0..count {
+        reserve(&mut tiles, chunk_count, SHARD_PURPOSE)?;
+        for number in 0..chunk_count {
             let at = coordinates(number, &grid);
-            let dims = at.iter().zip(target.chunk()).zip(result);
+            let dims = at.iter().zip(target.chunk()).zip(result_box);
             let size_inside = |((at, chunk), range): ((&usize, &usize), &Range<usize>)| {
                 range.len().saturating_sub(at * chunk).min(*chunk)
             };
             let sizes: Vec<usize> = dims.map(size_inside).collect();
-            if sizes.contains(&0) && count > 1 {
+            if sizes.contains(&0) && chunk_count > 1 {
                 tiles.push(Tile::Missing);
                 continue;
             }
             if sizes != target.chunk() {
-                clear(&mut bytes[number * size..][..size], target.fill());
+                clear(
+                    &mut bytes[number * chunk_bytes..][..chunk_bytes],
+                    target.fill(),
+                );
             }
             tiles.push(Tile::Decoded);
         }
@@ -83,7 +87,7 @@ impl<'a> Tiles<'a> {
     }
 
     /// Returns the index of the chunk that a box fills, or `None` if the box is not exactly one chunk.
-    pub(super) fn whole(&self, sides: &[BoxDim]) -> Option<usize> {
+    pub(super) fn whole_chunk(&self, sides: &[BoxDim]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid_strides = strides(&grid(self.target.shard(), chunk));
         let sides = sides.iter().zip(chunk).zip(grid_strides);
@@ -97,7 +101,7 @@ impl<'a> Tiles<'a> {
     /// Writes a box to the beginning of the shard. `fill` gets an array with the shard's shape, and writes the box to
     /// its beginning. If the shard has several chunks, the array is `rows`. The box is then copied from `rows` to the
     /// chunks.
-    pub(super) fn by_rows(
+    pub(super) fn fill_row_major(
         &mut self,
         ranges: &[Range<usize>],
         rows: &mut Buffer,
@@ -128,8 +132,8 @@ impl<'a> Tiles<'a> {
 
     /// Returns the bytes of a chunk.
     pub(super) fn tile_mut(&mut self, number: usize) -> &mut [u8] {
-        let size = self.target.chunk_bytes();
-        &mut self.bytes[number * size..][..size]
+        let chunk_bytes = self.target.chunk_bytes();
+        &mut self.bytes[number * chunk_bytes..][..chunk_bytes]
     }
 
     /// Copies a box to the shard. `sides` describes the box, whose first element is element `from` of `source`.
@@ -148,14 +152,14 @@ impl<'a> Tiles<'a> {
         let pieces =
             pieces.map(|((side, &chunk), (&tile, stride))| side.pieces(chunk, tile, stride));
         let pieces: Vec<_> = pieces.collect();
-        let (tile_bytes, unit) = (self.target.chunk_bytes(), self.target.dtype().size());
+        let (tile_bytes, element_bytes) = (self.target.chunk_bytes(), self.target.dtype().size());
         walk::product(&pieces, |pieces| {
             let sum = |part: fn(&SidePiece) -> usize| pieces.iter().map(part).sum::<usize>();
             let tile = &mut self.bytes[sum(|piece| piece.tile) * tile_bytes..][..tile_bytes];
             let read_offset: isize = pieces.iter().map(|piece| piece.from).sum();
             let starts = (from.wrapping_add_signed(read_offset), sum(|piece| piece.to));
             let dims = pieces.iter().map(|piece| piece.dim);
-            copy_box((source, starts.0), (tile, starts.1), dims, unit);
+            copy_box((source, starts.0), (tile, starts.1), dims, element_bytes);
             Ok(())
         })
     }
@@ -163,7 +167,7 @@ impl<'a> Tiles<'a> {
 
 /// Gives a buffer the length of a decoded shard, and the capacity for an encoded one, which can be longer.
 fn resize(bytes: &mut Buffer, target: &Target) -> Result<(), Error> {
-    bytes.reset(target.shard_bytes(), target.buffer_bytes(), SHARD)
+    bytes.reset(target.shard_bytes(), target.buffer_bytes(), SHARD_PURPOSE)
 }
 
 /// Sets all elements to the fill value.
@@ -183,13 +187,13 @@ impl BoxDim {
     /// `tile`, and neighbouring elements in a chunk are `stride` elements apart.
     fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<SidePiece> {
         let mut pieces = Vec::new();
-        let mut done = 0;
-        while done < self.size {
-            let at = self.first + done;
-            let size = (chunk - at % chunk).min(self.size - done);
+        let mut offset = 0;
+        while offset < self.size {
+            let at = self.first + offset;
+            let size = (chunk - at % chunk).min(self.size - offset);
             pieces.push(SidePiece {
                 tile: at / chunk * tile,
-                from: self.from.wrapping_mul(done.cast_signed()),
+                from: self.from.wrapping_mul(offset.cast_signed()),
                 to: at % chunk * stride,
                 dim: Dim {
                     size,
@@ -197,7 +201,7 @@ impl BoxDim {
                     to: stride,
                 },
             });
-            done += size;
+            offset += size;
         }
         pieces
     }

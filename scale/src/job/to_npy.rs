@@ -30,9 +30,9 @@ const MAX_TILE_BYTES: usize = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if `output` is a URL, is not a file, has the name of an array, is in the source, or exists and is
-/// not to be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory`
-/// cannot hold a chunk three times; the errors of reading chunks; [`Error::Io`].
+/// [`Error::Usage`] if `output` is a URL, is not a file, ends with `.zarr`, is in the source, or exists and is not to
+/// be overwritten, if the source cannot be opened, if an `.npy` file cannot store the array, or if `memory` cannot hold
+/// a chunk three times; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
     output: &Path,
@@ -92,34 +92,37 @@ pub fn to_npy(
         )));
     }
     let threads = threads.min(memory / min_memory.max(1)).max(1);
-    let room = (memory / threads - 2 * chunk_bytes)
+    let max_tile_bytes = (memory / threads - 2 * chunk_bytes)
         .min(MAX_TILE_BYTES)
         .max(chunk_bytes);
-    let tile = tile(
+    let tile_shape = tile_shape(
         (source.shape(), source.chunk()),
         source.dtype().size(),
-        room,
+        max_tile_bytes,
         threads,
     );
-    let path = partial::beside(output);
+    let partial_path = partial::beside(output);
     let failed =
         |error: io::Error| Error::io(format_args!("cannot write {}", output.display()), &error);
     let write = || -> Result<Summary, Error> {
-        let mut file = File::create(&path).map_err(failed)?;
+        let mut file = File::create(&partial_path).map_err(failed)?;
         file.write_all(&header).map_err(failed)?;
-        let length = header.len() + product(source.shape()) * source.dtype().size();
-        file.set_len(length as u64).map_err(failed)?;
-        let tile_grid = grid(source.shape(), &tile);
+        let file_bytes = header.len() + product(source.shape()) * source.dtype().size();
+        file.set_len(file_bytes as u64).map_err(failed)?;
+        let tile_grid = grid(source.shape(), &tile_shape);
         let next_tile = AtomicUsize::new(0);
         let work = || -> Result<Summary, Error> {
-            let mut file = File::options().write(true).open(&path).map_err(failed)?;
+            let mut file = File::options()
+                .write(true)
+                .open(&partial_path)
+                .map_err(failed)?;
             let mut counts = Summary::default();
             loop {
-                let number = next_tile.fetch_add(1, Ordering::Relaxed);
-                if number >= product(&tile_grid) {
+                let tile_number = next_tile.fetch_add(1, Ordering::Relaxed);
+                if tile_number >= product(&tile_grid) {
                     return Ok(counts);
                 }
-                let ranges = tile_box(&source, &tile, &coordinates(number, &tile_grid));
+                let ranges = tile_box(&source, &tile_shape, &coordinates(tile_number, &tile_grid));
                 let mut reader = source.reader();
                 let bytes = read_box(&source, &mut reader, &ranges)?;
                 let written = write_tile(&source, &ranges, &bytes, &mut file, header.len());
@@ -149,57 +152,57 @@ pub fn to_npy(
             summary.bytes_written += counts.bytes_written;
         }
         file.sync_data().map_err(failed)?;
-        fs::rename(&path, output).map_err(failed)?;
+        fs::rename(&partial_path, output).map_err(failed)?;
         Ok(summary)
     };
     let mut summary = write().inspect_err(|_| {
         // The error of writing is returned, so an error of removing the file is ignored.
-        let _ = fs::remove_file(&path);
+        let _ = fs::remove_file(&partial_path);
     })?;
     summary.seconds = start.elapsed().as_secs_f64();
     Ok(summary)
 }
 
-/// Returns the shape of a tile of at most `room` bytes, or of one chunk. The tile is as wide as possible in the last
-/// dimension. It is wider than a chunk in another dimension only if it spans the array in all later dimensions. The
-/// first dimension is divided so that each thread gets about four tiles.
+/// Returns the shape of a tile of at most `max_tile_bytes` bytes, or of one chunk. The tile is as wide as possible in
+/// the last dimension. It is wider than a chunk in another dimension only if it spans the array in all later
+/// dimensions. The first dimension is divided so that each thread gets about four tiles.
 ///
 /// Wide tiles are written in long runs. In addition, a tile reads the index of a shard once, however many of the
 /// shard's chunks it needs.
-fn tile(
+fn tile_shape(
     (shape, chunk): (&[usize], &[usize]),
     element_bytes: usize,
-    room: usize,
+    max_tile_bytes: usize,
     threads: usize,
 ) -> Vec<usize> {
-    let mut tile: Vec<usize> = chunk
+    let mut tile_shape: Vec<usize> = chunk
         .iter()
         .zip(shape)
         .map(|(&chunk, &size)| chunk.min(size).max(1))
         .collect();
-    for dim in (0..tile.len()).rev() {
-        let bytes_per_position = product(&tile) / tile[dim] * element_bytes;
-        let mut chunks = room / bytes_per_position.max(1) / chunk[dim];
+    for dim in (0..tile_shape.len()).rev() {
+        let bytes_per_position = product(&tile_shape) / tile_shape[dim] * element_bytes;
+        let mut chunks = max_tile_bytes / bytes_per_position.max(1) / chunk[dim];
         if dim == 0 {
             let max_chunks = shape[0]
                 .div_ceil(chunk[0])
                 .div_ceil(threads.saturating_mul(4));
             chunks = chunks.min(max_chunks);
         }
-        tile[dim] = chunks
+        tile_shape[dim] = chunks
             .max(1)
             .saturating_mul(chunk[dim])
             .min(shape[dim])
             .max(1);
-        if tile[dim] < shape[dim] {
+        if tile_shape[dim] < shape[dim] {
             break;
         }
     }
-    tile
+    tile_shape
 }
 
-fn tile_box(source: &Source, tile: &[usize], at: &[usize]) -> Vec<Range<usize>> {
-    let sizes = tile.iter().zip(source.shape());
+fn tile_box(source: &Source, tile_shape: &[usize], at: &[usize]) -> Vec<Range<usize>> {
+    let sizes = tile_shape.iter().zip(source.shape());
     at.iter()
         .zip(sizes)
         .map(|(at, (&tile, &size))| at * tile..((at + 1) * tile).min(size))
@@ -215,7 +218,7 @@ fn write_tile(
     start: usize,
 ) -> io::Result<()> {
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
-    let unit = source.dtype().size();
+    let element_bytes = source.dtype().size();
     let to = strides(source.shape());
     let origin: usize = ranges
         .iter()
@@ -229,9 +232,9 @@ fn write_tile(
         to,
     });
     let mut outcome = Ok(());
-    for_each_run((0, 0), dims, unit, |from, to, length| {
+    for_each_run((0, 0), dims, element_bytes, |from, to, length| {
         if outcome.is_ok() {
-            let at = SeekFrom::Start((start + origin * unit + to) as u64);
+            let at = SeekFrom::Start((start + origin * element_bytes + to) as u64);
             outcome = file
                 .seek(at)
                 .and_then(|_| file.write_all(&bytes[from..][..length]));
@@ -245,8 +248,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_fill_their_room_and_leave_work_for_all_threads() {
-        for (shape, chunk, room, threads, expected) in [
+    fn tiles_fill_the_memory_and_leave_work_for_all_threads() {
+        for (shape, chunk, max_tile_bytes, threads, expected) in [
             (&[1000][..], &[10][..], 1000, 2, &[130][..]),
             (&[1000], &[10], 200, 2, &[50]),
             (&[1000], &[10], 1, 2, &[10]),
@@ -260,8 +263,11 @@ mod tests {
             (&[0, 3], &[10, 10], 1000, 2, &[1, 3]),
             (&[], &[], 1000, 2, &[]),
         ] {
-            let found = tile((shape, chunk), 4, room, threads);
-            assert_eq!(found, expected, "{shape:?} {chunk:?} {room} {threads}");
+            let found = tile_shape((shape, chunk), 4, max_tile_bytes, threads);
+            assert_eq!(
+                found, expected,
+                "{shape:?} {chunk:?} {max_tile_bytes} {threads}"
+            );
         }
     }
 }

@@ -29,42 +29,42 @@ impl AxisWalk {
         }
     }
 
-    fn at(&self, index: usize) -> usize {
+    fn position_at(&self, index: usize) -> usize {
         self.base
             .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
-    /// Returns the number of shards that need elements from the chunk of `segment`, along this dimension. The segment
-    /// belongs to the shard that begins at position `start` of the walk. `chunk` is the size of a chunk of the source,
-    /// `place` is the range of the result that the walk fills, and `shard` is the size of a shard.
-    pub(super) fn readers(
+    /// Returns the number of shards along this dimension that need elements from the chunk of `segment`. The segment
+    /// belongs to the shard that begins at index `start` of the walk. `chunk_size` is the size of a chunk of the
+    /// source, `place` is the range of the result that the walk fills, and `shard_size` is the size of a shard.
+    pub(super) fn reader_count(
         &self,
         segment: &Segment,
         start: usize,
-        chunk: usize,
-        (place, shard): (&Range<usize>, usize),
+        chunk_size: usize,
+        (place, shard_size): (&Range<usize>, usize),
     ) -> usize {
-        let (first, last) = self.range_in_chunk(segment, start, chunk, place.len());
-        (place.start + last) / shard - (place.start + first) / shard + 1
+        let (first, last) = self.range_in_chunk(segment, start, chunk_size, place.len());
+        (place.start + last) / shard_size - (place.start + first) / shard_size + 1
     }
 
-    /// Returns the first and the last position of the walk in the chunk of `segment`. The walk has `length` positions.
-    /// For the other arguments, see [`AxisWalk::readers`].
+    /// Returns the indices in the walk of its first and its last position in the chunk of `segment`. The walk has
+    /// `length` positions. For the other arguments, see [`AxisWalk::reader_count`].
     fn range_in_chunk(
         &self,
         segment: &Segment,
         start: usize,
-        chunk: usize,
+        chunk_size: usize,
         length: usize,
     ) -> (usize, usize) {
-        let (low, high) = (segment.begin, chunk - 1 - segment.begin);
+        let (to_first, to_last) = (segment.begin, chunk_size - 1 - segment.begin);
         let (distance_before, distance_after) = if self.step > 0 {
-            (low, high)
+            (to_first, to_last)
         } else {
-            (high, low)
+            (to_last, to_first)
         };
         let step = self.step.unsigned_abs();
-        let index = start + segment.first;
+        let index = start + segment.result_index;
         let first = index - (distance_before / step).min(index);
         let last = (index + distance_after / step).min(length - 1);
         (first, last)
@@ -72,72 +72,77 @@ impl AxisWalk {
 
     /// Returns the positions in the chunk of `segment` that the walk reads. The walk has `length` positions. If
     /// `omits_segment` is true and the segment is at one end of these positions, leaves out the segment's positions,
-    /// unless there are no others. For the other arguments, see [`AxisWalk::readers`]. The walk must not be along a list.
+    /// unless there are no others. For the other arguments, see [`AxisWalk::reader_count`]. The walk must not be along
+    /// a list.
     pub(super) fn positions(
         &self,
         segment: &Segment,
         start: usize,
-        chunk: usize,
+        chunk_size: usize,
         (length, omits_segment): (usize, bool),
     ) -> Positions {
-        let (mut first, mut last) = self.range_in_chunk(segment, start, chunk, length);
-        let index = start + segment.first;
+        let (mut first, mut last) = self.range_in_chunk(segment, start, chunk_size, length);
+        let index = start + segment.result_index;
         let end = index + segment.count;
         if omits_segment && index == first && end <= last {
             first = end;
         } else if omits_segment && end == last + 1 && first < index {
             last = index - 1;
         }
-        let ends = [first, last].map(|index| self.at(index) % chunk);
+        let end_positions = [first, last].map(|index| self.position_at(index) % chunk_size);
         Positions {
-            begin: ends[0].min(ends[1]),
+            begin: end_positions[0].min(end_positions[1]),
             step: self.step.unsigned_abs(),
             count: last - first + 1,
         }
     }
 
     /// Returns the reads along this dimension for a box of the result, one for each chunk that the box overlaps.
-    pub(super) fn parts(&self, result: &[Range<usize>], chunk: usize) -> Vec<Part> {
+    pub(super) fn parts(&self, result_box: &[Range<usize>], chunk_size: usize) -> Vec<Part> {
         let (Some(list), Some(dim)) = (&self.list, self.dim) else {
-            let segments = self.segments(result, chunk).into_iter();
+            let segments = self.segments(result_box, chunk_size).into_iter();
             let part = |segment| Part {
                 segment,
                 listed: None,
             };
             return segments.map(part).collect();
         };
-        let range = &result[dim];
+        let range = &result_box[dim];
         let mut parts: Vec<Part> = Vec::new();
-        let mut part_numbers = HashMap::new();
-        for (place, &at) in list[range.clone()].iter().enumerate() {
-            let (number, begin) = (at / chunk, at % chunk);
-            let part_number = *part_numbers.entry(number).or_insert_with(|| {
+        let mut part_indices = HashMap::new();
+        for (result_index, &position) in list[range.clone()].iter().enumerate() {
+            let (chunk, begin) = (position / chunk_size, position % chunk_size);
+            let part_index = *part_indices.entry(chunk).or_insert_with(|| {
                 parts.push(Part {
                     segment: Segment {
-                        chunk: number,
+                        chunk,
                         begin,
                         step: 1,
                         count: 0,
-                        first: place,
+                        result_index,
                     },
                     listed: Some(Listed::default()),
                 });
                 parts.len() - 1
             });
-            let Part { segment, listed } = &mut parts[part_number];
+            let Part { segment, listed } = &mut parts[part_index];
             let listed = listed.get_or_insert_default();
-            listed.add(begin, place, segment.count);
+            listed.add(begin, result_index, segment.count);
             segment.count += 1;
         }
         parts
     }
 
-    /// For each chunk that a walk along a list reads, returns the number of shards that need it. `chunk` and `shard`
-    /// are the sizes of a chunk and of a shard in this dimension.
-    pub(super) fn readers_of_list(&self, chunk: usize, shard: usize) -> HashMap<usize, usize> {
+    /// For each chunk that a walk along a list reads, returns the number of shards that need it. `chunk_size` and
+    /// `shard_size` are the sizes of a chunk and of a shard in this dimension.
+    pub(super) fn reader_counts_of_list(
+        &self,
+        chunk_size: usize,
+        shard_size: usize,
+    ) -> HashMap<usize, usize> {
         let mut reader_counts = HashMap::new();
-        for positions in self.list.as_deref().unwrap_or_default().chunks(shard) {
-            let mut chunks: Vec<usize> = positions.iter().map(|at| at / chunk).collect();
+        for positions in self.list.as_deref().unwrap_or_default().chunks(shard_size) {
+            let mut chunks: Vec<usize> = positions.iter().map(|at| at / chunk_size).collect();
             chunks.sort_unstable();
             chunks.dedup();
             chunks
@@ -148,35 +153,36 @@ impl AxisWalk {
     }
 
     /// Returns a segment for each chunk that a box of the result overlaps in this dimension, in the result's order.
-    /// `chunk` is the size of a chunk in this dimension. The walk must not be along a list.
-    pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
+    /// `chunk_size` is the size of a chunk in this dimension. The walk must not be along a list.
+    pub(super) fn segments(&self, result_box: &[Range<usize>], chunk_size: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {
             return vec![Segment {
-                chunk: self.base / chunk,
-                begin: self.base % chunk,
+                chunk: self.base / chunk_size,
+                begin: self.base % chunk_size,
                 step: 1,
                 count: 1,
-                first: 0,
+                result_index: 0,
             }];
         };
-        let range = &result[dim];
+        let range = &result_box[dim];
         let mut segments = Vec::new();
         let mut index = range.start;
         while index < range.end {
-            let at = self.at(index);
-            let (number, begin) = (at / chunk, at % chunk);
-            let room = if self.step > 0 {
-                chunk - 1 - begin
+            let position = self.position_at(index);
+            let (chunk, begin) = (position / chunk_size, position % chunk_size);
+            let distance_to_border = if self.step > 0 {
+                chunk_size - 1 - begin
             } else {
                 begin
             };
-            let count = (room / self.step.unsigned_abs() + 1).min(range.end - index);
+            let count = distance_to_border / self.step.unsigned_abs() + 1;
+            let count = count.min(range.end - index);
             segments.push(Segment {
-                chunk: number,
+                chunk,
                 begin,
                 step: self.step,
                 count,
-                first: index - range.start,
+                result_index: index - range.start,
             });
             index += count;
         }
@@ -196,7 +202,7 @@ pub(super) struct Segment {
     /// The number of positions. At least 1.
     pub(super) count: usize,
     /// The index of the first position in the box of the result, along the dimension of the result that the walk fills.
-    pub(super) first: usize,
+    pub(super) result_index: usize,
 }
 
 /// The reads in one chunk for a box of the result, along one dimension.
@@ -216,23 +222,24 @@ pub(super) struct Listed {
     pub(super) runs: Vec<Run>,
 }
 
-/// Positions that are consecutive both among the positions read in a chunk and in the result. `number` is the index of
-/// the first position among the positions read in the chunk, and `first` is its index in the box of the result.
+/// Positions that are consecutive both among the positions read in a chunk and in the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    pub(super) number: usize,
-    pub(super) first: usize,
+    /// The index of the first position among the positions read in the chunk.
+    pub(super) read_index: usize,
+    /// The index of the first position in the box of the result.
+    pub(super) result_index: usize,
     pub(super) count: usize,
 }
 
 impl Listed {
-    fn add(&mut self, position: usize, place: usize, number: usize) {
+    fn add(&mut self, position: usize, result_index: usize, read_index: usize) {
         self.positions.push(position);
         match self.runs.last_mut() {
-            Some(run) if run.first + run.count == place => run.count += 1,
+            Some(run) if run.result_index + run.count == result_index => run.count += 1,
             _ => self.runs.push(Run {
-                number,
-                first: place,
+                read_index,
+                result_index,
                 count: 1,
             }),
         }
@@ -257,8 +264,8 @@ impl Part {
         match &self.listed {
             Some(listed) => listed.runs.clone(),
             None => vec![Run {
-                number: 0,
-                first: self.segment.first,
+                read_index: 0,
+                result_index: self.segment.result_index,
                 count: self.segment.count,
             }],
         }
@@ -276,13 +283,13 @@ pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
     // The element type does not change positions.
     let plan = Plan::contiguous(&expression.view, DType::U8)?;
     let mut element: Vec<_> = plan.shape().iter().map(|_| 0..1).collect();
-    let position = |element: &[Range<usize>]| -> Result<Vec<usize>, Error> {
+    let source_position = |element: &[Range<usize>]| -> Result<Vec<usize>, Error> {
         let part = plan.part(element, None)?;
         Ok(part.source.iter().map(|range| range.start).collect())
     };
-    let base = position(&element)?;
+    let base = source_position(&element)?;
     let mut walks = Vec::with_capacity(base.len());
-    for (from, (&base, &dim)) in base.iter().zip(&expression.dims).enumerate() {
+    for (source_dim, (&base, &dim)) in base.iter().zip(&expression.dims).enumerate() {
         let mut walk = AxisWalk {
             base,
             step: 1,
@@ -291,13 +298,14 @@ pub(super) fn of(expression: Expression) -> Result<Vec<AxisWalk>, Error> {
         };
         if let Some(dim) = dim.filter(|&dim| plan.shape()[dim] > 1) {
             element[dim] = 1..2;
-            walk.step = position(&element)?[from].wrapping_sub(base).cast_signed();
+            let next_position = source_position(&element)?;
+            walk.step = next_position[source_dim].wrapping_sub(base).cast_signed();
             element[dim] = 0..1;
         }
         walks.push(walk);
     }
     for array in expression.arrays {
-        walks[array.from].list = Some(array.positions);
+        walks[array.source_dim].list = Some(array.positions);
     }
     Ok(walks)
 }
@@ -359,7 +367,7 @@ mod tests {
     #[test]
     fn other_shards_have_the_positions_that_they_need() {
         let mut omitted_count = 0;
-        for (step, chunk, shard, length) in walks() {
+        for (step, chunk, shard, length) in walk_cases() {
             let base = if step > 0 { 3 } else { 60 };
             let walk = AxisWalk {
                 base,
@@ -369,33 +377,34 @@ mod tests {
             };
             let place = 2..2 + length;
             let end = place.end.div_ceil(shard);
-            let of_shard = |number: usize| {
-                let begin = (number * shard).max(place.start) - place.start;
-                begin..((number + 1) * shard).min(place.end) - place.start
+            let range_of_shard = |shard_number: usize| {
+                let begin = (shard_number * shard).max(place.start) - place.start;
+                begin..((shard_number + 1) * shard).min(place.end) - place.start
             };
-            for number in place.start / shard..end {
-                let range = of_shard(number);
+            for shard_number in place.start / shard..end {
+                let range = range_of_shard(shard_number);
                 for segment in walk.segments(std::slice::from_ref(&range), chunk) {
                     let others = (0..length).filter(|index| !range.contains(index));
-                    let others = others.map(|index| walk.at(index));
+                    let others = others.map(|index| walk.position_at(index));
                     let mut others: Vec<usize> = others
                         .filter(|at| at / chunk == segment.chunk)
                         .map(|at| at % chunk)
                         .collect();
                     others.sort_unstable();
-                    let own: Vec<usize> = listed(&segment.positions());
-                    let to = (&place, shard);
-                    let users = walk.readers(&segment, range.start, chunk, to);
+                    let own: Vec<usize> = position_list(&segment.positions());
+                    let place_and_shard = (&place, shard);
+                    let users = walk.reader_count(&segment, range.start, chunk, place_and_shard);
                     assert_eq!(users > 1, !others.is_empty());
-                    let all = walk.positions(&segment, range.start, chunk, (length, false));
+                    let all_positions =
+                        walk.positions(&segment, range.start, chunk, (length, false));
                     let mut union = [&own[..], &others].concat();
                     union.sort_unstable();
-                    assert_eq!(listed(&all), union);
+                    assert_eq!(position_list(&all_positions), union);
                     if users == 1 {
                         continue;
                     }
                     let kept = walk.positions(&segment, range.start, chunk, (length, true));
-                    let kept = listed(&kept);
+                    let kept = position_list(&kept);
                     let is_between = others[0] < own[0] && others[others.len() - 1] > own[0];
                     assert_eq!(kept, if is_between { &union[..] } else { &others });
                     omitted_count += usize::from(!is_between);
@@ -405,15 +414,15 @@ mod tests {
         assert!(omitted_count > 100, "{omitted_count}");
     }
 
-    fn listed(positions: &Positions) -> Vec<usize> {
-        let numbers = 0..positions.count;
-        numbers
-            .map(|number| positions.begin + number * positions.step)
+    fn position_list(positions: &Positions) -> Vec<usize> {
+        let indices = 0..positions.count;
+        indices
+            .map(|index| positions.begin + index * positions.step)
             .collect()
     }
 
     /// Returns cases: the step of a walk, the size of a chunk, the size of a shard, and the length of the walk.
-    fn walks() -> impl Iterator<Item = (isize, usize, usize, usize)> {
+    fn walk_cases() -> impl Iterator<Item = (isize, usize, usize, usize)> {
         let steps = [1, 2, 3, -1, -2, -5];
         steps.into_iter().flat_map(|step| {
             [4, 7, 16].into_iter().flat_map(move |chunk| {

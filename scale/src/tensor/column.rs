@@ -42,17 +42,17 @@ impl Column {
         }
         let validity = array.nulls();
         let mut values = Arc::clone(array);
-        // The number of items of one row, at this depth of the lists.
-        let mut items = 1usize;
+        // The number of items in a row, at this depth of the lists.
+        let mut items_per_row = 1usize;
         while let Some(list) = values.as_fixed_size_list_opt() {
-            items *= usize::try_from(list.value_length()).unwrap_or(0);
+            items_per_row *= usize::try_from(list.value_length()).unwrap_or(0);
             values = Arc::clone(list.values());
             let nulls = values.nulls().filter(|nulls| nulls.null_count() > 0);
             let row = nulls.and_then(|nulls| {
-                let mut missing = (0..nulls.len())
+                let mut rows_with_nulls = (0..nulls.len())
                     .filter(|&item| nulls.is_null(item))
-                    .map(|item| item / items);
-                missing.find(|&row| validity.is_none_or(|validity| validity.is_valid(row)))
+                    .map(|item| item / items_per_row);
+                rows_with_nulls.find(|&row| validity.is_none_or(|validity| validity.is_valid(row)))
             });
             if let Some(row) = row {
                 return exec_err!(
@@ -126,19 +126,21 @@ impl Column {
         bytes: Buffer,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let shape = tensor.lists();
-        if shape.is_empty() {
+        let list_lengths = tensor.list_lengths();
+        if list_lengths.is_empty() {
             return elements(tensor, bytes, nulls);
         }
         let mut values = elements(tensor, bytes, None)?;
         let mut nulls = nulls;
-        for (axis, &size) in shape.iter().enumerate().rev() {
-            let count = rows * shape[..axis].iter().product::<usize>();
+        for (depth, &length) in list_lengths.iter().enumerate().rev() {
+            let list_count = rows * list_lengths[..depth].iter().product::<usize>();
             let item = Arc::new(Field::new_list_field(values.data_type().clone(), true));
-            let size = i32::try_from(size).unwrap_or(i32::MAX);
-            let missing = if axis == 0 { nulls.take() } else { None };
-            let list = FixedSizeListArray::try_new_with_length(item, size, values, missing, count)?;
-            values = Arc::new(list);
+            let length = i32::try_from(length).unwrap_or(i32::MAX);
+            let null_lists = if depth == 0 { nulls.take() } else { None };
+            let lists = FixedSizeListArray::try_new_with_length(
+                item, length, values, null_lists, list_count,
+            )?;
+            values = Arc::new(lists);
         }
         Ok(values)
     }

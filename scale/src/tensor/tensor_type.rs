@@ -25,7 +25,7 @@ pub enum Layout {
     /// A `FixedSizeList` for each dimension: the shape is part of the Arrow type.
     Nested,
     /// One `FixedSizeList` with the extension type `arrow.fixed_shape_tensor`: the shape is part of the field's
-    /// metadata, which engines may lose.
+    /// metadata, which engines might drop.
     Extension,
 }
 
@@ -56,7 +56,7 @@ impl TensorType {
     /// An error if tensors cannot have this element type, or if the number of elements or a dimension exceeds 2^31 - 1.
     pub fn new(element: DataType, shape: &[usize]) -> Result<Self> {
         let dtype = dtype(&element)?;
-        if elements(shape).is_none() || shape.iter().any(|&size| size > MAX_LENGTH) {
+        if element_count(shape).is_none() || shape.iter().any(|&size| size > MAX_LENGTH) {
             return plan_err!(
                 "shape {shape:?} is above {MAX_LENGTH} elements, which is the most that a row can have"
             );
@@ -136,7 +136,7 @@ impl TensorType {
                 "column {name} is of the extension type {FIXED_SHAPE_TENSOR}, but stored as {data_type}"
             );
         };
-        if elements(&shape) != usize::try_from(*length).ok() {
+        if element_count(&shape) != usize::try_from(*length).ok() {
             return plan_err!(
                 "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with shape {shape:?}, but its lists have \
                  {length} elements"
@@ -270,7 +270,7 @@ impl TensorType {
 
     /// Returns the Arrow type of the column.
     pub fn data_type(&self) -> DataType {
-        self.lists()
+        self.list_lengths()
             .iter()
             .rev()
             .fold(self.element.clone(), |item, &size| {
@@ -283,7 +283,7 @@ impl TensorType {
     /// ignored.
     pub fn is_stored_as(&self, data_type: &DataType) -> bool {
         let mut element = data_type;
-        for &size in &*self.lists() {
+        for &size in &*self.list_lengths() {
             match element {
                 DataType::FixedSizeList(item, length) if usize::try_from(*length) == Ok(size) => {
                     element = item.data_type();
@@ -295,7 +295,7 @@ impl TensorType {
     }
 
     /// Returns the lengths of the nested lists, outermost first.
-    pub(super) fn lists(&self) -> Cow<'_, [usize]> {
+    pub(super) fn list_lengths(&self) -> Cow<'_, [usize]> {
         match self.layout {
             Layout::Nested => Cow::Borrowed(&self.shape),
             Layout::Extension => Cow::Owned(vec![self.elements()]),
@@ -325,17 +325,13 @@ impl TensorType {
 }
 
 /// Returns the number of elements of this shape, or `None` if it exceeds [`MAX_LENGTH`].
-fn elements(shape: &[usize]) -> Option<usize> {
-    let elements = shape
+fn element_count(shape: &[usize]) -> Option<usize> {
+    let count = shape
         .iter()
-        .try_fold(1, |all: usize, &size| all.checked_mul(size));
+        .try_fold(1, |count: usize, &size| count.checked_mul(size));
     // A shape with a dimension of size 0 has no elements, even if the product of the other sizes overflows.
-    let elements = if shape.contains(&0) {
-        Some(0)
-    } else {
-        elements
-    };
-    elements.filter(|&elements| elements <= MAX_LENGTH)
+    let count = if shape.contains(&0) { Some(0) } else { count };
+    count.filter(|&count| count <= MAX_LENGTH)
 }
 
 /// Returns the library's type for elements of this Arrow type.

@@ -1,10 +1,10 @@
 //! Requests values from remote stores before threads need them.
 //!
-//! A thread that computes shards knows which chunks it will read, for its current shard and for the next one. It passes
-//! them to its reader, which begins the requests in this order. Whenever the reader reads a chunk, it begins further
-//! requests, as many as the memory allows. So requests are in flight while the thread decodes and encodes, and a thread
-//! waits for many requests at the same time. The threads share requests: one request is enough for a chunk that several
-//! shards need.
+//! A thread that computes shards first finds the chunks that it will read, for its current shard and for the next one.
+//! It passes them to its reader, which begins the requests in this order. Whenever the reader reads a chunk, it begins
+//! further requests, as many as the memory allows. So requests are in flight while the thread decodes and encodes, and
+//! a thread waits for many requests at the same time. The threads share requests: one request is enough for a chunk
+//! that several shards need.
 //!
 //! Early requests only save time. Values that were not requested in advance are read when they are needed.
 
@@ -33,14 +33,14 @@ const MAX_JOINED_BYTES: u64 = 4 << 20;
 #[derive(Default)]
 pub(crate) struct Ahead {
     /// The maximum number of bytes of all requests together.
-    limit: usize,
-    /// The number of threads that share `limit` and [`MAX_VALUES`].
-    threads: AtomicUsize,
+    max_bytes: usize,
+    /// The number of threads that share `max_bytes` and [`MAX_VALUES`].
+    thread_count: AtomicUsize,
     requests: Mutex<HashMap<RequestKey, Request>>,
 }
 
-/// The number of the source, the key of the value, and the start of the range, or `None` if the range is counted from
-/// the end.
+/// Identifies a request: the number of the source, the key of the value, and the start of the range. The start is
+/// `None` if the range is counted from the end.
 type RequestKey = (usize, String, Option<u64>);
 
 struct Request {
@@ -77,28 +77,28 @@ enum RequestState {
 impl fmt::Debug for Ahead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ahead")
-            .field("limit", &self.limit)
+            .field("max_bytes", &self.max_bytes)
             .finish_non_exhaustive()
     }
 }
 
 impl Ahead {
-    /// Makes an empty set of requests for up to `limit` bytes together.
-    pub(crate) fn new(limit: usize) -> Self {
+    /// Makes an empty set of requests for up to `max_bytes` bytes together.
+    pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
-            limit,
+            max_bytes,
             ..Self::default()
         }
     }
 
     /// Counts one more thread that shares the limits of requests.
     pub(crate) fn enter(&self) {
-        self.threads.fetch_add(1, Ordering::Relaxed);
+        self.thread_count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Removes one thread from the count.
     pub(crate) fn exit(&self) {
-        self.threads.fetch_sub(1, Ordering::Relaxed);
+        self.thread_count.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn requests(&self) -> MutexGuard<'_, HashMap<RequestKey, Request>> {
@@ -129,32 +129,32 @@ pub(super) struct WantedValue {
 }
 
 /// Groups consecutive values that together have up to [`MAX_JOINED_BYTES`], so that one request is enough for each
-/// group. The groups are in the order of `values`.
+/// group. A value is given by its index in `values` and its key. The groups are in the order of `values`.
 fn groups(
     values: &[WantedValue],
     mut new_requests: Vec<(usize, RequestKey)>,
 ) -> Vec<Vec<(usize, RequestKey)>> {
     new_requests.sort_by(|(_, a), (_, b)| a.cmp(b));
     let mut groups: Vec<Vec<(usize, RequestKey)>> = Vec::new();
-    let mut room = 0;
+    let mut free_bytes = 0;
     for (number, key) in new_requests {
         let length = match values[number].piece.range {
             ByteRange::FromStart(_, Some(length)) => length,
             _ => u64::MAX,
         };
         let last = groups.last().and_then(|group| group.last());
-        let is_next = last.is_some_and(|(last, _)| {
+        let follows_last = last.is_some_and(|(last, _)| {
             let (last, value) = (&values[*last], &values[number]);
             last.key == value.key
                 && piece_end(last.piece).is_some_and(|end| piece_start(value.piece) == Some(end))
         });
         match groups.last_mut() {
-            Some(group) if is_next && length <= room => {
-                room -= length;
+            Some(group) if follows_last && length <= free_bytes => {
+                free_bytes -= length;
                 group.push((number, key));
             }
             _ => {
-                room = MAX_JOINED_BYTES.saturating_sub(length);
+                free_bytes = MAX_JOINED_BYTES.saturating_sub(length);
                 groups.push(vec![(number, key)]);
             }
         }
@@ -239,7 +239,7 @@ impl<'a> ReadQueue<'a> {
 
     /// Takes the next chunk that is not in `next` yet. Returns the chunk and its task, or `None` if `next` is full or
     /// has all chunks.
-    pub(super) fn look(&mut self) -> Option<(u64, Need)> {
+    pub(super) fn take_unqueued(&mut self) -> Option<(u64, Need)> {
         /// The maximum number of chunks in `next`. The indexes of their shards are requested when the chunks enter
         /// `next`, so that these indexes have arrived when the chunks are requested.
         const MAX_NEXT: usize = 256;
@@ -271,8 +271,8 @@ impl<'a> ReadQueue<'a> {
     /// Returns whether so few values are requested that the next requests should begin. Many requests begin at a time,
     /// so that neighbouring chunks of a shard become one request.
     pub(super) fn is_low(&self) -> bool {
-        let (count, bytes) = self.share();
-        self.wanted.len() <= count / 2 && self.requested_bytes() <= bytes / 2
+        let (max_values, max_bytes) = self.limits();
+        self.wanted.len() <= max_values / 2 && self.requested_bytes() <= max_bytes / 2
     }
 
     /// Returns whether none of the requested chunks has arrived.
@@ -284,17 +284,17 @@ impl<'a> ReadQueue<'a> {
         !chunks.any(|(.., wanted)| is_done(wanted))
     }
 
-    /// Returns whether this thread can request `more` additional values of `bytes` bytes in total.
-    pub(super) fn has_room(&self, more: usize, bytes: usize) -> bool {
-        let (max_count, max_bytes) = self.share();
-        self.wanted.len() + more <= max_count
+    /// Returns whether this thread can request `value_count` additional values of `bytes` bytes in total.
+    pub(super) fn has_room(&self, value_count: usize, bytes: usize) -> bool {
+        let (max_values, max_bytes) = self.limits();
+        self.wanted.len() + value_count <= max_values
             && self.requested_bytes().saturating_add(bytes) <= max_bytes
     }
 
     /// Returns the maximum number of values and bytes for this thread.
-    fn share(&self) -> (usize, usize) {
-        let threads = self.ahead.threads.load(Ordering::Relaxed).max(1);
-        (MAX_VALUES.div_ceil(threads), self.ahead.limit / threads)
+    fn limits(&self) -> (usize, usize) {
+        let threads = self.ahead.thread_count.load(Ordering::Relaxed).max(1);
+        (MAX_VALUES.div_ceil(threads), self.ahead.max_bytes / threads)
     }
 
     /// Returns the number of bytes of the requests that this reader began and has not used yet.
@@ -307,7 +307,7 @@ impl<'a> ReadQueue<'a> {
     /// the limits, and returns the number of values before it.
     pub(super) fn begin(
         &mut self,
-        (source, place): (usize, &dyn Place),
+        (source_number, place): (usize, &dyn Place),
         values: &[WantedValue],
     ) -> usize {
         let ahead = self.ahead;
@@ -317,7 +317,7 @@ impl<'a> ReadQueue<'a> {
         let mut new_requests = Vec::new();
         let mut count = 0;
         for value in values {
-            let key = request_key(source, &value.key, value.piece);
+            let key = request_key(source_number, &value.key, value.piece);
             let mut bytes = 0;
             match requests.get_mut(&key) {
                 Some(request) if request.piece == value.piece => request.users += 1,
@@ -328,7 +328,7 @@ impl<'a> ReadQueue<'a> {
                 }
                 None => {
                     total_bytes = total_bytes.saturating_add(value.bytes);
-                    if total_bytes > ahead.limit || requests.len() >= MAX_VALUES {
+                    if total_bytes > ahead.max_bytes || requests.len() >= MAX_VALUES {
                         break;
                     }
                     bytes = value.bytes;
@@ -374,8 +374,13 @@ impl<'a> ReadQueue<'a> {
     }
 
     /// Returns whether the answer to the request for a value has arrived, or `None` if it was not requested.
-    pub(super) fn has(&self, source: usize, key: &str, piece: Piece) -> Option<bool> {
-        let key = request_key(source, key, piece);
+    pub(super) fn has_arrived(
+        &self,
+        source_number: usize,
+        key: &str,
+        piece: Piece,
+    ) -> Option<bool> {
+        let key = request_key(source_number, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
         wanted.find(|wanted| wanted.key == key && wanted.piece == piece)?;
         Some(self.ahead.requests().get(&key)?.is_done())
@@ -385,19 +390,19 @@ impl<'a> ReadQueue<'a> {
     /// value must be read directly, because it was not requested or a shared request failed.
     pub(super) fn take(
         &mut self,
-        source: usize,
+        source_number: usize,
         key: &str,
         piece: Piece,
     ) -> Option<Result<(Value, bool), Unread>> {
-        let key = request_key(source, key, piece);
+        let key = request_key(source_number, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
-        let number = wanted.position(|wanted| wanted.key == key && wanted.piece == piece)?;
-        let (_, users, wanted) = self.wanted.remove(number);
-        let (answer, part, is_first) = {
+        let index = wanted.position(|wanted| wanted.key == key && wanted.piece == piece)?;
+        let (_, users, wanted) = self.wanted.remove(index);
+        let (answer, part, is_first_use) = {
             let mut requests = self.ahead.requests();
             let request = requests.get_mut(&key)?;
-            let is_first = !std::mem::replace(&mut request.is_counted, true);
-            (request.answer.clone(), request.part.clone(), is_first)
+            let is_first_use = !std::mem::replace(&mut request.is_counted, true);
+            (request.answer.clone(), request.part.clone(), is_first_use)
         };
         let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
         if let RequestState::Pending(_) = *answer
@@ -420,19 +425,19 @@ impl<'a> ReadQueue<'a> {
         };
         // Other threads can take the chunk from this request until it is in the cache.
         self.last_shared = (users > 1).then_some(wanted);
-        Some(Ok((value, is_first)))
+        Some(Ok((value, is_first_use)))
     }
 
     /// Drops the request for a value that was found elsewhere.
-    pub(super) fn leave(&mut self, source: usize, key: &str, piece: Piece) {
-        let key = request_key(source, key, piece);
+    pub(super) fn drop_request(&mut self, source_number: usize, key: &str, piece: Piece) {
+        let key = request_key(source_number, key, piece);
         let mut wanted = self.wanted.iter().map(|(.., wanted)| wanted);
-        if let Some(number) = wanted.position(|wanted| wanted.key == key) {
-            self.wanted.remove(number);
+        if let Some(index) = wanted.position(|wanted| wanted.key == key) {
+            self.wanted.remove(index);
         }
     }
 }
 
-fn request_key(source: usize, key: &str, piece: Piece) -> RequestKey {
-    (source, key.to_owned(), piece_start(piece))
+fn request_key(source_number: usize, key: &str, piece: Piece) -> RequestKey {
+    (source_number, key.to_owned(), piece_start(piece))
 }

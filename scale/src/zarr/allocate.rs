@@ -7,8 +7,8 @@ use std::fmt::Display;
 /// The purpose of memory, as an error describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose<T> {
-    /// What the memory is for, such as "a shard".
-    pub(crate) what: T,
+    /// The content of the memory, such as "a shard".
+    pub(crate) content: T,
     /// What the user can do if the machine lacks the memory.
     pub(crate) way_out: &'static str,
 }
@@ -27,7 +27,7 @@ pub(crate) fn reserve<T>(
 pub(super) fn too_large(bytes: usize, purpose: &Purpose<impl Display>) -> Error {
     Error::data(format_args!(
         "{}, of {bytes} bytes, does not fit into the memory of this machine: {}",
-        purpose.what, purpose.way_out
+        purpose.content, purpose.way_out
     ))
 }
 
@@ -44,9 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_an_error() {
+    fn sizes_that_do_not_fit_are_errors() {
         let purpose = Purpose {
-            what: "a shard",
+            content: "a shard",
             way_out: "make it smaller",
         };
         assert_eq!(zeros(3, purpose).unwrap(), [0; 3]);

@@ -1,4 +1,4 @@
-//! The buffers for making shards.
+//! Buffers in which shards are made, and which hold long answers of object stores.
 
 use super::{
     Error,
@@ -11,8 +11,8 @@ use std::{
 };
 
 /// Describes a shard's buffers in errors about memory.
-pub(crate) const SHARD: Purpose<&str> = Purpose {
-    what: "a shard",
+pub(crate) const SHARD_PURPOSE: Purpose<&str> = Purpose {
+    content: "a shard",
     way_out: "make smaller shards with --shard",
 };
 
@@ -61,7 +61,7 @@ impl Buffer {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let end = self.length + bytes.len();
         if end > self.capacity() {
-            let mut larger = map_anonymous(end.saturating_mul(2), SHARD)?;
+            let mut larger = map_anonymous(end.saturating_mul(2), SHARD_PURPOSE)?;
             larger[..self.length].copy_from_slice(self);
             self.map = Some(larger);
         }
@@ -116,19 +116,19 @@ mod tests {
         buffer.append(&[]).unwrap();
         assert_eq!(buffer[..], [1, 2]);
         let capacity = buffer.capacity();
-        buffer.reset(capacity, 0, SHARD).unwrap();
+        buffer.reset(capacity, 0, SHARD_PURPOSE).unwrap();
         assert_eq!((buffer.len(), buffer.capacity()), (capacity, capacity));
-        buffer.reset(0, 0, SHARD).unwrap();
+        buffer.reset(0, 0, SHARD_PURPOSE).unwrap();
         assert!(buffer.is_empty());
-        buffer.reset(7, 5000, SHARD).unwrap();
+        buffer.reset(7, 5000, SHARD_PURPOSE).unwrap();
         assert_eq!((buffer.len(), buffer.capacity()), (7, 5000));
     }
 
     #[test]
-    fn what_does_not_fit_is_an_error() {
+    fn sizes_that_do_not_fit_are_errors() {
         for bytes in [1 << 60, usize::MAX] {
             let error = Buffer::default()
-                .reset(0, bytes, SHARD)
+                .reset(0, bytes, SHARD_PURPOSE)
                 .unwrap_err()
                 .to_string();
             let expected = format!(

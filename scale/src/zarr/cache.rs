@@ -28,7 +28,7 @@ impl AsRef<[u8]> for Chunk {
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     /// The maximum number of bytes of all kept chunks together.
-    limit: usize,
+    max_bytes: usize,
     kept_chunks: Mutex<KeptChunks>,
     reading_ended: Condvar,
 }
@@ -48,13 +48,13 @@ struct KeptChunks {
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
     cache: &'a Cache,
-    at: Vec<usize>,
+    key: Vec<usize>,
 }
 
 impl Cache {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
-            limit,
+            max_bytes,
             ..Self::default()
         }
     }
@@ -66,36 +66,36 @@ impl Cache {
     }
 
     /// Returns whether a chunk is in the cache.
-    pub(super) fn has(&self, at: &[usize]) -> bool {
-        self.lock_kept().chunks.contains_key(at)
+    pub(super) fn has(&self, key: &[usize]) -> bool {
+        self.lock_kept().chunks.contains_key(key)
     }
 
     /// Returns whether a thread is reading a chunk.
-    pub(super) fn is_reading(&self, at: &[usize]) -> bool {
-        self.lock_kept().reading.contains(at)
+    pub(super) fn is_reading(&self, key: &[usize]) -> bool {
+        self.lock_kept().reading.contains(key)
     }
 
     /// Returns whether a chunk of this size can be kept.
     pub(super) fn fits(&self, bytes: usize) -> bool {
-        bytes <= self.limit
+        bytes <= self.max_bytes
     }
 
-    /// Returns the kept part of a chunk, after waiting for a thread that is reading the chunk. If no part is kept,
-    /// returns `Err`, and the caller must read the chunk.
-    pub(super) fn take(&self, at: &[usize]) -> Result<Excerpt, Reading<'_>> {
+    /// Returns the kept part of a chunk. If another thread is reading the chunk, waits for that thread first. If no
+    /// part is kept, returns `Err`, and the caller must read the chunk.
+    pub(super) fn take(&self, key: &[usize]) -> Result<Excerpt, Reading<'_>> {
         let mut kept = self.lock_kept();
         loop {
-            if let Some((chunk, users)) = kept.chunks.get_mut(at) {
+            if let Some((chunk, users)) = kept.chunks.get_mut(key) {
                 let chunk = chunk.clone();
                 *users -= 1;
                 if *users == 0 {
-                    kept.remove(at);
+                    kept.remove(key);
                 }
                 return Ok(chunk);
             }
-            let at = at.to_vec();
-            if kept.reading.insert(at.clone()) {
-                return Err(Reading { cache: self, at });
+            let key = key.to_vec();
+            if kept.reading.insert(key.clone()) {
+                return Err(Reading { cache: self, key });
             }
             kept = self
                 .reading_ended
@@ -108,35 +108,35 @@ impl Cache {
 impl Reading<'_> {
     /// Keeps this part of the chunk for `users` more shards, at least one. The part must have passed [`Cache::fits`].
     pub(super) fn keep(self, part: Excerpt, users: usize) {
-        let (at, bytes) = (&self.at, part.elements.as_ref().len());
+        let (key, bytes) = (&self.key, part.elements.as_ref().len());
         let mut kept = self.cache.lock_kept();
-        while kept.bytes + bytes > self.cache.limit {
+        while kept.bytes + bytes > self.cache.max_bytes {
             let Some(oldest) = kept.order.pop_front() else {
                 break;
             };
             kept.remove(&oldest);
         }
         kept.bytes += bytes;
-        kept.chunks.insert(at.clone(), (part, users));
-        kept.order.push_back(at.clone());
+        kept.chunks.insert(key.clone(), (part, users));
+        kept.order.push_back(key.clone());
         // Keys of removed chunks must not accumulate.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
             let KeptChunks { chunks, order, .. } = &mut *kept;
-            order.retain(|at| chunks.contains_key(at));
+            order.retain(|key| chunks.contains_key(key));
         }
     }
 }
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        self.cache.lock_kept().reading.remove(&self.at);
+        self.cache.lock_kept().reading.remove(&self.key);
         self.cache.reading_ended.notify_all();
     }
 }
 
 impl KeptChunks {
-    fn remove(&mut self, at: &[usize]) {
-        if let Some((chunk, _)) = self.chunks.remove(at) {
+    fn remove(&mut self, key: &[usize]) {
+        if let Some((chunk, _)) = self.chunks.remove(key) {
             self.bytes -= chunk.elements.as_ref().len();
         }
     }
@@ -181,17 +181,17 @@ mod tests {
         let cache = &Cache::new(10);
         for is_read in [true, false] {
             let reading = cache.take(&[1]).unwrap_err();
-            let (sender, taken) = mpsc::channel();
+            let (sender, receiver) = mpsc::channel();
             thread::scope(|scope| {
                 scope.spawn(move || sender.send(cache.take(&[1]).is_ok()));
-                let early = taken.recv_timeout(Duration::from_millis(50));
+                let early = receiver.recv_timeout(Duration::from_millis(50));
                 assert!(early.is_err(), "it was not waited for");
                 if is_read {
                     reading.keep(chunk(1), 1);
                 } else {
                     drop(reading);
                 }
-                assert_eq!(taken.recv(), Ok(is_read));
+                assert_eq!(receiver.recv(), Ok(is_read));
             });
         }
     }

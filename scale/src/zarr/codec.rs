@@ -20,8 +20,8 @@ pub enum Codec {
 
 impl Codec {
     /// Returns the codec that is closest to the codecs of a store's chunks. Compression other than deflate and Blosc
-    /// counts as Zstandard. Checksums are ignored.
-    pub(super) fn like(codecs: &CodecChain) -> Self {
+    /// counts as Zstandard. Checksums and shuffles are ignored.
+    pub(super) fn closest_to(codecs: &CodecChain) -> Self {
         let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
         let names = metadata.iter().map(|codec| codec.name());
         let deflate_or_blosc = names.clone().find_map(|name| match name {
@@ -33,10 +33,10 @@ impl Codec {
         let compresses =
             |name: &str| !not_compressing.contains(&name.strip_prefix(PREFIX).unwrap_or(name));
         // The codecs before the bytes-to-bytes codecs do not compress.
-        let count = codecs.bytes_to_bytes_codecs().len();
+        let bytes_codec_count = codecs.bytes_to_bytes_codecs().len();
         match deflate_or_blosc {
             Some(codec) => codec,
-            None if names.rev().take(count).any(compresses) => Self::Zstd,
+            None if names.rev().take(bytes_codec_count).any(compresses) => Self::Zstd,
             None => Self::None,
         }
     }
@@ -70,9 +70,9 @@ impl Codec {
 #[derive(Debug)]
 pub(super) struct Sharding {
     /// The codecs of the chunks within a shard.
-    pub(super) chunks: CodecChain,
+    pub(super) chunk_codecs: CodecChain,
     /// The codecs of the index.
-    pub(super) index: CodecChain,
+    pub(super) index_codecs: CodecChain,
     /// True if the index is at the end of a shard, instead of at its beginning.
     pub(super) index_is_at_end: bool,
 }
@@ -89,14 +89,14 @@ pub(super) fn sharding<S: ?Sized>(array: &Array<S>) -> Option<Sharding> {
         return None;
     };
     let configuration = serde_json::to_value(sharding.configuration()?).ok()?;
-    let chain = |name: &str| {
-        let codecs = configuration.get(name)?.clone();
+    let chain = |field: &str| {
+        let codecs = configuration.get(field)?.clone();
         let codecs: Vec<zarrs::metadata::v3::MetadataV3> = serde_json::from_value(codecs).ok()?;
         CodecChain::from_metadata(&codecs).ok()
     };
     Some(Sharding {
-        chunks: chain("codecs")?,
-        index: chain("index_codecs")?,
+        chunk_codecs: chain("codecs")?,
+        index_codecs: chain("index_codecs")?,
         index_is_at_end: configuration
             .get("index_location")
             .is_none_or(|place| place == "end"),
@@ -134,8 +134,9 @@ pub(super) fn is_plain(description: &[Value]) -> bool {
     } else {
         "big"
     };
-    let bytes = |configuration| json!(["bytes", configuration]);
-    *description == [bytes(json!({"endian": endian}))] || *description == [bytes(Value::Null)]
+    let bytes_codec = |configuration| json!(["bytes", configuration]);
+    *description == [bytes_codec(json!({"endian": endian}))]
+        || *description == [bytes_codec(Value::Null)]
 }
 
 /// Returns whether Blosc is the only compression in this description, so that a part of a chunk can be decoded.
@@ -152,19 +153,19 @@ mod tests {
 
     #[test]
     fn a_result_is_compressed_like_its_source() {
-        let like = |codecs: &[Value]| {
+        let closest = |codecs: &[Value]| {
             let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
             let codecs: Vec<_> = [&[bytes], codecs].concat();
             let metadata: Vec<zarrs::metadata::v3::MetadataV3> =
                 serde_json::from_value(Value::from(codecs)).unwrap();
-            Codec::like(&CodecChain::from_metadata(&metadata).unwrap())
+            Codec::closest_to(&CodecChain::from_metadata(&metadata).unwrap())
         };
         let checksum = json!({"name": "crc32c"});
         let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
         let zstd = json!({"name": "zstd", "configuration": {"level": 1, "checksum": false}});
-        assert_eq!(like(&[]), Codec::None);
-        assert_eq!(like(std::slice::from_ref(&checksum)), Codec::None);
-        assert_eq!(like(&[gzip, checksum.clone()]), Codec::Gzip);
-        assert_eq!(like(&[zstd, checksum]), Codec::Zstd);
+        assert_eq!(closest(&[]), Codec::None);
+        assert_eq!(closest(std::slice::from_ref(&checksum)), Codec::None);
+        assert_eq!(closest(&[gzip, checksum.clone()]), Codec::Gzip);
+        assert_eq!(closest(&[zstd, checksum]), Codec::Zstd);
     }
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Returns a warning for each group around an array if the group's consolidated metadata does not describe the array,
-/// and for each group of Zarr V2. `written` is the array's `zarr.json`, which has just been written. Unreadable groups
+/// and for each group of Zarr V2. `metadata` is the array's `zarr.json`, which has just been written. Unreadable groups
 /// give no warning, because the array does not depend on them.
-pub fn stale(array: &Path, written: &Value) -> Vec<String> {
+pub fn stale(array: &Path, metadata: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let Ok(location) = Location::new(array) else {
         return warnings;
     };
-    let name = location.clone().into_name().display().to_string();
+    let array_name = location.clone().into_name().display().to_string();
     let mut parent = location.parent();
     while let Some(group) = parent {
         parent = group.parent();
@@ -24,13 +24,13 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
             break;
         };
         let group_name = group.display().to_string();
-        let Some(key) = name.strip_prefix(&group_name) else {
+        let Some(key) = array_name.strip_prefix(&group_name) else {
             break;
         };
         let key = key.trim_start_matches('/');
-        if let Some(found) = json(&*place, "zarr.json") {
-            let consolidated = &found["consolidated_metadata"];
-            if !consolidated.is_null() && !is_described_by(&consolidated["metadata"][key], written)
+        if let Some(group_metadata) = json(&*place, "zarr.json") {
+            let consolidated = &group_metadata["consolidated_metadata"];
+            if !consolidated.is_null() && !is_described_by(&consolidated["metadata"][key], metadata)
             {
                 warnings.push(format!(
                     "the consolidated metadata of the group {group_name} does not describe {key} as it is now: who \
@@ -39,8 +39,8 @@ pub fn stale(array: &Path, written: &Value) -> Vec<String> {
                 ));
             }
         } else if json(&*place, ".zgroup").is_some() {
-            let found = json(&*place, ".zmetadata").unwrap_or_default();
-            let stale_note = match &found["metadata"][format!("{key}/.zarray")] {
+            let consolidated = json(&*place, ".zmetadata").unwrap_or_default();
+            let stale_note = match &consolidated["metadata"][format!("{key}/.zarray")] {
                 Value::Null => "",
                 _ => ", and its .zmetadata still describes another one there",
             };

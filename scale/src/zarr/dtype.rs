@@ -11,7 +11,7 @@ use wgslice::DType;
 struct Float8 {
     name: &'static str,
     /// The number of fraction bits.
-    fraction: i32,
+    fraction_bits: i32,
     /// The exponent bits of the number 1, as an integer.
     bias: i32,
     special: SpecialPatterns,
@@ -29,29 +29,34 @@ enum SpecialPatterns {
 
 #[rustfmt::skip]
 const FLOAT8_FORMATS: [Float8; 7] = [
-    Float8 { name: "float8_e3m4", fraction: 4, bias: 3, special: SpecialPatterns::Ieee },
-    Float8 { name: "float8_e4m3", fraction: 3, bias: 7, special: SpecialPatterns::Ieee },
-    Float8 { name: "float8_e4m3b11fnuz", fraction: 3, bias: 11, special: SpecialPatterns::NegativeZero },
-    Float8 { name: "float8_e4m3fn", fraction: 3, bias: 7, special: SpecialPatterns::Last },
-    Float8 { name: "float8_e4m3fnuz", fraction: 3, bias: 8, special: SpecialPatterns::NegativeZero },
-    Float8 { name: "float8_e5m2", fraction: 2, bias: 15, special: SpecialPatterns::Ieee },
-    Float8 { name: "float8_e5m2fnuz", fraction: 2, bias: 16, special: SpecialPatterns::NegativeZero },
+    Float8 { name: "float8_e3m4", fraction_bits: 4, bias: 3, special: SpecialPatterns::Ieee },
+    Float8 { name: "float8_e4m3", fraction_bits: 3, bias: 7, special: SpecialPatterns::Ieee },
+    Float8 { name: "float8_e4m3b11fnuz", fraction_bits: 3, bias: 11, special: SpecialPatterns::NegativeZero },
+    Float8 { name: "float8_e4m3fn", fraction_bits: 3, bias: 7, special: SpecialPatterns::Last },
+    Float8 { name: "float8_e4m3fnuz", fraction_bits: 3, bias: 8, special: SpecialPatterns::NegativeZero },
+    Float8 { name: "float8_e5m2", fraction_bits: 2, bias: 15, special: SpecialPatterns::Ieee },
+    Float8 { name: "float8_e5m2fnuz", fraction_bits: 2, bias: 16, special: SpecialPatterns::NegativeZero },
 ];
 
 impl Float8 {
     fn value(&self, bits: u8) -> f64 {
         let sign = if bits & 0x80 == 0 { 1.0 } else { -1.0 };
-        let rest = i32::from(bits & 0x7f);
-        let (exponent, fraction) = (rest >> self.fraction, rest % (1 << self.fraction));
-        let is_greatest = exponent == 0x7f >> self.fraction;
+        let magnitude = i32::from(bits & 0x7f);
+        let (exponent, fraction) = (
+            magnitude >> self.fraction_bits,
+            magnitude % (1 << self.fraction_bits),
+        );
+        let has_largest_exponent = exponent == 0x7f >> self.fraction_bits;
         match self.special {
-            SpecialPatterns::Ieee if is_greatest && fraction == 0 => return sign * f64::INFINITY,
-            SpecialPatterns::Ieee if is_greatest => return f64::NAN,
-            SpecialPatterns::Last if rest == 0x7f => return f64::NAN,
+            SpecialPatterns::Ieee if has_largest_exponent && fraction == 0 => {
+                return sign * f64::INFINITY;
+            }
+            SpecialPatterns::Ieee if has_largest_exponent => return f64::NAN,
+            SpecialPatterns::Last if magnitude == 0x7f => return f64::NAN,
             SpecialPatterns::NegativeZero if bits == 0x80 => return f64::NAN,
             _ => {}
         }
-        let one = 1 << self.fraction;
+        let one = 1 << self.fraction_bits;
         let (exponent, fraction) = match exponent {
             0 => (1, fraction),
             exponent => (exponent, one + fraction),
@@ -82,8 +87,9 @@ pub(super) fn float8_bits(name: &str, value: &Value) -> Option<u8> {
         found.to_bits() == value.to_bits() || found.is_nan() && value.is_nan()
     };
     // If a type has several NaNs, as in IEEE 754, the quiet NaN is tried first.
-    let quiet = (0x7f >> float.fraction << float.fraction) | 1 << (float.fraction - 1);
-    [quiet].into_iter().chain(0..=255).find(has_value)
+    let quiet_nan =
+        (0x7f >> float.fraction_bits << float.fraction_bits) | 1 << (float.fraction_bits - 1);
+    [quiet_nan].into_iter().chain(0..=255).find(has_value)
 }
 
 /// Returns the element type that Zarr V3 calls `name`. Zarr uses the library's names, and has second names for complex

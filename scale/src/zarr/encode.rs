@@ -1,6 +1,6 @@
 //! Encodes a shard to its stored bytes.
 
-use super::{Buffer, Error, SHARD, Target, product};
+use super::{Buffer, Error, SHARD_PURPOSE, Target, product};
 use std::{borrow::Cow, mem, panic, thread};
 use zarrs::{
     array::{ArrayBytes, ArrayToBytesCodecTraits, CodecOptions},
@@ -39,17 +39,17 @@ impl Target {
             mem::swap(decoded, image);
             self.pack(image, tiles)
         } else {
-            image.reset(0, self.buffer_bytes(), SHARD)?;
-            let count = tiles.len().div_ceil(threads.max(1)).max(1);
-            let groups = decoded.chunks(count * self.chunk_bytes());
-            let mut groups = groups.zip(tiles.chunks_mut(count));
+            image.reset(0, self.buffer_bytes(), SHARD_PURPOSE)?;
+            let tiles_per_group = tiles.len().div_ceil(threads.max(1)).max(1);
+            let groups = decoded.chunks(tiles_per_group * self.chunk_bytes());
+            let mut groups = groups.zip(tiles.chunks_mut(tiles_per_group));
             let first_group = groups.next();
             thread::scope(|scope| {
                 let other_groups = groups.map(|(decoded, tiles)| {
                     scope.spawn(move || {
-                        let mut part = Buffer::default();
-                        let lengths = self.encode_tiles(decoded, tiles, &mut part);
-                        lengths.map(|lengths| (part, lengths))
+                        let mut group_image = Buffer::default();
+                        let lengths = self.encode_tiles(decoded, tiles, &mut group_image);
+                        lengths.map(|lengths| (group_image, lengths))
                     })
                 });
                 let other_groups: Vec<_> = other_groups.collect();
@@ -59,9 +59,9 @@ impl Target {
                 };
                 for group in other_groups {
                     let group = group.join();
-                    let (part, group_lengths) =
-                        group.unwrap_or_else(|it| panic::resume_unwind(it))?;
-                    image.append(&part)?;
+                    let (group_image, group_lengths) =
+                        group.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+                    image.append(&group_image)?;
                     lengths.extend(group_lengths);
                 }
                 Ok::<_, Error>(lengths)
@@ -114,14 +114,14 @@ impl Target {
         })
     }
 
-    /// Removes the chunks that will not be stored from an image of decoded chunks. Returns the same lengths as
+    /// Drops from an image of decoded chunks the chunks that will not be stored. Returns the same lengths as
     /// [`Target::encode_tiles`].
     fn pack(&self, image: &mut Buffer, tiles: &[Tile]) -> Vec<Option<usize>> {
-        let size = self.chunk_bytes();
+        let chunk_bytes = self.chunk_bytes();
         let mut end = 0;
         let mut lengths = Vec::with_capacity(tiles.len());
-        for (tile, begin) in tiles.iter().zip((0..image.len()).step_by(size)) {
-            let range = begin..begin + size;
+        for (tile, begin) in tiles.iter().zip((0..image.len()).step_by(chunk_bytes)) {
+            let range = begin..begin + chunk_bytes;
             if matches!(tile, Tile::Missing) || self.is_missing(&image[range.clone()]) {
                 lengths.push(None);
                 continue;
@@ -129,8 +129,8 @@ impl Target {
             if begin != end {
                 image.copy_within(range, end);
             }
-            end += size;
-            lengths.push(Some(size));
+            end += chunk_bytes;
+            lengths.push(Some(chunk_bytes));
         }
         image.truncate(end);
         lengths
@@ -148,14 +148,14 @@ impl Target {
 
     /// Returns the size in bytes of a buffer for a shard, decoded or encoded.
     pub(crate) fn buffer_bytes(&self) -> usize {
-        let (decoded, chunks) = (
+        let (decoded_bytes, chunk_count) = (
             self.shard_bytes(),
             product(&self.shard) / product(&self.chunk),
         );
         // The decoded size, plus space for the index and for chunks that become longer when compressed.
-        decoded
-            .saturating_add(decoded / 128)
-            .saturating_add(chunks.saturating_mul(64))
+        decoded_bytes
+            .saturating_add(decoded_bytes / 128)
+            .saturating_add(chunk_count.saturating_mul(64))
             .saturating_add(4)
     }
 }

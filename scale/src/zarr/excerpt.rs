@@ -49,13 +49,13 @@ impl Excerpt {
     }
 
     /// Copies a box of a chunk of this shape. Along the last dimension, copies all positions from the box's first to
-    /// its last. Uses the chunk itself if the box has more than half of the chunk's elements, because the copy would
-    /// then take longer than allocating memory for the next chunk.
+    /// its last. Uses the chunk itself if there is no memory for the copy, or if the copy would have more than half of
+    /// the chunk's elements: it would then take longer than allocating memory for the next chunk.
     pub(crate) fn cut(
         chunk: &Chunk,
         shape: &[usize],
         mut positions: Vec<Positions>,
-        unit: usize,
+        element_bytes: usize,
     ) -> Self {
         if let Some(last) = positions.last_mut() {
             last.count = last.last() - last.begin + 1;
@@ -63,11 +63,12 @@ impl Excerpt {
         }
         let counts: Vec<usize> = positions.iter().map(|positions| positions.count).collect();
         let purpose = Purpose {
-            what: "a part of a chunk",
+            content: "a part of a chunk",
             way_out: "write the array anew with smaller chunks",
         };
-        let count = product(&counts);
-        let memory = (2 * count <= product(shape)).then(|| allocate::zeros(count * unit, purpose));
+        let element_count = product(&counts);
+        let memory = (2 * element_count <= product(shape))
+            .then(|| allocate::zeros(element_count * element_bytes, purpose));
         let Some(Ok(mut elements)) = memory else {
             return Self::whole(chunk.clone());
         };
@@ -81,7 +82,12 @@ impl Excerpt {
             from: (side.step * stride).cast_signed(),
             to,
         });
-        copy_box((chunk.as_ref(), from), (&mut elements, 0), dims, unit);
+        copy_box(
+            (chunk.as_ref(), from),
+            (&mut elements, 0),
+            dims,
+            element_bytes,
+        );
         Self {
             elements: Chunk::new(elements),
             positions: Some(positions),

@@ -35,8 +35,8 @@ impl Folder {
 
     /// Returns the folder for a job's files that are not complete. It is below the root, and therefore on the same
     /// disk, so that files can be renamed to their final paths.
-    fn staging(&self, job: &str) -> PathBuf {
-        self.path(JOB_FOLDER).join(format!("new-{job}"))
+    fn staging_folder(&self, job_id: &str) -> PathBuf {
+        self.path(JOB_FOLDER).join(format!("new-{job_id}"))
     }
 
     fn open(&self, key: &str) -> io::Result<Option<(File, u64)>> {
@@ -59,11 +59,11 @@ impl Folder {
         let Some((mut file, size)) = self.open(key)? else {
             return Ok(None);
         };
-        let found = piece.within(size)?;
-        if found.start > 0 {
-            file.seek(SeekFrom::Start(found.start))?;
+        let range = piece.within(size)?;
+        if range.start > 0 {
+            file.seek(SeekFrom::Start(range.start))?;
         }
-        Ok(Some((file, found.end - found.start)))
+        Ok(Some((file, range.end - range.start)))
     }
 }
 
@@ -72,9 +72,9 @@ impl Place for Folder {
         self.path(key).display().to_string()
     }
 
-    fn missing(&self) -> Option<&'static str> {
-        let is_there = self.root.is_dir();
-        (!is_there).then_some("there is no such folder; name the folder of a Zarr array")
+    fn missing_reason(&self) -> Option<&'static str> {
+        let exists = self.root.is_dir();
+        (!exists).then_some("there is no such folder; name the folder of a Zarr array")
     }
 
     fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread> {
@@ -99,7 +99,7 @@ impl Place for Folder {
         let Some((mut file, length)) = self.open_piece(key, piece)? else {
             return Ok(false);
         };
-        if !usize::try_from(length).is_ok_and(|length| parts.fill(dest, length)) {
+        if !usize::try_from(length).is_ok_and(|length| parts.can_fill(dest, length)) {
             return Err(InvalidByteRangeError::new(piece.range, length).into());
         }
         let gap = parts.distance as i64 - parts.length as i64;
@@ -129,15 +129,15 @@ impl Place for Folder {
         Ok(true)
     }
 
-    fn enter(&self, job: &str) -> io::Result<()> {
-        fs::create_dir_all(self.staging(job))
+    fn enter(&self, job_id: &str) -> io::Result<()> {
+        fs::create_dir_all(self.staging_folder(job_id))
     }
 
-    fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    fn write(&self, key: &str, value: &[u8], job_id: &str) -> io::Result<()> {
+        static NEXT_FILE_NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT_FILE_NUMBER.fetch_add(1, Ordering::Relaxed);
         let new_file = self
-            .staging(job)
+            .staging_folder(job_id)
             .join(format!("{}-{number}.new", process::id()));
         let path = self.path(key);
         let write = || {

@@ -28,7 +28,9 @@ impl Layout {
     pub(super) fn new(sharding: &Sharding, chunks: &[usize]) -> Option<Self> {
         let shape = chunk_shape(&[chunks, &[2]].concat()).ok()?;
         let (dtype, fill) = (data_type::uint64(), FillValue::from(u64::MAX));
-        let length = sharding.index.encoded_representation(&shape, &dtype, &fill);
+        let length = sharding
+            .index_codecs
+            .encoded_representation(&shape, &dtype, &fill);
         let BytesRepresentation::FixedSize(length) = length.ok()? else {
             return None;
         };
@@ -58,7 +60,7 @@ impl Index {
         let Some(encoded) = encoded else {
             return Ok(Self(None));
         };
-        let decoded = sharding.index.decode(
+        let decoded = sharding.index_codecs.decode(
             Cow::Borrowed(&encoded),
             &layout.shape,
             &data_type::uint64(),

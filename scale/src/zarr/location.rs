@@ -16,9 +16,10 @@ pub(crate) enum Location {
 /// Returns the scheme of a URL, which is the text before `://`, or `None` if the name is not a URL.
 fn scheme(name: &Path) -> Option<&str> {
     let (scheme, _) = name.to_str()?.split_once("://")?;
-    let mut letters = scheme.chars();
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
-    (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
+    let mut characters = scheme.chars();
+    let is_allowed =
+        |character: char| character.is_ascii_alphanumeric() || "+-.".contains(character);
+    (characters.next()?.is_ascii_alphabetic() && characters.all(is_allowed)).then_some(scheme)
 }
 
 /// Returns whether a name is a URL or the path of an existing folder. Such names are assumed to be stores, and all
@@ -41,7 +42,7 @@ impl Location {
         let folder = absolute(name).map_err(|error| {
             Error::usage(format_args!("cannot find {}: {error}", name.display()))
         })?;
-        // Jobs and the attributes of results contain names as JSON.
+        // Jobs and the attributes of results contain names in JSON, which is UTF-8.
         if folder.to_str().is_none() {
             return Err(Error::usage(format_args!(
                 "{folder:?}: a path must be UTF-8, and the bytes shown as \\x… are not: rename it, or name a symbolic link \
@@ -54,8 +55,8 @@ impl Location {
     #[cfg(feature = "object-stores")]
     fn url(name: &Path) -> Result<Self, Error> {
         const KNOWN_SCHEMES: [&str; 7] = ["s3", "gs", "az", "abfs", "abfss", "http", "https"];
-        let shown = name.display();
-        let refused = |problem: &str| Err(Error::usage(format_args!("{shown}: {problem}")));
+        let shown_name = name.display();
+        let refused = |problem: &str| Err(Error::usage(format_args!("{shown_name}: {problem}")));
         let Ok(mut url) = url::Url::parse(&name.to_string_lossy()) else {
             return refused("this is no URL: write it as in s3://bucket/path/a.zarr");
         };
@@ -71,10 +72,10 @@ impl Location {
         // A password is rejected, because errors and the attributes of results contain the URL, and other people read
         // them.
         if url.password().is_some() {
-            let mut shown = url.clone();
-            let _ = shown.set_password(None);
+            let mut shown_url = url.clone();
+            let _ = shown_url.set_password(None);
             return Err(Error::usage(format_args!(
-                "{shown}: a URL must have no password, which others would read: set the variables of the \
+                "{shown_url}: a URL must have no password, which others would read: set the variables of the \
                  environment that the object store knows, such as AWS_SECRET_ACCESS_KEY"
             )));
         }
@@ -117,7 +118,7 @@ impl Location {
     }
 
     /// Returns an error if the location is an HTTP URL, where no result can be written.
-    pub(crate) fn writable(&self) -> Result<(), Error> {
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
         match self {
             #[cfg(feature = "object-stores")]
             Self::Url(url) if matches!(url.scheme(), "http" | "https") => {
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_has_a_scheme_is_a_url() {
+    fn only_names_with_a_scheme_are_urls() {
         for name in ["a.zarr", "/a/b", "a:/b", "://a", "1s://a", "a b://c", ""] {
             assert!(!is_url(Path::new(name)), "{name}");
         }
@@ -227,8 +228,8 @@ mod tests {
         let bucket = at("s3://bucket/a").parent().unwrap();
         assert_eq!(bucket.parent(), None);
         assert_eq!(bucket.into_name(), Path::new("s3://bucket"));
-        assert!(at("https://host/a.zarr").writable().is_err());
-        assert!(at("az://box/a.zarr").writable().is_ok());
+        assert!(at("https://host/a.zarr").check_writable().is_err());
+        assert!(at("az://box/a.zarr").check_writable().is_ok());
     }
 
     #[cfg(not(feature = "object-stores"))]

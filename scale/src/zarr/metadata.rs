@@ -56,11 +56,11 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     let name = dtype
         .as_str()
         .map_or_else(|| dtype.to_string(), str::to_owned);
-    let is_unknown = element(&name).is_none();
-    if is_unknown {
+    let is_unknown_type = element(&name).is_none();
+    if is_unknown_type {
         *dtype = json!(if name == "bfloat16" { "<u2" } else { "|u1" });
     }
-    // `zarrs` cannot convert an order of no dimensions.
+    // `zarrs` cannot convert Fortran order for an array without dimensions.
     if metadata["shape"] == json!([]) {
         metadata["order"] = json!("C");
     }
@@ -68,7 +68,7 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
         serde_json::from_value(metadata).map_err(|error| format!(".zarray: {error}"))?;
     let converted = array_metadata_v2_to_v3(&parsed).map_err(|error| error.to_string())?;
     let mut converted = serde_json::to_value(converted).map_err(|error| error.to_string())?;
-    if is_unknown {
+    if is_unknown_type {
         converted["data_type"] = json!(name);
     }
     let data_type = data_type(&converted["data_type"]);
@@ -84,10 +84,10 @@ pub(super) fn v2(mut metadata: Value, attributes: Option<Value>) -> Result<Value
     let mut filters = list(filters);
     // The output of a filter can have another byte order than the array.
     let mut reversed_filters = filters.iter().rev();
-    let stored = reversed_filters.find_map(|filter| element(filter["astype"].as_str()?));
+    let stored_element = reversed_filters.find_map(|filter| element(filter["astype"].as_str()?));
     // The converted codecs are `transpose`, if dimensions are permuted, and `bytes` with the byte order.
     let mut codecs = list(converted["codecs"].take());
-    if let (Some((_, is_big)), Some(bytes)) = (stored, codecs.last_mut()) {
+    if let (Some((_, is_big)), Some(bytes)) = (stored_element, codecs.last_mut()) {
         let endian = if is_big { "big" } else { "little" };
         *bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
     }
@@ -130,11 +130,11 @@ pub(super) fn json(text: &[u8]) -> serde_json::Result<Value> {
 fn quoted(text: &[u8]) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(text.len());
     let mut rest = text;
-    let mut is_in_text = false;
+    let mut is_in_string = false;
     while let Some((&byte, next)) = rest.split_first() {
         let names: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
         let name = names.into_iter().find(|name| rest.starts_with(name));
-        if let Some(name) = name.filter(|_| !is_in_text) {
+        if let Some(name) = name.filter(|_| !is_in_string) {
             quoted.extend([b"\"", name, b"\""].concat());
             rest = &rest[name.len()..];
             continue;
@@ -142,7 +142,7 @@ fn quoted(text: &[u8]) -> Vec<u8> {
         quoted.push(byte);
         rest = next;
         match byte {
-            b'"' => is_in_text = !is_in_text,
+            b'"' => is_in_string = !is_in_string,
             b'\\' => {
                 // The escaped character does not end the string.
                 if let Some((&escaped, next)) = rest.split_first() {
@@ -168,13 +168,13 @@ fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
     let Value::Array(codecs) = codecs else {
         return Err("its codecs are not a list".to_owned());
     };
-    let size = DType::ALL
+    let dtype = DType::ALL
         .into_iter()
         .find(|dtype| dtype.name() == data_type);
-    let size = size.map_or(1, DType::size);
-    let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+    let element_bytes = dtype.map_or(1, DType::size);
+    let mut codecs_by_kind = [Vec::new(), Vec::new(), Vec::new()];
     for codec in codecs {
-        let Some(mut codec) = numcodecs::codec(codec, size)? else {
+        let Some(mut codec) = numcodecs::to_v3(codec, element_bytes)? else {
             continue;
         };
         // A transpose of no dimensions, which `zarrs` rejects, changes nothing.
@@ -192,7 +192,7 @@ fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
                 *inner_codecs = codec_chain(inner_codecs.take(), data_type)?;
             }
         }
-        let part_number = match make_codec(&codec)? {
+        let kind_index = match make_codec(&codec)? {
             Codec::ArrayToArray(_) => 0,
             Codec::ArrayToBytes(_) => 1,
             Codec::BytesToBytes(_) => 2,
@@ -200,9 +200,9 @@ fn codec_chain(codecs: Value, data_type: &str) -> Result<Value, String> {
         if codec["name"] == "transpose" {
             codec["name"] = json!(codecs::TRANSPOSE);
         }
-        parts[part_number].push(codec);
+        codecs_by_kind[kind_index].push(codec);
     }
-    let [elements, mut bytes, compressors] = parts;
+    let [elements, mut bytes, compressors] = codecs_by_kind;
     // GDAL and zarrita omit this codec in Zarr V3.
     if bytes.is_empty() {
         bytes.push(json!({"name": "bytes", "configuration": {"endian": "little"}}));
@@ -247,7 +247,7 @@ fn fill_value(value: Value, data_type: &str) -> Value {
             _ => None,
         }
     };
-    let found = match dtype {
+    let converted = match dtype {
         DType::Bool => match &value {
             Value::Bool(_) => None,
             value => number(value).and_then(|number| match number.as_f64() {
@@ -258,28 +258,28 @@ fn fill_value(value: Value, data_type: &str) -> Value {
         },
         DType::F16 | DType::BF16 | DType::F32 | DType::F64 => number(&value),
         DType::Complex64 | DType::Complex128 => match &value {
-            Value::Array(parts) => {
-                let parts = parts
+            Value::Array(components) => {
+                let components = components
                     .iter()
-                    .map(|part| number(part).unwrap_or(part.clone()));
-                Some(parts.collect())
+                    .map(|component| number(component).unwrap_or(component.clone()));
+                Some(components.collect())
             }
             value => number(value).map(|real| json!([real, 0])),
         },
         _ => number(&value).and_then(|number| integer(&number)),
     };
-    found.unwrap_or(value)
+    converted.unwrap_or(value)
 }
 
 /// Returns a JSON number as an integer, or `None` if the number might not be exactly an integer.
 fn integer(number: &Value) -> Option<Value> {
-    /// Above this size, some integers have no 64-bit float.
-    const EXACT_INTEGERS: f64 = (1_u64 << 53) as f64;
+    /// Above this number, some integers have no 64-bit float.
+    const MAX_EXACT_INTEGER: f64 = (1_u64 << 53) as f64;
     if number.is_i64() || number.is_u64() {
         return Some(number.clone());
     }
     let number = number.as_f64()?;
-    (number.trunc() == number && number.abs() <= EXACT_INTEGERS).then(|| json!(number as i64))
+    (number.trunc() == number && number.abs() <= MAX_EXACT_INTEGER).then(|| json!(number as i64))
 }
 
 #[cfg(test)]
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_json_does_not_have_become_texts() {
+    fn numbers_that_json_does_not_have_become_strings() {
         let text = br#"{"a": [NaN, -Infinity,Infinity], "NaN": "NaN, \"Infinity", "b\\": NaN}"#;
         let expected = json!({
             "a": ["NaN", "-Infinity", "Infinity"], "NaN": "NaN, \"Infinity", "b\\": "NaN"
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_missing_elements_are_read_as_they_are_meant() {
+    fn fill_values_are_converted_to_their_type() {
         let cases = [
             ("int32", json!(0.0), json!(0)),
             ("int32", json!(-3.0), json!(-3)),

@@ -7,7 +7,7 @@
 //! | `buffer` | the memory in which a shard is made |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | the location of a store: a folder, or a URL |
-//! | `store` | reads values under keys, and defines what every place for values must do |
+//! | `store` | reads values under keys, and defines the operations of a place for values |
 //! | `folder` | a folder as a place for values |
 //! | `objects` | an object store as a place for values |
 //! | `ahead` | requests to remote stores before their answers are needed |
@@ -58,7 +58,7 @@ pub use source::{Reader, Source};
 pub use target::{Layout, Target};
 
 pub(crate) use ahead::{Ahead, Need, Needs};
-pub(crate) use buffer::{Buffer, SHARD};
+pub(crate) use buffer::{Buffer, SHARD_PURPOSE};
 pub(crate) use cache::Cache;
 pub(crate) use encode::Tile;
 pub(crate) use excerpt::{Excerpt, Positions};

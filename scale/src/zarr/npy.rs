@@ -1,4 +1,4 @@
-//! Reads arrays in `.npy` files of versions 1.0 to 3.0 whose elements are plain numbers, in row-major order and the
+//! Reads arrays of numbers or booleans in `.npy` files of versions 1.0 to 3.0, if they are in row-major order and the
 //! machine's byte order.
 
 use super::{Error, product, strides};
@@ -28,7 +28,7 @@ impl NpyFile {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the file cannot be read, is truncated, or is not an `.npy` file of plain numbers in
+    /// [`Error::Usage`] if the file cannot be read, is truncated, or is not an `.npy` file of numbers or booleans in
     /// row-major order and the machine's byte order.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let unfit =
@@ -101,9 +101,9 @@ impl NpyFile {
         ))
     }
 
-    /// Writes the elements of a box to the beginning of `dest`. For each dimension, `to` has the distance in elements
-    /// between neighbouring positions in `dest`. Returns the number of bytes that were read from the file, which can
-    /// include bytes between the elements of the box.
+    /// Writes the elements of a box to the beginning of `dest`. For each dimension, `dest_strides` has the distance in
+    /// elements between neighbouring positions in `dest`. Returns the number of bytes that were read from the file,
+    /// which can include bytes between the elements of the box.
     ///
     /// # Errors
     ///
@@ -112,14 +112,14 @@ impl NpyFile {
         &self,
         ranges: &[Range<usize>],
         dest: &mut [u8],
-        to: &[usize],
+        dest_strides: &[usize],
     ) -> Result<u64, Error> {
         let failed = |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
         if ranges.iter().any(Range::is_empty) {
             return Ok(0);
         }
         let mut file = File::open(&self.path).map_err(failed)?;
-        let unit = self.dtype.size();
+        let element_bytes = self.dtype.size();
         let from = strides(&self.shape);
         let sizes: Vec<usize> = ranges.iter().map(Range::len).collect();
         // Returns the number of file elements from the first to the last element of a part of the box. The part has one
@@ -131,17 +131,19 @@ impl NpyFile {
                 .sum::<usize>()
                 + 1
         };
-        let pieces = |dim: usize| product(&sizes[..dim]);
+        let piece_count = |dim: usize| product(&sizes[..dim]);
         let dim = (0..=sizes.len())
-            .filter(|&dim| dim == sizes.len() || span(dim) * unit <= MAX_SPAN)
-            .min_by_key(|&dim| pieces(dim).saturating_mul(span(dim) * unit + CALL_COST))
+            .filter(|&dim| dim == sizes.len() || span(dim) * element_bytes <= MAX_SPAN_BYTES)
+            .min_by_key(|&dim| {
+                piece_count(dim).saturating_mul(span(dim) * element_bytes + READ_COST_BYTES)
+            })
             .unwrap_or(sizes.len());
-        let mut piece = vec![0; span(dim) * unit];
+        let mut piece = vec![0; span(dim) * element_bytes];
         let dims: Vec<Dim> = (dim..sizes.len())
             .map(|dim| Dim {
                 size: sizes[dim],
                 from: from[dim].cast_signed(),
-                to: to[dim],
+                to: dest_strides[dim],
             })
             .collect();
         let origin: usize = ranges
@@ -149,12 +151,16 @@ impl NpyFile {
             .zip(&from)
             .map(|(range, stride)| range.start * stride)
             .sum();
-        for number in 0..pieces(dim) {
+        for number in 0..piece_count(dim) {
             let at = super::coordinates(number, &sizes[..dim]);
             let read_offset: usize = at.iter().zip(&from).map(|(at, stride)| at * stride).sum();
-            let written_offset = at.iter().zip(to).map(|(at, stride)| at * stride).sum();
+            let written_offset = at
+                .iter()
+                .zip(dest_strides)
+                .map(|(at, stride)| at * stride)
+                .sum();
             file.seek(SeekFrom::Start(
-                self.start + ((origin + read_offset) * unit) as u64,
+                self.start + ((origin + read_offset) * element_bytes) as u64,
             ))
             .map_err(failed)?;
             file.read_exact(&mut piece).map_err(failed)?;
@@ -162,14 +168,14 @@ impl NpyFile {
                 (&piece, 0),
                 (dest, written_offset),
                 dims.iter().copied(),
-                unit,
+                element_bytes,
             );
         }
-        Ok((pieces(dim) * piece.len()) as u64)
+        Ok((piece_count(dim) * piece.len()) as u64)
     }
 }
 
 /// The maximum number of bytes of the file that one read covers.
-pub(crate) const MAX_SPAN: usize = 4 << 20;
+pub(crate) const MAX_SPAN_BYTES: usize = 4 << 20;
 /// The cost of one more read, expressed as the number of bytes that could be read in the same time.
-const CALL_COST: usize = 4 << 10;
+const READ_COST_BYTES: usize = 4 << 10;

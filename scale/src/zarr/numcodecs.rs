@@ -57,9 +57,9 @@ pub(super) fn unsupported(name: &str) -> String {
     )
 }
 
-/// Returns the Zarr V3 codec that decodes what this codec has encoded, or `None` if decoding changes nothing. `size` is
-/// the size of the array's elements in bytes.
-pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> {
+/// Returns the Zarr V3 codec that decodes the output of this codec, or `None` if decoding changes nothing.
+/// `element_bytes` is the size of the array's elements.
+pub(super) fn to_v3(codec: Value, element_bytes: usize) -> Result<Option<Value>, String> {
     // A codec without a configuration can be just its name.
     let (name, mut configuration) = match codec {
         Value::String(name) => (name, Value::Null),
@@ -120,7 +120,8 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
             }
             let blosc: BloscCodecConfigurationNumcodecs =
                 serde_json::from_value(configuration).map_err(unread)?;
-            let blosc = codec_blosc_v2_numcodecs_to_v3(&blosc, Some(DataTypeSize::Fixed(size)));
+            let blosc =
+                codec_blosc_v2_numcodecs_to_v3(&blosc, Some(DataTypeSize::Fixed(element_bytes)));
             named_codec("blosc", serde_json::to_value(blosc).map_err(unread)?)
         }
         "crc32c"
@@ -132,9 +133,11 @@ pub(super) fn codec(codec: Value, size: usize) -> Result<Option<Value>, String> 
         }
         // NetCDF writes 0 to mean the size of the variable's elements.
         "shuffle" => {
-            let found = configuration["elementsize"].as_u64();
-            let found = found.filter(|&found| found > 0).unwrap_or(size as u64);
-            named_codec(&name, json!({"elementsize": found}))
+            let size = configuration["elementsize"].as_u64();
+            let size = size
+                .filter(|&size| size > 0)
+                .unwrap_or(element_bytes as u64);
+            named_codec(&name, json!({"elementsize": size}))
         }
         // This codec only rounds when it encodes.
         "bitround" => return Ok(None),

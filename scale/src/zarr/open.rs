@@ -28,20 +28,20 @@ pub(super) struct Opened {
 
 /// Opens the array with this path or URL.
 pub(super) fn open(path: &Path) -> Result<Opened, Error> {
-    let problem = |problem: &dyn Display| {
+    let unfit = |problem: &dyn Display| {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))
     };
     let store = Arc::new(Store::new(place(path)?));
-    if let Some(missing) = store.place().missing() {
-        return Err(problem(&missing));
+    if let Some(reason) = store.place().missing_reason() {
+        return Err(unfit(&reason));
     }
     let failed = |failure| Error::io(format_args!("cannot open {}", path.display()), &failure);
     let unread = |error: StorageError| match store.take_failure() {
         Some(failure) => failed(failure),
-        None => problem(&error),
+        None => unfit(&error),
     };
     let read = |key: &str| {
-        let key = StoreKey::new(key).map_err(|error| problem(&error))?;
+        let key = StoreKey::new(key).map_err(|error| unfit(&error))?;
         store.get(&key).map_err(unread)
     };
     store.prefetch(&METADATA_KEYS).map_err(unread)?;
@@ -55,8 +55,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
         texts.push(text);
     }
     let json = |key: &str, text: &[u8]| {
-        metadata::json(text)
-            .map_err(|error| problem(&format_args!("its {key} is not JSON: {error}")))
+        metadata::json(text).map_err(|error| unfit(&format_args!("its {key} is not JSON: {error}")))
     };
     let metadata = match &texts[..] {
         [Some(text), ..] => metadata::v3(json(METADATA_KEYS[0], text)?),
@@ -69,32 +68,32 @@ pub(super) fn open(path: &Path) -> Result<Opened, Error> {
             metadata::v2(array, attributes)
         }
         _ => {
-            let is_there = |key| Ok::<_, Error>(read(key)?.is_some());
-            return Err(problem(&if is_there(JOB_RECORD)? {
+            let exists = |key| Ok::<_, Error>(read(key)?.is_some());
+            return Err(unfit(&if exists(JOB_RECORD)? {
                 "it is the unfinished result of a job; finish it by running the same command again"
-            } else if is_there(".zgroup")? {
+            } else if exists(".zgroup")? {
                 metadata::GROUP
             } else {
                 "it has neither zarr.json nor .zarray; name a Zarr array"
             }));
         }
     };
-    let mut metadata = metadata.map_err(|error| problem(&error))?;
+    let mut metadata = metadata.map_err(|error| unfit(&error))?;
     let fill = metadata["fill_value"].clone();
-    let data_type = metadata::replace_float8(&mut metadata).map_err(|error| problem(&error))?;
+    let data_type = metadata::replace_float8(&mut metadata).map_err(|error| unfit(&error))?;
     let dtype = dtype::of_name(&data_type, path)?;
     let metadata: ArrayMetadataV3 =
-        serde_json::from_value(metadata).map_err(|error| problem(&error))?;
+        serde_json::from_value(metadata).map_err(|error| unfit(&error))?;
     for (name, field) in &metadata.additional_fields {
         if field.must_understand() {
-            return Err(problem(&format_args!(
+            return Err(unfit(&format_args!(
                 "its metadata has {name}, which is not known here but says that it must be: write the array anew \
                  without it"
             )));
         }
     }
     let metadata = ArrayMetadata::V3(metadata);
-    let array = Array::new_with_metadata(store, "/", metadata).map_err(|error| problem(&error))?;
+    let array = Array::new_with_metadata(store, "/", metadata).map_err(|error| unfit(&error))?;
     Ok(Opened {
         array,
         dtype,

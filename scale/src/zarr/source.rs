@@ -56,7 +56,7 @@ pub struct Source {
     codec: Codec,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with another array's
     /// description.
-    stored: Option<Vec<Value>>,
+    codec_description: Option<Vec<Value>>,
     /// How a part of a chunk can be read.
     part_access: PartAccess,
     fill: Vec<u8>,
@@ -94,11 +94,11 @@ impl Source {
         let unfit = |problem: &dyn Display| {
             Error::usage(format_args!("cannot slice {}: {problem}", path.display()))
         };
-        let found = array.chunk_grid().metadata();
-        if found.name() != "regular" {
+        let grid_metadata = array.chunk_grid().metadata();
+        if grid_metadata.name() != "regular" {
             return Err(unfit(&format_args!(
                 "its chunk grid is {}, but must be regular: write it anew with chunks of one shape",
-                found.name()
+                grid_metadata.name()
             )));
         }
         let too_large = || unfit(&"its shape or its chunks are larger than this machine can count");
@@ -142,9 +142,9 @@ impl Source {
         let array_codecs = array.codecs();
         let codecs = sharding
             .as_ref()
-            .map_or(&*array_codecs, |(sharding, _)| &sharding.chunks);
-        let codec = Codec::like(codecs);
-        let stored = codec::description(codecs, dtype);
+            .map_or(&*array_codecs, |(sharding, _)| &sharding.chunk_codecs);
+        let codec = Codec::closest_to(codecs);
+        let codec_description = codec::description(codecs, dtype);
         Ok(Self {
             path: path.to_owned(),
             dtype,
@@ -154,12 +154,12 @@ impl Source {
             grid_chunk,
             sharding,
             codec,
-            part_access: match &stored {
-                Some(stored) if codec::is_plain(stored) => PartAccess::Plain,
-                Some(stored) if codec::is_blosc(stored) => PartAccess::Blosc,
+            part_access: match &codec_description {
+                Some(description) if codec::is_plain(description) => PartAccess::Plain,
+                Some(description) if codec::is_blosc(description) => PartAccess::Blosc,
                 _ => PartAccess::Whole,
             },
-            stored,
+            codec_description,
             fill,
             fill_metadata,
             fingerprint,
@@ -233,7 +233,7 @@ impl Source {
         &self.data_type
     }
 
-    /// Returns the type of the elements, to compute with them.
+    /// Returns the type of the elements, for computations with them.
     ///
     /// # Errors
     ///
@@ -271,8 +271,8 @@ impl Source {
     }
 
     /// Returns a description of how the codecs encode a chunk, or `None` if it cannot be compared with another array's.
-    pub(super) fn stored(&self) -> Option<&[serde_json::Value]> {
-        self.stored.as_deref()
+    pub(super) fn codec_description(&self) -> Option<&[serde_json::Value]> {
+        self.codec_description.as_deref()
     }
 
     /// Returns the size of a decoded chunk in bytes.
@@ -317,7 +317,7 @@ impl Source {
             store,
             array,
             indexes: HashMap::new(),
-            chunks: 0,
+            chunk_count: 0,
             queue,
         }
     }
@@ -332,15 +332,15 @@ pub struct Reader<'a> {
     store: Arc<Store>,
     array: Array<Store>,
     indexes: HashMap<Vec<u64>, Index>,
-    chunks: u64,
+    chunk_count: u64,
     /// The reads from a remote store, in order. `None` if nothing is requested in advance.
     queue: Option<ReadQueue<'a>>,
 }
 
 impl<'a> Reader<'a> {
-    /// Adds the chunks that a task will read, after the chunks of earlier tasks. Begins to read the indexes of their
-    /// shards.
-    pub(crate) fn want(&mut self, task: u64, needs: Needs<'a>) {
+    /// Adds a task's chunks to the queue, after the chunks of earlier tasks, and requests the indexes of their shards.
+    /// Does nothing if the reader has no queue.
+    pub(crate) fn queue_chunks(&mut self, task: u64, needs: Needs<'a>) {
         if let Some(queue) = &mut self.queue {
             queue.add(task, needs);
             self.request_indexes();
@@ -358,7 +358,7 @@ impl<'a> Reader<'a> {
     fn request_indexes(&mut self) {
         let mut wanted: Vec<WantedValue> = Vec::new();
         while let Some(queue) = &mut self.queue
-            && let Some((task, need)) = queue.look()
+            && let Some((task, need)) = queue.take_unqueued()
         {
             if let Some((key, layout, None)) =
                 index_of(self.source, &self.array, &self.indexes, queue, &need.at)
@@ -375,9 +375,9 @@ impl<'a> Reader<'a> {
             queue.next.push_back((task, need));
         }
         if let Some(queue) = &mut self.queue {
-            let from = (self.source.number, &**self.store.place());
+            let source_and_place = (self.source.number, &**self.store.place());
             // An index that exceeds the limits is read when it is needed.
-            queue.begin(from, &wanted);
+            queue.begin(source_and_place, &wanted);
         }
     }
 
@@ -416,20 +416,20 @@ impl<'a> Reader<'a> {
     /// not arrived.
     fn request_next(&mut self) -> bool {
         let mut has_indexes = true;
-        let number = self.source.number;
+        let source_number = self.source.number;
         let mut needs = Vec::new();
         let mut wanted = Vec::new();
-        let mut bytes = 0;
+        let mut wanted_bytes = 0;
         while let Some(queue) = &mut self.queue
             && let Some((task, need)) = queue.next.pop_front()
         {
-            if need.users > 1 && queue.cache.has(&[&[number], &need.at[..]].concat()) {
+            if need.users > 1 && queue.cache.has(&[&[source_number], &need.at[..]].concat()) {
                 continue;
             }
             let index = index_of(self.source, &self.array, &self.indexes, queue, &need.at);
-            let is_coming = matches!(index, Some((.., Some(false))));
-            if is_coming || !queue.has_room(wanted.len() + 1, bytes) {
-                has_indexes = !is_coming;
+            let is_awaited = matches!(index, Some((.., Some(false))));
+            if is_awaited || !queue.has_room(wanted.len() + 1, wanted_bytes) {
+                has_indexes = !is_awaited;
                 queue.next.push_front((task, need));
                 break;
             }
@@ -446,7 +446,7 @@ impl<'a> Reader<'a> {
                         piece,
                         bytes: length.unwrap_or(usize::MAX),
                     };
-                    bytes = bytes.saturating_add(value.bytes);
+                    wanted_bytes = wanted_bytes.saturating_add(value.bytes);
                     wanted.push(value);
                     needs.push((task, need));
                 }
@@ -460,8 +460,8 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(queue) = &mut self.queue {
-            let from = (number, &**self.store.place());
-            let begun_count = queue.begin(from, &wanted);
+            let source_and_place = (source_number, &**self.store.place());
+            let begun_count = queue.begin(source_and_place, &wanted);
             for (task, need) in needs.drain(begun_count..).rev() {
                 queue.next.push_front((task, need));
             }
@@ -476,13 +476,13 @@ impl<'a> Reader<'a> {
         let Some(place) = place else {
             return Ok(None);
         };
-        let unit = self.source.dtype.size();
+        let element_bytes = self.source.dtype.size();
         let place = match &need.elements {
             Some(elements)
                 if self.source.part_access == PartAccess::Plain
                     && self.is_part(need.users, elements) =>
             {
-                place.part(&(elements.start * unit..elements.end * unit))
+                place.part(&(elements.start * element_bytes..elements.end * element_bytes))
             }
             _ => place,
         };
@@ -491,12 +491,12 @@ impl<'a> Reader<'a> {
 
     /// Returns the number of chunks that have been read, including missing chunks, which have no bytes.
     pub fn chunks(&self) -> u64 {
-        self.chunks
+        self.chunk_count
     }
 
     /// Returns the number of bytes that the store has delivered: encoded chunks, and indexes of shards.
     pub fn bytes(&self) -> u64 {
-        self.store.delivered()
+        self.store.delivered_bytes()
     }
 
     /// Reads the elements of the chunk at these coordinates of the grid of chunks, in row-major order. Elements beyond
@@ -504,21 +504,21 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the store cannot be read; [`Error::Data`] if the chunk is corrupt. Both name the file or object
-    /// that contains the chunk.
+    /// [`Error::Io`] if the store cannot be read, or [`Error::Data`] if the chunk is corrupt; both name the file or
+    /// object that contains the chunk. [`Error::Data`] if a chunk that is not stored does not fit into memory.
     pub fn chunk(&mut self, at: &[usize]) -> Result<Chunk, Error> {
         self.read(at).map(Chunk::new)
     }
 
     /// Reads a chunk that `users` shards need, like [`Reader::chunk`]. The first of these shards reads it from the
-    /// store, and keeps the part that `rest` returns in the cache. The other shards wait for this read, and use the
-    /// cached part if it is still in the cache and `is_enough`.
+    /// store and caches the part that `part_to_keep` returns. The other shards wait for this read, and use the cached
+    /// part if it is still in the cache and `is_enough`.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
         (at, users): (&[usize], usize),
         is_enough: impl FnOnce(&Excerpt) -> bool,
-        rest: impl FnOnce(&Chunk) -> Excerpt,
+        part_to_keep: impl FnOnce(&Chunk) -> Excerpt,
     ) -> Result<Excerpt, Error> {
         if users == 1 || !cache.fits(self.source.chunk_bytes()) {
             return self.chunk(at).map(Excerpt::whole);
@@ -531,7 +531,7 @@ impl<'a> Reader<'a> {
             Ok(_) => return self.chunk(at).map(Excerpt::whole),
         };
         let chunk = self.chunk(at)?;
-        reading.keep(rest(&chunk), users - 1);
+        reading.keep(part_to_keep(&chunk), users - 1);
         Ok(Excerpt::whole(chunk))
     }
 
@@ -542,7 +542,7 @@ impl<'a> Reader<'a> {
             if let Some(queue) = &mut self.queue {
                 queue.pass(at);
                 if let Some(place) = place {
-                    queue.leave(self.source.number, key.as_str(), place);
+                    queue.drop_request(self.source.number, key.as_str(), place);
                 }
             }
             self.advance(at);
@@ -555,7 +555,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     ///
     /// The errors of [`Reader::chunk`]. The chunk is also decoded, so a corrupt chunk is detected.
-    pub(crate) fn stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
+    pub(crate) fn read_stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
         let (key, encoded) = self.read_encoded(at)?;
         let elements = match &encoded {
             Some(encoded) => self.decode(&key, at, Cow::Borrowed(encoded))?,
@@ -564,16 +564,16 @@ impl<'a> Reader<'a> {
         Ok((Chunk::new(elements), encoded))
     }
 
-    /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Can
-    /// return more elements, if that is cheaper. Also returns the index of the first returned element in the chunk.
-    /// Bytes that are not decoded are not checked.
+    /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Reads the
+    /// whole chunk if that is cheaper. Also returns the index of the first returned element in the chunk. Bytes that
+    /// are not decoded are not checked.
     pub(crate) fn part(
         &mut self,
         at: &[usize],
         elements: &Range<usize>,
     ) -> Result<(Chunk, usize), Error> {
-        let unit = self.source.dtype.size();
-        let bytes = elements.start * unit..elements.end * unit;
+        let element_bytes = self.source.dtype.size();
+        let bytes = elements.start * element_bytes..elements.end * element_bytes;
         if !self.is_part(1, elements) {
             return Ok((self.chunk(at)?, 0));
         }
@@ -587,7 +587,7 @@ impl<'a> Reader<'a> {
                 Some(encoded) => match decoded_part(&encoded, self.source.chunk_bytes(), &bytes) {
                     Some(read) => Some(read),
                     None => {
-                        self.chunks += 1;
+                        self.chunk_count += 1;
                         let whole = self.decode(&key, at, Cow::Owned(encoded.into()))?;
                         return Ok((Chunk::new(whole), 0));
                     }
@@ -596,7 +596,7 @@ impl<'a> Reader<'a> {
             },
             None => None,
         };
-        self.chunks += 1;
+        self.chunk_count += 1;
         let read = match read {
             Some(read) => read,
             None => self.fill_elements(elements.len())?,
@@ -606,30 +606,30 @@ impl<'a> Reader<'a> {
 
     /// Reads parts of these elements of a chunk: `length` elements at the start of every `distance` elements. Returns
     /// `None` if no file stores the elements as in memory, or if reading all elements is as fast. The latter is assumed
-    /// if less than `gap` bytes are between two parts, or if all `users` of the chunk together would read more than the
-    /// chunk.
+    /// if less than `min_gap` bytes are between two parts, or if all `users` of the chunk together would read more than
+    /// the chunk.
     pub(crate) fn planes(
         &mut self,
         (at, users): (&[usize], usize),
         elements: &Range<usize>,
         (length, distance): (usize, usize),
-        gap: usize,
+        min_gap: usize,
     ) -> Result<Option<Chunk>, Error> {
         let source = self.source;
-        let unit = source.dtype.size();
+        let element_bytes = source.dtype.size();
         let count = (elements.len() - length) / distance + 1;
-        let is_dense =
-            (distance - length) * unit < gap || length * count * users > product(&source.chunk);
+        let is_dense = (distance - length) * element_bytes < min_gap
+            || length * count * users > product(&source.chunk);
         if source.part_access != PartAccess::Plain || source.is_remote() || is_dense {
             return Ok(None);
         }
         let (key, Some(place)) = self.place(at)? else {
             return Ok(None);
         };
-        let bytes = elements.start * unit..elements.end * unit;
+        let bytes = elements.start * element_bytes..elements.end * element_bytes;
         let parts = Parts {
-            length: length * unit,
-            distance: distance * unit,
+            length: length * element_bytes,
+            distance: distance * element_bytes,
         };
         let mut planes = vec![0; parts.length * count];
         let read = self
@@ -638,18 +638,18 @@ impl<'a> Reader<'a> {
         if !read.map_err(|error| self.failed(&key, at, &error))? {
             return Ok(None);
         }
-        self.chunks += 1;
+        self.chunk_count += 1;
         Ok(Some(Chunk::new(planes)))
     }
 
     /// Returns whether only these elements of a chunk are read or decoded for one of `users` shards.
     fn is_part(&self, users: usize, elements: &Range<usize>) -> bool {
-        let all = product(&self.source.chunk);
+        let chunk_elements = product(&self.source.chunk);
         // Decoding a block of Blosc needs one more copy than decoding the chunk, and a block is a large part of a
         // chunk.
         let is_small = match self.source.part_access {
-            PartAccess::Plain => elements.len() < all,
-            PartAccess::Blosc => elements.len() <= all / 4,
+            PartAccess::Plain => elements.len() < chunk_elements,
+            PartAccess::Blosc => elements.len() <= chunk_elements / 4,
             PartAccess::Whole => false,
         };
         users == 1 && is_small
@@ -662,7 +662,7 @@ impl<'a> Reader<'a> {
         }
         let (key, place) = self.place(at)?;
         self.advance(at);
-        let is_there = match place {
+        let is_stored = match place {
             Some(place) => match self.wait_for_requested(&key, at, place)? {
                 Some(None) => false,
                 Some(Some(bytes)) => {
@@ -670,18 +670,18 @@ impl<'a> Reader<'a> {
                     true
                 }
                 None => {
-                    let all = Parts {
+                    let whole = Parts {
                         length: dest.len(),
                         distance: 0,
                     };
-                    let read = self.store.read_to(&key, place, all, dest);
+                    let read = self.store.read_to(&key, place, whole, dest);
                     read.map_err(|error| self.failed(&key, at, &error))?
                 }
             },
             None => false,
         };
-        self.chunks += 1;
-        if !is_there {
+        self.chunk_count += 1;
+        if !is_stored {
             dest.copy_from_slice(&self.fill_elements(product(&self.source.chunk))?);
         }
         Ok(true)
@@ -707,7 +707,7 @@ impl<'a> Reader<'a> {
             Some(place) => self.get(&key, at, place)?,
             None => None,
         };
-        self.chunks += 1;
+        self.chunk_count += 1;
         Ok((key, encoded))
     }
 
@@ -740,8 +740,8 @@ impl<'a> Reader<'a> {
     /// `None` if the index of its shard marks the chunk as missing.
     ///
     /// All reads of chunks call this function, so that the length of each chunk that is stored exactly as in memory is
-    /// checked. In a shard, the index gives the length. Otherwise [`Piece::of`] has the expected length, and the store
-    /// returns the value's length with the bytes.
+    /// checked. In a shard, the index gives the length. Otherwise [`Piece::required_length`] has the expected length,
+    /// and the store returns the value's length with the bytes.
     fn place(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Piece>), Error> {
         let source = self.source;
         let expected_bytes =
@@ -749,8 +749,11 @@ impl<'a> Reader<'a> {
         let Some((sharding, layout)) = &source.sharding else {
             let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
             let key = self.array.chunk_key(&chunk);
-            let of = expected_bytes;
-            return Ok((key, Some(Piece { of, ..Piece::ALL })));
+            let piece = Piece {
+                required_length: expected_bytes,
+                ..Piece::ALL
+            };
+            return Ok((key, Some(piece)));
         };
         let (shard, number) = source.shard_of(at);
         let key = self.array.chunk_key(&shard);
@@ -780,7 +783,7 @@ impl<'a> Reader<'a> {
         let bytes = count * fill.len();
         let path = self.source.path.display();
         let purpose = Purpose {
-            what: format_args!("a chunk of {path}"),
+            content: format_args!("a chunk of {path}"),
             way_out: "write the array anew with smaller chunks",
         };
         if fill.iter().all(|&byte| byte == 0) {
@@ -801,7 +804,7 @@ impl<'a> Reader<'a> {
         let shape = chunk_shape(&self.source.chunk)?;
         let codecs = self.array.codecs();
         let sharding = self.source.sharding.as_ref();
-        let codecs = sharding.map_or(&*codecs, |(sharding, _)| &sharding.chunks);
+        let codecs = sharding.map_or(&*codecs, |(sharding, _)| &sharding.chunk_codecs);
         let decoded = codecs.decode(
             encoded,
             &shape,
@@ -831,9 +834,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the key and the layout of the index that must be read before a chunk, and whether the answer to the index's
-/// request has arrived, or `None` if the index was not requested. Returns `None` instead of all three if no index must
-/// be read.
+/// Returns the index that must be read before a chunk: its key, its layout, and whether the answer to its request has
+/// arrived. The last of these is `None` if the index was not requested. Returns `None` if no index must be read.
 fn index_of<'a>(
     source: &'a Source,
     array: &Array<Store>,
@@ -847,22 +849,26 @@ fn index_of<'a>(
         return None;
     }
     let key = array.chunk_key(&shard).as_str().to_owned();
-    let has_arrived = queue.has(source.number, &key, layout.place);
+    let has_arrived = queue.has_arrived(source.number, &key, layout.place);
     Some((key, layout, has_arrived))
 }
 
-/// Decodes these bytes of a chunk that has `length` bytes and was encoded by Blosc. Returns `None` if the chunk must be
-/// decoded as a whole, for example to find out whether it is valid.
-fn decoded_part(encoded: &[u8], length: usize, bytes: &Range<usize>) -> Option<Vec<u8>> {
-    if blosc_validate(encoded) != Some(length) {
+/// Decodes these bytes of a chunk that has `chunk_bytes` decoded bytes and was encoded by Blosc. Returns `None` if the
+/// chunk must be decoded as a whole, for example to find out whether it is valid.
+fn decoded_part(encoded: &[u8], chunk_bytes: usize, bytes: &Range<usize>) -> Option<Vec<u8>> {
+    if blosc_validate(encoded) != Some(chunk_bytes) {
         return None;
     }
     // Blosc uses the element size that its caller gave it.
-    let unit = blosc_typesize(encoded)?;
-    if [bytes.start, bytes.end].iter().any(|at| at % unit != 0) {
+    let element_bytes = blosc_typesize(encoded)?;
+    if [bytes.start, bytes.end]
+        .iter()
+        .any(|at| at % element_bytes != 0)
+    {
         return None;
     }
-    let decoded = blosc_decompress_bytes_partial(encoded, bytes.start, bytes.len(), unit).ok()?;
+    let decoded =
+        blosc_decompress_bytes_partial(encoded, bytes.start, bytes.len(), element_bytes).ok()?;
     (decoded.len() == bytes.len()).then_some(decoded)
 }
 

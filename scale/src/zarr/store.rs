@@ -47,7 +47,7 @@ pub(crate) trait Place: Debug + Send + Sync {
     fn name(&self, key: &str) -> String;
 
     /// Returns why there can be no array in this place, or `None` if only reading a value would show it.
-    fn missing(&self) -> Option<&'static str>;
+    fn missing_reason(&self) -> Option<&'static str>;
 
     /// Reads a piece of a value. `None` if there is no such value.
     fn read(&self, key: &str, piece: Piece) -> Result<Option<Bytes>, Unread>;
@@ -69,7 +69,7 @@ pub(crate) trait Place: Debug + Send + Sync {
         let Some(bytes) = self.read(key, piece)? else {
             return Ok(false);
         };
-        if !parts.fill(dest, bytes.len()) {
+        if !parts.can_fill(dest, bytes.len()) {
             return Err(InvalidByteRangeError::new(piece.range, bytes.len() as u64).into());
         }
         for (number, dest) in dest.chunks_exact_mut(parts.length).enumerate() {
@@ -86,18 +86,18 @@ pub(crate) trait Place: Debug + Send + Sync {
     fn is_free(&self) -> io::Result<bool>;
 
     /// Makes the folders that a job needs in order to write, if any.
-    fn enter(&self, job: &str) -> io::Result<()>;
+    fn enter(&self, job_id: &str) -> io::Result<()>;
 
     /// Writes a value as a whole or not at all. Fails if the job is over. If the job has already written a value for
     /// the key, that value can stay instead.
-    fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
+    fn write(&self, key: &str, value: &[u8], job_id: &str) -> io::Result<()>;
 
     /// Writes a value that is only read during this run. After an error, a part of it can remain.
     #[cfg(feature = "cluster")]
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
 
     /// Returns, for each key, whether the job has written its value.
-    fn written_by(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>>;
+    fn written_by(&self, keys: &[String], job_id: &str) -> io::Result<Vec<bool>>;
 
     /// Removes the value of a key, and all values whose keys begin with this key and a slash. The empty key removes
     /// all.
@@ -112,19 +112,22 @@ pub(crate) struct Piece {
     ///
     /// A part of an uncompressed chunk is read without the rest, so only the length of the value can show that the
     /// value is not a chunk of this array. Every place gets the length together with the bytes.
-    pub(crate) of: Option<u64>,
+    pub(crate) required_length: Option<u64>,
 }
 
 impl Piece {
     /// All bytes of a value of any length.
     pub(crate) const ALL: Self = Self {
         range: ByteRange::FromStart(0, None),
-        of: None,
+        required_length: None,
     };
 
     /// Returns the piece with these bytes, for a value of any length.
     pub(super) fn of_any(range: ByteRange) -> Self {
-        Self { range, of: None }
+        Self {
+            range,
+            required_length: None,
+        }
     }
 
     /// Returns the part of this piece with these bytes, or the whole piece if it is counted from the value's end.
@@ -142,18 +145,18 @@ impl Piece {
 
     /// Returns the range of the piece in a value of this length in bytes.
     pub(super) fn within(self, length: u64) -> Result<Range<u64>, Unread> {
-        if let Some(expected) = self.of.filter(|&expected| expected != length) {
+        if let Some(expected) = self.required_length.filter(|&expected| expected != length) {
             return Err(Unread::Value(wrong_length(length, expected)));
         }
-        let found = match self.range {
+        let range = match self.range {
             ByteRange::FromStart(begin, None) => Some(begin..length),
             ByteRange::FromStart(begin, Some(count)) => {
                 begin.checked_add(count).map(|end| begin..end)
             }
             ByteRange::Suffix(count) => length.checked_sub(count).map(|begin| begin..length),
         };
-        let found = found.filter(|found| found.start <= found.end && found.end <= length);
-        found.ok_or_else(|| InvalidByteRangeError::new(self.range, length).into())
+        let range = range.filter(|range| range.start <= range.end && range.end <= length);
+        range.ok_or_else(|| InvalidByteRangeError::new(self.range, length).into())
     }
 }
 
@@ -167,8 +170,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Returns whether the parts of a range of this length fill `dest`.
-    pub(super) fn fill(self, dest: &[u8], length: usize) -> bool {
+    /// Returns whether the parts of a range of this length fill `dest` exactly.
+    pub(super) fn can_fill(self, dest: &[u8], length: usize) -> bool {
         let Self {
             length: part_length,
             distance,
@@ -257,11 +260,12 @@ impl Store {
     }
 
     /// Returns the number of bytes that have been read.
-    pub(crate) fn delivered(&self) -> u64 {
+    pub(crate) fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes the last I/O error out of the store. A codec can have passed it on without its message.
+    /// Takes the last I/O error out of the store. The store keeps the error, because a codec might pass it on without
+    /// its message.
     pub(crate) fn take_failure(&self) -> Option<io::Error> {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take()
@@ -301,20 +305,21 @@ impl Store {
         parts: Parts,
         dest: &mut [u8],
     ) -> Result<bool, StorageError> {
-        let is_there = self.storage_result(self.place.read_to(key.as_str(), piece, parts, dest))?;
-        let length = if is_there { dest.len() } else { 0 };
+        let exists = self.storage_result(self.place.read_to(key.as_str(), piece, parts, dest))?;
+        let length = if exists { dest.len() } else { 0 };
         self.delivered_bytes
             .fetch_add(length as u64, Ordering::Relaxed);
-        Ok(is_there)
+        Ok(exists)
     }
 
-    /// Counts the bytes of an answer to an early request, and records its error as for a direct read.
+    /// Counts the bytes of an answer to an early request at the answer's first use. Records an error as for a direct
+    /// read.
     pub(crate) fn received(
         &self,
         answer: Result<(Value, bool), Unread>,
     ) -> Result<Value, StorageError> {
-        let (value, is_first) = self.storage_result(answer)?;
-        if let Some(bytes) = value.as_ref().filter(|_| is_first) {
+        let (value, is_first_use) = self.storage_result(answer)?;
+        if let Some(bytes) = value.as_ref().filter(|_| is_first_use) {
             self.delivered_bytes
                 .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }

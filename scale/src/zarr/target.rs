@@ -36,12 +36,12 @@ pub struct Layout {
 impl Layout {
     /// Returns the content of the array's `zarr.json`.
     pub fn metadata(&self, attributes: &Map<String, Value>) -> Value {
-        let inner = self.codec.metadata(self.dtype);
+        let chunk_codecs = self.codec.metadata(self.dtype);
         let codecs = if self.shard == self.chunk {
-            inner
+            chunk_codecs
         } else {
             vec![json!({"name": "sharding_indexed", "configuration": {
-                "chunk_shape": self.chunk, "codecs": inner,
+                "chunk_shape": self.chunk, "codecs": chunk_codecs,
                 "index_codecs": index_codecs(), "index_location": "end"
             }})]
         };
@@ -82,7 +82,7 @@ pub struct Target {
     pub(super) codecs: Arc<CodecChain>,
     /// A description of how the codecs encode a chunk. `None` if it cannot be compared with another array's
     /// description.
-    stored: Option<Vec<Value>>,
+    codec_description: Option<Vec<Value>>,
     /// True if a shard has several chunks and an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
     /// True if the elements of a chunk are stored as in memory, without compression.
@@ -111,8 +111,8 @@ impl Target {
         let shape = sizes(&metadata["shape"])?;
         let shard = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"])?;
         let dtype = dtype::of_name(&data_type, path)?;
-        let inner = codec::sharding(&array).map(|sharding| sharding.chunks);
-        let is_sharded = inner.is_some();
+        let inner_codecs = codec::sharding(&array).map(|sharding| sharding.chunk_codecs);
+        let is_sharded = inner_codecs.is_some();
         let sharding = &metadata["codecs"][0]["configuration"];
         let chunk = if is_sharded {
             sizes(&sharding["chunk_shape"])?
@@ -127,8 +127,8 @@ impl Target {
         if !fits || is_sharded && !has_index {
             return Err(unfit("its shards are none of wgslice-scale's".to_owned()));
         }
-        let codecs = inner.map_or_else(|| array.codecs(), Arc::new);
-        let stored = codec::description(&codecs, dtype);
+        let codecs = inner_codecs.map_or_else(|| array.codecs(), Arc::new);
+        let codec_description = codec::description(&codecs, dtype);
         Ok(Self {
             path: path.to_owned(),
             dtype,
@@ -137,10 +137,10 @@ impl Target {
             shard,
             chunk,
             is_sharded,
-            is_plain: stored
+            is_plain: codec_description
                 .as_ref()
-                .is_some_and(|stored| codec::is_plain(stored)),
-            stored,
+                .is_some_and(|description| codec::is_plain(description)),
+            codec_description,
             codecs,
             array,
         })
@@ -180,7 +180,9 @@ impl Target {
     /// Returns whether a source chunk with the shape of this array's chunks can be copied in its stored form, and
     /// copying it is cheaper than encoding it.
     pub(crate) fn stores_like(&self, source: &Source) -> bool {
-        !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
+        !self.is_plain
+            && self.codec_description.is_some()
+            && self.codec_description.as_deref() == source.codec_description()
     }
 
     /// Returns the size of a decoded shard in bytes.
@@ -213,9 +215,9 @@ impl Target {
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn has_written(&self, at: &[usize], job: &str) -> Result<bool, Error> {
+    pub fn has_written(&self, at: &[usize], job_id: &str) -> Result<bool, Error> {
         let key = self.key(at);
-        let written = self.place().written_by(std::slice::from_ref(&key), job);
+        let written = self.place().written_by(std::slice::from_ref(&key), job_id);
         let written = written.map_err(|error| {
             Error::io(
                 format_args!("cannot read {}", self.place().name(&key)),
@@ -230,9 +232,9 @@ impl Target {
     /// # Errors
     ///
     /// [`Error::Io`], including if the job is over.
-    pub fn write(&self, at: &[usize], encoded: &[u8], job: &str) -> Result<(), Error> {
+    pub fn write(&self, at: &[usize], encoded: &[u8], job_id: &str) -> Result<(), Error> {
         let key = self.key(at);
-        self.place().write(&key, encoded, job).map_err(|error| {
+        self.place().write(&key, encoded, job_id).map_err(|error| {
             Error::io(
                 format_args!("cannot write {}", self.place().name(&key)),
                 &error,

@@ -14,7 +14,7 @@ use std::{
 
 const COMMAND: &str = env!("CARGO_BIN_EXE_wgslice-scale");
 
-/// The time within which processes must start.
+/// Processes must start within this time.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The processes of a cluster. They are killed when this value is dropped.
@@ -28,31 +28,31 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a scheduler and three executors of one core, for the test with this name. Executors get these additional
-    /// arguments, and look for faults in the folder `faults`.
-    pub(crate) fn start(test: &str, faults: Option<&Path>, arguments: &[&str]) -> Self {
-        Self::with_executors(test, 3, 5, faults, arguments)
+    /// Starts a scheduler and three executors of one core each, for the test with this name. Executors get these
+    /// additional arguments. All processes get the path of the folder of faults.
+    pub(crate) fn start(test: &str, faults_folder: Option<&Path>, arguments: &[&str]) -> Self {
+        Self::with_executors(test, 3, 5, faults_folder, arguments)
     }
 
     /// Starts a cluster with this many executors. An executor counts as lost after `timeout` seconds without a
     /// heartbeat.
     pub(crate) fn with_executors(
         test: &str,
-        executors: usize,
+        executor_count: usize,
         timeout: u64,
         faults: Option<&Path>,
         arguments: &[&str],
     ) -> Self {
-        let faults = faults.map(|folder| folder.display().to_string());
-        let faults = faults.map(|folder| (wgslice_scale::job::faults::VARIABLE, folder));
-        let environment: Vec<_> = faults.into_iter().collect();
-        Self::with_environment(test, executors, timeout, &environment, arguments)
+        let folder_text = faults_folder.map(|folder| folder.display().to_string());
+        let variable = folder_text.map(|text| (wgslice_scale::job::faults::VARIABLE, text));
+        let environment: Vec<_> = variable.into_iter().collect();
+        Self::with_environment(test, executor_count, timeout, &environment, arguments)
     }
 
     /// Starts a cluster whose processes have these variables in their environment.
     pub(crate) fn with_environment(
         test: &str,
-        executors: usize,
+        executor_count: usize,
         timeout: u64,
         environment: &[(&str, String)],
         arguments: &[&str],
@@ -62,7 +62,7 @@ impl Cluster {
             .join("cluster")
             .join(test);
         fs::create_dir_all(&logs).unwrap();
-        let ports = free_ports(1 + 2 * executors);
+        let ports = free_ports(1 + 2 * executor_count);
         let address = format!("127.0.0.1:{}", ports[0]);
         let log = logs.join("scheduler.log");
         let scheduler = spawn(
@@ -87,7 +87,7 @@ impl Cluster {
         until(START_LIMIT, "the scheduler listens", || {
             TcpStream::connect(&address).is_ok()
         });
-        for number in 0..executors {
+        for number in 0..executor_count {
             let [port, command_port] =
                 [ports[1 + 2 * number], ports[2 + 2 * number]].map(|port| port.to_string());
             let own_arguments = [
@@ -110,13 +110,13 @@ impl Cluster {
         }
         until(START_LIMIT, "the executors are registered", || {
             let log = fs::read_to_string(&log).unwrap();
-            log.matches("Received register executor request").count() >= executors
+            log.matches("Received register executor request").count() >= executor_count
         });
         cluster
     }
 
     /// Returns the process ids of the executors that have not been killed.
-    pub(crate) fn executors(&self) -> Vec<u32> {
+    pub(crate) fn executor_ids(&self) -> Vec<u32> {
         self.executors.iter().flatten().map(Child::id).collect()
     }
 
@@ -131,7 +131,7 @@ impl Cluster {
 
     /// Returns the peak memory of each executor in bytes.
     pub(crate) fn peaks(&self) -> Vec<u64> {
-        self.executors().into_iter().map(peak).collect()
+        self.executor_ids().into_iter().map(peak).collect()
     }
 
     /// Returns the peak memory of the scheduler in bytes.
@@ -140,7 +140,7 @@ impl Cluster {
     }
 
     /// Returns how many times a task failed at its last allowed attempt, according to the scheduler's log.
-    pub(crate) fn exhausted(&self) -> usize {
+    pub(crate) fn exhausted_task_count(&self) -> usize {
         let log = fs::read_to_string(self.logs.join("scheduler.log")).unwrap();
         log.matches("times, fail the stage").count()
     }
@@ -154,17 +154,17 @@ impl Cluster {
             .chain([&mut self.scheduler])
             .collect();
         for child in &children {
-            let asked = Command::new("kill")
+            let signal_status = Command::new("kill")
                 .arg("-TERM")
                 .arg(child.id().to_string())
                 .status();
-            assert!(asked.unwrap().success());
+            assert!(signal_status.unwrap().success());
         }
-        let ended = children
+        let codes = children
             .iter_mut()
             .map(|child| wait(child, Duration::from_secs(20)));
-        let ended: Vec<_> = ended.collect();
-        ended.iter().all(|status| *status == Some(0))
+        let codes: Vec<_> = codes.collect();
+        codes.iter().all(|code| *code == Some(0))
     }
 }
 

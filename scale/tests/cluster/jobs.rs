@@ -18,7 +18,7 @@ use wgslice::{Backend, options::GatherOptions};
 
 const SHAPE: [usize; 3] = [40, 30, 20];
 
-/// The time within which a command on a cluster must end, even if executors are lost.
+/// A command on a cluster must end within this time, even if executors are lost.
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// Makes elements that differ from all their neighbours.
@@ -51,8 +51,8 @@ fn write_npy(path: &Path, shape: &[usize], values: &[u16]) {
 /// Reads the elements of an `.npy` file of u16.
 fn read_npy(path: &Path) -> Vec<u16> {
     let bytes = fs::read(path).unwrap();
-    let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    let data = &bytes[10 + header..];
+    let header_length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let data = &bytes[10 + header_length..];
     data.chunks_exact(2)
         .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
         .collect()
@@ -65,10 +65,10 @@ impl Folder {
     fn new() -> Self {
         // DataFusion reads the lists of tasks next to a result. Some of these characters make a name look like a
         // pattern, and others like an encoded name.
-        let name = Builder::new().prefix("jobs [0-9] 100% a%20b #*?").tempdir();
-        let folder = Self(name.unwrap());
+        let folder = Builder::new().prefix("jobs [0-9] 100% a%20b #*?").tempdir();
+        let folder = Self(folder.unwrap());
         write_npy(&folder.path("a.npy"), &SHAPE, &values());
-        let (from, to) = (folder.text("a.npy"), folder.text("a.zarr"));
+        let (from, to) = (folder.path_text("a.npy"), folder.path_text("a.zarr"));
         folder.run(&[
             "convert", &from, "-o", &to, "--shard", "20,20,10", "--chunk", "10,10,10", "--codec",
             "gzip",
@@ -80,7 +80,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    fn path_text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
@@ -89,9 +89,9 @@ impl Folder {
     }
 
     /// Starts a slice of `a.zarr` on a cluster.
-    fn slice(&self, spec: &str, to: &str, shard: &str, cluster: &str) -> Run {
-        let (from, to) = (self.text("a.zarr"), self.text(to));
-        let chunk = "10,10,10";
+    fn slice(&self, spec: &str, to: &str, shard_shape: &str, cluster_url: &str) -> Run {
+        let (from, to) = (self.path_text("a.zarr"), self.path_text(to));
+        let chunk_shape = "10,10,10";
         Run::start(
             self.0.path(),
             &[
@@ -101,11 +101,11 @@ impl Folder {
                 "-o",
                 &to,
                 "--shard",
-                shard,
+                shard_shape,
                 "--chunk",
-                chunk,
+                chunk_shape,
                 "--cluster",
-                cluster,
+                cluster_url,
                 "--json",
             ],
         )
@@ -130,7 +130,7 @@ impl Folder {
     }
 
     /// Returns the number of shards in a store.
-    fn shards(&self, name: &str) -> usize {
+    fn shard_count(&self, name: &str) -> usize {
         self.files(name)
             .keys()
             .filter(|key| key.starts_with("c"))
@@ -142,16 +142,17 @@ impl Folder {
         let npy = format!("{name}.npy");
         self.run(&[
             "convert",
-            &self.text(name),
+            &self.path_text(name),
             "-o",
-            &self.text(&npy),
+            &self.path_text(&npy),
             "--overwrite",
         ]);
         read_npy(&self.path(&npy))
     }
 }
 
-fn figures(outcome: &RunResult) -> Value {
+/// Returns the summary that a successful run with `--json` has printed.
+fn summary(outcome: &RunResult) -> Value {
     assert_eq!(outcome.code, 0, "{}{}", outcome.output, outcome.errors);
     serde_json::from_str(outcome.output.lines().last().unwrap()).unwrap()
 }
@@ -181,17 +182,17 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
             .iter()
             .map(|&size| (size.div_ceil(2)).to_string())
             .collect();
-        let shard = sizes.join(",");
-        let from = folder.text("a.zarr");
+        let shard_shape = sizes.join(",");
+        let from = folder.path_text("a.zarr");
         let (local_store, cluster_store) = (
             format!("near-{agreed_count}.zarr"),
             format!("far-{agreed_count}.zarr"),
         );
-        for (to, more) in [
+        for (to, more_arguments) in [
             (&local_store, &[][..]),
             (&cluster_store, &["--cluster", &cluster.url][..]),
         ] {
-            let to = folder.text(to);
+            let to = folder.path_text(to);
             let arguments = [
                 "slice",
                 &from,
@@ -199,11 +200,11 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
                 "-o",
                 &to,
                 "--shard",
-                &shard,
+                &shard_shape,
                 "--chunk",
-                &shard,
+                &shard_shape,
             ];
-            folder.run(&[&arguments[..], more].concat());
+            folder.run(&[&arguments[..], more_arguments].concat());
         }
         assert!(
             folder.files(&local_store) == folder.files(&cluster_store),
@@ -216,19 +217,19 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
         );
         assert!(folder.elements(&cluster_store) == expected, "{slice:?}");
     }
-    // A gather with indices from a file.
+    // Gathers with indices from a file.
     let rows: Vec<u16> = (0..25).map(|i| i * 7 % 40).collect();
     write_npy(&folder.path("rows.npy"), &[25], &rows);
-    let (from, indices) = (folder.text("a.zarr"), folder.text("rows.npy"));
-    for (to, more) in [
+    let (from, indices) = (folder.path_text("a.zarr"), folder.path_text("rows.npy"));
+    for (to, more_arguments) in [
         ("near.zarr", &[][..]),
         ("far.zarr", &["--cluster", &cluster.url][..]),
     ] {
-        let to = folder.text(to);
+        let to = folder.path_text(to);
         folder.run(
             &[
                 &["gather", &from, &indices, "-o", &to, "--shard", "10,30,20"][..],
-                more,
+                more_arguments,
             ]
             .concat(),
         );
@@ -245,27 +246,27 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
     assert!(folder.elements("far.zarr") == whole.unwrap().0.data);
 }
 
-/// Waits until an executor has begun this many shards, and returns its process id.
-fn executor_with_shards(faults: &Path, shards: usize) -> u32 {
-    let mut found = None;
+/// Waits until an executor has begun `shard_count` shards, and returns its process id.
+fn executor_with_shards(faults_folder: &Path, shard_count: usize) -> u32 {
+    let mut executor_id = None;
     until(LIMIT, "an executor has begun shards", || {
-        let started = fs::read_to_string(faults.join("started")).unwrap();
+        let started = fs::read_to_string(faults_folder.join("started")).unwrap();
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for line in started.lines() {
             let id = line.split(' ').next().unwrap().parse().unwrap();
             *counts.entry(id).or_default() += 1;
         }
-        found = counts
+        executor_id = counts
             .into_iter()
-            .find(|&(_, count)| count >= shards)
+            .find(|&(_, count)| count >= shard_count)
             .map(|(id, _)| id);
-        found.is_some()
+        executor_id.is_some()
     });
-    found.unwrap()
+    executor_id.unwrap()
 }
 
 /// Makes a folder for faults, with these files and an empty file `started`.
-fn faults(files: &[(&str, &str)]) -> TempDir {
+fn make_faults_folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("started"), "").unwrap();
     for (name, text) in files {
@@ -274,52 +275,53 @@ fn faults(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn an_executor_is_killed(test: &str, fault: &str) {
+/// Kills an executor while the fault in the file `fault` slows tasks down, and checks the result.
+fn check_killed_executor(test: &str, fault: &str) {
     let folder = Folder::new();
-    let faults = faults(&[(fault, "300")]);
-    let mut cluster = Cluster::start(test, Some(faults.path()), &[]);
+    let faults_folder = make_faults_folder(&[(fault, "300")]);
+    let mut cluster = Cluster::start(test, Some(faults_folder.path()), &[]);
     let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
     // The executor has begun its third shard. It has written two, and has not delivered their outcomes yet.
-    let lost_executor = executor_with_shards(faults.path(), 3);
+    let lost_executor = executor_with_shards(faults_folder.path(), 3);
     cluster.kill(lost_executor);
-    fs::remove_file(faults.path().join(fault)).unwrap();
-    let figures = figures(&job.end(LIMIT));
-    assert_eq!(figures["shards"], 24);
-    let started = fs::read_to_string(faults.path().join("started")).unwrap();
-    let started = started.lines().count();
+    fs::remove_file(faults_folder.path().join(fault)).unwrap();
+    let summary = summary(&job.end(LIMIT));
+    assert_eq!(summary["shards"], 24);
+    let started = fs::read_to_string(faults_folder.path().join("started")).unwrap();
+    let start_count = started.lines().count();
     if fault == "sleep" {
         assert!(
-            started > 24,
+            start_count > 24,
             "the task of the lost executor was not run again"
         );
     } else {
         // The tasks of the lost executor ran again and found their shards written, except the shard that was in
         // progress.
-        assert!(started <= 25, "{started}");
-        assert!(figures["stood"].as_u64() >= Some(1), "{figures}");
+        assert!(start_count <= 25, "{start_count}");
+        assert!(summary["stood"].as_u64() >= Some(1), "{summary}");
     }
-    assert_eq!(folder.shards("b.zarr"), 24);
+    assert_eq!(folder.shard_count("b.zarr"), 24);
     assert!(folder.elements("b.zarr") == flipped());
 }
 
 #[test]
 fn an_executor_killed_within_a_task_changes_nothing() {
-    an_executor_is_killed("killed-within", "sleep");
+    check_killed_executor("killed-within", "sleep");
 }
 
 #[test]
 fn an_executor_killed_after_its_shards_were_written_changes_nothing() {
-    an_executor_is_killed("killed-after", "sleep-after");
+    check_killed_executor("killed-after", "sleep-after");
 }
 
 #[test]
-fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() {
+fn killing_all_executors_fails_and_the_next_run_computes_the_missing_shards() {
     let folder = Folder::new();
-    let slow_faults = faults(&[("sleep", "300")]);
-    let mut cluster = Cluster::start("all-killed", Some(slow_faults.path()), &[]);
+    let slow_faults_folder = make_faults_folder(&[("sleep", "300")]);
+    let mut cluster = Cluster::start("all-killed", Some(slow_faults_folder.path()), &[]);
     let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
-    executor_with_shards(slow_faults.path(), 3);
-    for id in cluster.executors() {
+    executor_with_shards(slow_faults_folder.path(), 3);
+    for id in cluster.executor_ids() {
         cluster.kill(id);
     }
     let outcome = job.end(LIMIT);
@@ -327,58 +329,58 @@ fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() 
     let errors = outcome.errors.to_lowercase();
     assert!(errors.contains("executor"), "{}", outcome.errors);
     drop(cluster);
-    let stood = folder.shards("b.zarr");
-    assert!((3..24).contains(&stood), "{stood} shards");
+    let kept_count = folder.shard_count("b.zarr");
+    assert!((3..24).contains(&kept_count), "{kept_count} shards");
 
-    let start_log_folder = faults(&[]);
+    let start_log_folder = make_faults_folder(&[]);
     let cluster = Cluster::start("all-killed-again", Some(start_log_folder.path()), &[]);
-    let figures = figures(
+    let summary = summary(
         &folder
             .slice(FLIP, "b.zarr", "10,10,10", &cluster.url)
             .end(LIMIT),
     );
-    assert_eq!(figures["stood"], stood, "{figures}");
-    assert_eq!(figures["computed"], 24 - stood, "{figures}");
+    assert_eq!(summary["stood"], kept_count, "{summary}");
+    assert_eq!(summary["computed"], 24 - kept_count, "{summary}");
     let started = fs::read_to_string(start_log_folder.path().join("started")).unwrap();
-    assert_eq!(started.lines().count(), 24 - stood);
+    assert_eq!(started.lines().count(), 24 - kept_count);
     assert!(folder.elements("b.zarr") == flipped());
 }
 
 #[test]
-fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
+fn a_disk_error_is_retried_and_a_corrupt_chunk_is_named() {
     let folder = Folder::new();
-    let faults = faults(&[("io-error-1", "")]);
-    let cluster = Cluster::start("errors", Some(faults.path()), &[]);
-    let figures = figures(
+    let faults_folder = make_faults_folder(&[("io-error-1", "")]);
+    let cluster = Cluster::start("errors", Some(faults_folder.path()), &[]);
+    let summary = summary(
         &folder
             .slice(FLIP, "b.zarr", "20,20,10", &cluster.url)
             .end(LIMIT),
     );
     assert_eq!(
-        (&figures["shards"], &figures["computed"]),
+        (&summary["shards"], &summary["computed"]),
         (&8.into(), &8.into())
     );
-    assert!(!faults.path().join("io-error-1").exists());
-    let started = fs::read_to_string(faults.path().join("started")).unwrap();
+    assert!(!faults_folder.path().join("io-error-1").exists());
+    let started = fs::read_to_string(faults_folder.path().join("started")).unwrap();
     assert!(started.lines().count() > 8, "no task was tried again");
     assert!(folder.elements("b.zarr") == flipped());
 
     // There are more errors than attempts for a task.
-    let errors: Vec<_> = (0..40)
-        .map(|number| faults.path().join(format!("io-error-{number}")))
+    let error_files: Vec<_> = (0..40)
+        .map(|number| faults_folder.path().join(format!("io-error-{number}")))
         .collect();
-    for error in &errors {
-        fs::write(error, "").unwrap();
+    for file in &error_files {
+        fs::write(file, "").unwrap();
     }
     let outcome = folder
         .slice(FLIP, "c.zarr", "20,20,10", &cluster.url)
         .end(LIMIT);
     assert_eq!(outcome.code, 1, "{}", outcome.errors);
     assert!(outcome.errors.contains("on purpose"), "{}", outcome.errors);
-    let exhausted = cluster.exhausted();
-    assert!(exhausted > 0);
-    for error in &errors {
-        let _ = fs::remove_file(error);
+    let exhausted_count = cluster.exhausted_task_count();
+    assert!(exhausted_count > 0);
+    for file in &error_files {
+        let _ = fs::remove_file(file);
     }
 
     // Corrupts some bytes of a shard. The checksum of gzip reveals this, and another try would find the same bytes.
@@ -396,8 +398,8 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     assert!(outcome.errors.contains("c/1/0/1"), "{}", outcome.errors);
     assert!(!folder.path("d.zarr").join(key).exists());
     assert_eq!(
-        cluster.exhausted(),
-        exhausted,
+        cluster.exhausted_task_count(),
+        exhausted_count,
         "a corrupt chunk was tried again"
     );
 }
@@ -421,9 +423,9 @@ fn executors_stay_below_a_quarter_of_the_array() {
         file.write_all(&bytes).unwrap();
     }
     let (from, to, result) = (
-        folder.text("a.npy"),
-        folder.text("a.zarr"),
-        folder.text("b.zarr"),
+        folder.path_text("a.npy"),
+        folder.path_text("a.zarr"),
+        folder.path_text("b.zarr"),
     );
     folder.run(&[
         "convert",
@@ -454,17 +456,17 @@ fn executors_stay_below_a_quarter_of_the_array() {
             "--json",
         ],
     );
-    let figures = figures(&job.end(Duration::from_secs(300)));
-    assert_eq!(figures["computed"], figures["shards"]);
+    let summary = summary(&job.end(Duration::from_secs(300)));
+    assert_eq!(summary["computed"], summary["shards"]);
     let peaks = cluster.peaks();
     assert_eq!(peaks.len(), 3);
     println!(
-        "resident memory of the executors at most {peaks:?} bytes, of an array of {} bytes",
+        "peak resident memory of the executors: {peaks:?} bytes; size of the array: {} bytes",
         1u64 << 30
     );
     assert!(peaks.iter().all(|&peak| peak < LIMIT_BYTES), "{peaks:?}");
     // All planes of the source are equal, so this line of the result is a reversed line of a plane.
-    let line = folder.text("line.zarr");
+    let line = folder.path_text("line.zarr");
     folder.run(&["slice", &result, "100, 3, :", "-o", &line]);
     let expected: Vec<u16> = plane[3 * 1024..4 * 1024].iter().rev().copied().collect();
     assert!(folder.elements("line.zarr") == expected);

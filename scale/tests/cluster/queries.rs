@@ -19,9 +19,9 @@ use wgslice_vectors::reference::{Indexing, gather_nd};
 const ROWS: usize = 400;
 const IMAGE: [usize; 3] = [6, 5, 2];
 
-/// Writes a table of four files with two columns. `image` is of u16 and null in row 17. `pairs` has index tuples into
-/// the image's first two dimensions, in arrays of shape [3, 2]. Returns the table's name and the elements of the two
-/// columns.
+/// Writes a table of four files with the row numbers in `id` and two columns of tensors. `image` is of u16 and null in
+/// row 17. `pairs` has index tuples into the image's first two dimensions, in arrays of shape [3, 2]. Returns the path
+/// of the table's folder and the elements of `image` and `pairs`.
 fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     let images: Vec<u16> = (0..ROWS * 60).map(|i| (i * 13 + i / 60) as u16).collect();
     let mut random = Random::new(5);
@@ -105,8 +105,8 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     let mut agreed_count = 0;
     while agreed_count < 50 {
         let slice = Slice::of(&mut random, &IMAGE);
-        let (expected_shape, first) = slice.naive(&images[..60], &IMAGE);
-        if first.is_empty() {
+        let (expected_shape, first_row) = slice.naive(&images[..60], &IMAGE);
+        if first_row.is_empty() {
             continue;
         }
         let query = format!(
@@ -123,19 +123,15 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         );
         let column = result.column(1);
         assert_eq!(shape(column.data_type()), expected_shape, "{query}");
-        let found = elements::<UInt16Type>(column);
+        let results = elements::<UInt16Type>(column);
         let spec = format!(":, {}", slice.text).parse().unwrap();
         let whole = Backend::cpu().slice((&images, &[&[ROWS], &IMAGE[..]].concat()), &spec);
         let whole = whole.unwrap().data;
         for row in (0..ROWS).filter(|&row| row != 17) {
             let (_, expected) = slice.naive(&images[row * 60..][..60], &IMAGE);
-            let elements = row * first.len()..(row + 1) * first.len();
-            assert_eq!(found[elements.clone()], expected, "{query}: row {row}");
-            assert_eq!(
-                found[elements.clone()],
-                whole[elements],
-                "{query}: row {row}"
-            );
+            let range = row * first_row.len()..(row + 1) * first_row.len();
+            assert_eq!(results[range.clone()], expected, "{query}: row {row}");
+            assert_eq!(results[range.clone()], whole[range], "{query}: row {row}");
         }
         assert!(column.is_null(17) && column.null_count() == 1);
         agreed_count += 1;
@@ -157,7 +153,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             .collect::<Vec<_>>()
     );
     assert!(rows.len() > 100);
-    let found = elements::<UInt16Type>(result.column(1));
+    let results = elements::<UInt16Type>(result.column(1));
     for (place, &row) in rows.iter().enumerate() {
         let row = row as usize;
         let image = &images[row * 60..][..60];
@@ -175,16 +171,16 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             Indexing::default(),
         )
         .unwrap();
-        assert_eq!(found[place * 6..][..6], gathered.values, "row {row}");
+        assert_eq!(results[place * 6..][..6], gathered.values, "row {row}");
     }
-    let aggregated =
+    let aggregate_query =
         format!("SELECT count(*) AS n, sum(gather(tensor_shape(image), 1)) AS s FROM '{path}'");
-    let result = run(&cluster_engine, &aggregated).await.unwrap();
+    let result = run(&cluster_engine, &aggregate_query).await.unwrap();
     assert_eq!(elements::<Int64Type>(result.column(0)), [400]);
     assert_eq!(elements::<Int64Type>(result.column(1)), [399 * 5]);
 
     // The shape and the dimension order of Arrow's own tensors are in metadata, which does not reach executors.
-    for (file, parameters, places) in [
+    for (file, parameters, positions) in [
         ("tensors.parquet", r#"{"shape":[2,3]}"#, [5, 4, 3]),
         (
             "turned.parquet",
@@ -192,12 +188,12 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             [5, 3, 1],
         ),
     ] {
-        let tensors = folder.path().join(file);
-        let values = write_extension(&tensors, 10, &[2, 3], parameters);
-        let name = tensors.display();
+        let table = folder.path().join(file);
+        let values = write_extension(&table, 10, &[2, 3], parameters);
+        let name = table.display();
         let expected: Vec<f32> = values
             .chunks(6)
-            .flat_map(|row| places.map(|place| row[place]))
+            .flat_map(|row| positions.map(|position| row[position]))
             .collect();
         let query = format!(
             "SELECT tensor_to_arrow(strided_slice(strided_slice(y, '1'), '::-1')) AS z FROM \
@@ -222,14 +218,14 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             check_query(&cluster_engine, &query, &expected).await;
         }
 
-        // In this query, the cluster loses the metadata of a function's result.
+        // In this query, the metadata of a function's result does not reach the executors.
         let query = format!(
             "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
         );
         check_query(&cluster_engine, &query, &expected).await;
     }
 
-    // An index out of range fails the query once, with its row and its tuple.
+    // A query with an index out of range fails without a retry. Its error names the row and the index tuple.
     let query = format!("SELECT gather_nd(image, '[[0, 7]]') FROM '{path}'");
     let error = run(&cluster_engine, &query).await.unwrap_err();
     assert!(
@@ -249,30 +245,35 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         error.contains("in row image 99, the indices at [] are [99]"),
         "{error}"
     );
-    assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
+    assert_eq!(
+        cluster.exhausted_task_count(),
+        0,
+        "a wrong index was tried again"
+    );
 
-    // The command names the row by its file; each of the four files has 100 rows. It does so for every function with
-    // indices or a mask, with and without an output file, and for tensors with permuted dimensions.
+    // The command's error names the row and its file; each of the four files has 100 rows. This covers every function
+    // that fails on wrong indices or a wrong mask, queries with and without an output file, and tensors with permuted
+    // dimensions.
     let last_file = Path::new(&path).canonicalize().unwrap().join("3.parquet");
-    let turned_file = folder.path().canonicalize().unwrap().join("turned.parquet");
-    // One element of the mask is true for id < 342, and then two.
+    let permuted_file = folder.path().canonicalize().unwrap().join("turned.parquet");
+    // One element of the mask is true in rows with id < 342, and two are true in the others.
     let masks = [&["[true, false]"; 6][..], &["[true, true]"; 2]].concat();
     let mask = format!("gather('[{}]', id / 57)", masks.join(", "));
-    let surplus = "the mask has 2 true elements, which is above the capacity 1 ";
-    let wrong = "the indices at [] are [6], which is out of range of [6, 5, 2] ";
+    let surplus_problem = "the mask has 2 true elements, which is above the capacity 1 ";
+    let index_problem = "the indices at [] are [6], which is out of range of [6, 5, 2] ";
     for (call, row, file, problem) in [
-        ("gather(image, id / 57)", 42, &last_file, wrong),
+        ("gather(image, id / 57)", 42, &last_file, index_problem),
         (
             "gather_nd(image, tensor_reshape(id / 57, '1'))",
             42,
             &last_file,
-            wrong,
+            index_problem,
         ),
         (
             "crop(image, tensor_reshape(id / 57, '1'), '1')",
             42,
             &last_file,
-            wrong,
+            index_problem,
         ),
         (
             "scatter_nd(tensor_reshape(id / 57, '1, 1'), strided_slice(image, '0, 0, :1'), '6')",
@@ -280,27 +281,32 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
             &last_file,
             "the indices at [0] are [6], which is out of range of [6] ",
         ),
-        (&format!("nonzero({mask}, '1')"), 42, &last_file, surplus),
+        (
+            &format!("nonzero({mask}, '1')"),
+            42,
+            &last_file,
+            surplus_problem,
+        ),
         (
             &format!("boolean_mask(strided_slice(image, ':2'), {mask}, '1')"),
             42,
             &last_file,
-            surplus,
+            surplus_problem,
         ),
         (
             "gather(x, id / 2)",
             4,
-            &turned_file,
+            &permuted_file,
             "the indices at [] are [2], which is out of range of [2, 3] ",
         ),
     ] {
-        let from = match file == &turned_file {
-            true => format!("'{}'", turned_file.display()),
+        let from = match file == &permuted_file {
+            true => format!("'{}'", permuted_file.display()),
             false => format!("'{path}' WHERE id >= 300"),
         };
         let query = format!("SELECT {call} AS y FROM {from}");
-        for more in [&["--json"][..], &["-o", "failed.parquet"]] {
-            let arguments = [&["sql", &query, "--cluster", &cluster.url], more].concat();
+        for more_arguments in [&["--json"][..], &["-o", "failed.parquet"]] {
+            let arguments = [&["sql", &query, "--cluster", &cluster.url], more_arguments].concat();
             let outcome = Run::start(folder.path(), &arguments).end(Duration::from_secs(60));
             assert_eq!(outcome.code, 1, "{query}: {outcome:?}");
             let function = call.split('(').next().unwrap();
@@ -333,8 +339,8 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         &cluster.url,
         "--json",
     ];
-    let figures = command(folder.path(), &arguments);
-    assert!(figures.contains("\"rows\":400"), "{figures}");
+    let summary_text = command(folder.path(), &arguments);
+    assert!(summary_text.contains("\"rows\":400"), "{summary_text}");
     assert_eq!(
         checksum(&read(&output)),
         checksum(&run(&local_engine, &query).await.unwrap())
@@ -344,7 +350,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scheduler_that_is_not_there_is_an_error() {
+async fn an_unreachable_scheduler_is_an_error() {
     let folder = TempDir::new().unwrap();
     let (path, ..) = table(folder.path());
     let query = format!("SELECT count(*) FROM '{path}'");
@@ -366,7 +372,7 @@ async fn a_scheduler_that_is_not_there_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cluster_without_executors_is_an_error_in_time() {
+async fn a_query_fails_after_waiting_for_executors() {
     let folder = TempDir::new().unwrap();
     table(folder.path());
     let cluster = Cluster::with_executors("none", 0, 5, None, &[]);
@@ -383,10 +389,10 @@ async fn a_cluster_without_executors_is_an_error_in_time() {
     );
 }
 
-/// The file name has dots and an upper case letter, and no folder. A table with such a name could not be sent to a
-/// scheduler.
+/// The file name has dots and an upper case letter, and no folder. A query could not be sent to a scheduler if its
+/// table had such a name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_of_files_may_have_dots() {
+async fn file_names_can_have_dots() {
     let folder = TempDir::new().unwrap();
     let column = tensors(Arc::new(Int64Array::from_iter_values(0..8)), &[2], 4, &[]);
     write(
@@ -396,8 +402,11 @@ async fn names_of_files_may_have_dots() {
     let cluster = Cluster::with_executors("names", 1, 5, None, &[]);
     let query = "WITH u AS (SELECT * FROM 'A.b-1.parquet') SELECT gather(t.x, 1) AS y FROM u AS t \
                  JOIN 'A.b-1.parquet' AS v ON t.id = v.id ORDER BY t.id";
-    for more in [&[][..], &["--cluster", &cluster.url][..]] {
-        let output = command(folder.path(), &[&["sql", query, "--json"], more].concat());
+    for more_arguments in [&[][..], &["--cluster", &cluster.url][..]] {
+        let output = command(
+            folder.path(),
+            &[&["sql", query, "--json"], more_arguments].concat(),
+        );
         assert_eq!(output, "{\"y\":1}\n{\"y\":3}\n{\"y\":5}\n{\"y\":7}\n");
     }
     let query = "SELECT gather(x, '[5]') AS y FROM 'A.b-1.parquet'";

@@ -18,11 +18,11 @@ use std::{
 use tempfile::TempDir;
 use wgslice_scale::job::faults;
 
-/// The time within which a command must end, even if no server answers.
+/// A command must end within this time, even if no server answers.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder for results, and a bucket with a server for it.
-struct Place {
+struct Fixture {
     folder: TempDir,
     bucket: TempDir,
     server: Server,
@@ -37,14 +37,14 @@ struct RunResult {
 }
 
 impl RunResult {
-    /// Returns the figures that a successful run with `--json` has printed.
-    fn figures(&self) -> Value {
+    /// Returns the summary that a successful run with `--json` has printed.
+    fn summary(&self) -> Value {
         assert_eq!(self.code, 0, "{self:?}");
         serde_json::from_str(self.output.lines().last().unwrap()).unwrap()
     }
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let bucket = TempDir::new().unwrap();
         Self {
@@ -55,7 +55,7 @@ impl Place {
     }
 
     /// Returns the path of the file with a key's value in the bucket.
-    fn key(&self, key: &str) -> PathBuf {
+    fn key_path(&self, key: &str) -> PathBuf {
         self.bucket.path().join(key)
     }
 
@@ -63,7 +63,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    fn text(&self, name: &str) -> String {
+    fn path_text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
@@ -78,14 +78,14 @@ impl Place {
     }
 
     fn run(&self, arguments: &[&str]) -> RunResult {
-        said(&mut self.command(arguments))
+        run_to_end(&mut self.command(arguments))
     }
 }
 
-fn said(command: &mut Command) -> RunResult {
-    let begin = Instant::now();
+fn run_to_end(command: &mut Command) -> RunResult {
+    let start = Instant::now();
     let output = command.output().unwrap();
-    assert!(begin.elapsed() < LIMIT, "{command:?}: {output:?}");
+    assert!(start.elapsed() < LIMIT, "{command:?}: {output:?}");
     let text = |bytes| String::from_utf8(bytes).unwrap();
     RunResult {
         code: output.status.code().unwrap(),
@@ -111,7 +111,8 @@ fn content(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     content
 }
 
-fn sizes(sizes: impl Iterator<Item = usize>) -> String {
+/// Returns a shape as the text of an option.
+fn shape_text(sizes: impl Iterator<Item = usize>) -> String {
     let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
     sizes.join(",")
 }

@@ -27,7 +27,7 @@ pub(crate) enum Fault {
 pub(crate) const BUCKET: &str = "bucket";
 
 /// The maximum number of keys in a page of a listing.
-const PAGE: usize = 5;
+const PAGE_KEYS: usize = 5;
 
 pub(crate) struct Server {
     pub(crate) port: u16,
@@ -65,12 +65,12 @@ impl Server {
             root: root.to_owned(),
             shared: Mutex::default(),
         });
-        let shared = state.clone();
+        let server_state = state.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let state = shared.clone();
-                // A client may end a connection at any time, so an error does not matter.
-                thread::spawn(move || state.serve(&stream).unwrap_or_default());
+                let connection_state = server_state.clone();
+                // A client can end a connection at any time, so an error does not matter.
+                thread::spawn(move || connection_state.serve(&stream).unwrap_or_default());
             }
         });
         Self { port, state }
@@ -104,7 +104,7 @@ impl Server {
     }
 
     /// Returns the maximum number of answers that were held back at a time since the last call.
-    pub(crate) fn take_most(&self) -> usize {
+    pub(crate) fn take_max_held(&self) -> usize {
         std::mem::take(&mut self.state.shared.lock().unwrap().max_held)
     }
 
@@ -112,12 +112,12 @@ impl Server {
     pub(crate) fn mark(&self, prefix: &str, mark: &str) {
         let mut shared = self.state.shared.lock().unwrap();
         let marks = shared.marks.iter_mut();
-        let mut marked = 0;
-        for (_, found) in marks.filter(|(key, _)| key.starts_with(prefix)) {
-            *found = mark.to_owned();
-            marked += 1;
+        let mut marked_count = 0;
+        for (_, old_mark) in marks.filter(|(key, _)| key.starts_with(prefix)) {
+            *old_mark = mark.to_owned();
+            marked_count += 1;
         }
-        assert!(marked > 0, "{prefix}");
+        assert!(marked_count > 0, "{prefix}");
     }
 }
 
@@ -180,8 +180,8 @@ impl State {
                 shared.held_count -= 1;
             }
             let line = format!("{} {}", request.method, request.key);
-            let matches = |(text, _): &(String, Fault)| line.contains(text.as_str());
-            let fault = shared.faults.iter().position(matches);
+            let is_match = |(text, _): &(String, Fault)| line.contains(text.as_str());
+            let fault = shared.faults.iter().position(is_match);
             let fault = fault.and_then(|at| shared.faults.remove(at)).map(|f| f.1);
             let answer = match fault {
                 Some(Fault::Status500) => Answer::error("500 Internal Error", "InternalError"),
@@ -237,15 +237,15 @@ impl State {
                 Err(_) => Answer::error("404 Not Found", "NoSuchKey"),
             },
             "PUT" => {
-                let old = fs::read(&path).ok().map(|value| etag(&value));
+                let old_tag = fs::read(&path).ok().map(|value| etag(&value));
                 let is_new = request.headers.contains_key("if-none-match");
-                let wanted = request.headers.get("if-match");
+                let expected_tag = request.headers.get("if-match");
                 // A put without a condition would let a late task replace a shard of another job.
-                let is_allowed = is_new || wanted.is_some() || !key.contains("/c/");
-                assert!(is_allowed, "{key} is put on no condition");
-                let is_refused = match wanted {
-                    Some(wanted) => old.as_ref() != Some(wanted),
-                    None => is_new && old.is_some(),
+                let is_allowed = is_new || expected_tag.is_some() || !key.contains("/c/");
+                assert!(is_allowed, "{key} is put without a condition");
+                let is_refused = match expected_tag {
+                    Some(expected_tag) => old_tag.as_ref() != Some(expected_tag),
+                    None => is_new && old_tag.is_some(),
                 };
                 if is_refused {
                     return Answer::error("412 Precondition Failed", "PreconditionFailed");
@@ -277,18 +277,18 @@ impl State {
 
     fn list(&self, query: &BTreeMap<String, String>) -> Answer {
         let prefix = query.get("prefix").map_or("", String::as_str);
-        let after = query.get("continuation-token");
+        let last_key = query.get("continuation-token");
         let files = crate::zarr::files(&self.root);
         let keys = files
             .iter()
             .map(|(path, value)| (path.to_str().unwrap(), value.len()));
         let mut keys: Vec<_> = keys.filter(|(key, _)| key.starts_with(prefix)).collect();
         keys.sort_unstable();
-        if let Some(after) = after {
-            keys.retain(|&(key, _)| key > after.as_str());
+        if let Some(last_key) = last_key {
+            keys.retain(|&(key, _)| key > last_key.as_str());
         }
         let mut text = String::from("<ListBucketResult>");
-        for (key, size) in keys.iter().take(PAGE) {
+        for (key, size) in keys.iter().take(PAGE_KEYS) {
             write!(
                 text,
                 "<Contents><Key>{key}</Key><LastModified>2026-11-23T00:00:00.000Z</LastModified>\
@@ -296,11 +296,11 @@ impl State {
             )
             .unwrap();
         }
-        if keys.len() > PAGE {
-            let last = keys[PAGE - 1].0;
+        if keys.len() > PAGE_KEYS {
+            let page_end = keys[PAGE_KEYS - 1].0;
             write!(
                 text,
-                "<NextContinuationToken>{last}</NextContinuationToken>"
+                "<NextContinuationToken>{page_end}</NextContinuationToken>"
             )
             .unwrap();
         }
@@ -336,9 +336,9 @@ fn get(value: Vec<u8>, range: Option<&String>, mark: Option<&String>) -> Answer 
     if start >= end {
         return Answer::error("416 Range Not Satisfiable", "InvalidRange");
     }
-    let part = format!("bytes {start}-{}/{size}", end - 1);
+    let content_range = format!("bytes {start}-{}/{size}", end - 1);
     answer.status = "206 Partial Content";
-    answer.headers.push(("Content-Range", part));
+    answer.headers.push(("Content-Range", content_range));
     answer.body = value[start..end].to_vec();
     answer
 }
@@ -382,13 +382,13 @@ fn read(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
 /// Returns the text with its percent escapes decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
+    let mut escaped_bytes = text.bytes();
+    while let Some(byte) = escaped_bytes.next() {
         if byte != b'%' {
             bytes.push(byte);
             continue;
         }
-        let digits = [rest.next().unwrap(), rest.next().unwrap()];
+        let digits = [escaped_bytes.next().unwrap(), escaped_bytes.next().unwrap()];
         let digits = String::from_utf8(digits.to_vec()).unwrap();
         bytes.push(u8::from_str_radix(&digits, 16).unwrap());
     }

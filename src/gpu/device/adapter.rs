@@ -137,12 +137,13 @@ impl AdapterOptions {
             return format!("no adapter found{name_condition}: {remedy}, or use the CPU");
         }
         let name_condition = name.map_or_else(String::new, |name| format!(" the name {name:?}"));
-        let software = match self.software {
+        let software_condition = match self.software {
             SoftwareAdapters::Allow => "",
             SoftwareAdapters::Require => " (only software adapters may be used)",
             SoftwareAdapters::Refuse => " (software adapters may not be used)",
         };
-        let mut message = format!("no adapter fits{name_condition}{software}; this machine has:");
+        let mut message =
+            format!("no adapter fits{name_condition}{software_condition}; this machine has:");
         for candidate in candidates {
             message += &format!("\n  {candidate}");
         }
@@ -165,16 +166,16 @@ impl FoundAdapter {
         let info = adapter.get_info();
         let flags = adapter.get_downlevel_capabilities().flags;
         let is_named = |name: &String| info.name.to_lowercase().contains(&name.to_lowercase());
-        let software = is_software(&info);
+        let is_software_adapter = is_software(&info);
         let refused = if !flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
             || adapter.limits().max_storage_buffers_per_shader_stage < STORAGE_BUFFERS
         {
             Some("it cannot run compute shaders on storage buffers")
         } else if !options.name.as_ref().is_none_or(is_named) {
-            Some("its name was not asked for")
-        } else if software && options.software == SoftwareAdapters::Refuse {
+            Some("its name does not match")
+        } else if is_software_adapter && options.software == SoftwareAdapters::Refuse {
             Some("it is a software adapter")
-        } else if !software && options.software == SoftwareAdapters::Require {
+        } else if !is_software_adapter && options.software == SoftwareAdapters::Require {
             Some("it is not a software adapter")
         } else {
             None
@@ -189,11 +190,11 @@ impl FoundAdapter {
 
     /// Returns the sort key of a candidate: smaller is better.
     fn sort_key(&self, power: Option<PowerPreference>) -> (u8, u8) {
-        let low_power = power == Some(PowerPreference::LowPower);
+        let prefers_low_power = power == Some(PowerPreference::LowPower);
         let info = self.adapter.get_info();
         let type_rank = match info.device_type {
-            DeviceType::DiscreteGpu => u8::from(low_power),
-            DeviceType::IntegratedGpu => u8::from(!low_power),
+            DeviceType::DiscreteGpu => u8::from(prefers_low_power),
+            DeviceType::IntegratedGpu => u8::from(!prefers_low_power),
             DeviceType::VirtualGpu => 2,
             DeviceType::Other => 3,
             DeviceType::Cpu => 4,

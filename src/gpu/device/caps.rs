@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// The largest vector that a kernel loads or stores, in bytes.
+/// The size in bytes of the largest vector that a kernel loads or stores.
 pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// The maximum workgroup memory of a shader in bytes per invocation: `link.wgsl` has three words for each of four rows.
@@ -71,8 +71,9 @@ impl Tuning {
     }
 }
 
-/// Returns the largest size in bytes of a binding, in whole vectors. Metal allows bindings of more than 4 GiB, but wgpu
-/// passes their sizes to shaders as 32-bit numbers and clamps offsets to 32 bits. All other APIs allow less than 2 GiB.
+/// Returns the largest size in bytes of a binding, a multiple of [`VECTOR_BYTES`]. Metal allows bindings of more than
+/// 4 GiB, but wgpu passes their sizes to shaders as 32-bit numbers and clamps offsets to 32 bits. All other APIs allow
+/// less than 2 GiB.
 pub(in crate::gpu) fn largest_binding(limits: &wgpu::Limits) -> u64 {
     let max_bytes = limits.max_storage_buffer_binding_size;
     max_bytes.min(i32::MAX as u64) / VECTOR_BYTES as u64 * VECTOR_BYTES as u64
@@ -100,20 +101,20 @@ pub(in crate::gpu) fn check_limit(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DispatchLimits {
     /// The largest size of a binding in bytes.
-    pub(crate) binding: u64,
+    pub(crate) max_binding_bytes: u64,
     /// Bindings begin at multiples of this many bytes of their buffers. A power of two.
     pub(crate) alignment: u64,
     /// The largest number of workgroups in one dimension of a dispatch.
-    pub(crate) groups: u32,
+    pub(crate) max_groups: u32,
     /// The largest number of bytes of a result that one dispatch is allowed to write.
-    pub(crate) dispatch: u64,
+    pub(crate) max_result_bytes: u64,
     /// The largest offset that shaders compute, in units. A binding has at most this many units.
-    pub(crate) units: u64,
+    pub(crate) max_units: u64,
     pub(crate) tuning: Tuning,
 }
 
-/// The buffers of an argument: one part, or several parts if the argument is larger than the largest buffer. Each part
-/// is a range of its own buffer.
+/// The location of an argument in its buffers: one part, or several parts if the argument is larger than the largest
+/// buffer. Each part is a range of its own buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BufferParts {
     /// The start of each part in its buffer, in bytes. The same for all parts.
@@ -158,8 +159,7 @@ impl BufferParts {
     }
 }
 
-/// The range of a move's argument (source, result or indices) that a dispatch binds. It is in one part of the argument:
-/// see [`BufferParts`].
+/// The range of a move's argument that a dispatch binds. It is in one part of the argument: see [`BufferParts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct BindingRange {
     /// The number of the bound part and of its buffer; the first is 0.
@@ -200,7 +200,7 @@ impl DispatchLimits {
             offset,
             bytes,
         };
-        (bytes <= self.binding).then_some((span, offset_in_part - offset))
+        (bytes <= self.max_binding_bytes).then_some((span, offset_in_part - offset))
     }
 
     /// Returns the error for a move in which even a single unit, of `unit` bytes, exceeds the device's limits.
@@ -209,7 +209,7 @@ impl DispatchLimits {
             what: "a single unit",
             limit: "max_storage_buffer_binding_size",
             needed: unit as u64 + self.alignment,
-            allowed: self.binding,
+            allowed: self.max_binding_bytes,
         }
     }
 }

@@ -51,7 +51,7 @@ impl OpenDevice {
         let reason = match self.shared.lost.get() {
             Some(reason) => reason.clone(),
             None if cfg!(not(target_arch = "wasm32")) && makes_no_buffer(&self.wgpu) => {
-                "it makes no buffer any more".into()
+                "it no longer creates buffers".into()
             }
             None => return Ok(()),
         };

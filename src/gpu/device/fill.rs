@@ -9,7 +9,7 @@ use wgpu::WriteOnly;
 
 /// The minimum size in bytes of rows that are copied directly: 64 cache lines of 64 bytes. Then only the first and the
 /// last of these lines can be written partially.
-const LONG_ROW: usize = 4 << 10;
+const LONG_ROW_BYTES: usize = 4 << 10;
 
 /// The size in bytes of the buffer in which short rows are collected: small enough for a core's second-level cache.
 const BOUNCE_BYTES: usize = 256 << 10;
@@ -22,7 +22,7 @@ pub(in crate::gpu) fn write_slice(
     mut dest: WriteOnly<'_, [u8]>,
 ) -> Result<(), Error> {
     let row_bytes = |walk: &Walk| walk.contiguous() * walk.unit;
-    let is_long = |walk: &&Walk| walk.is_dense() && row_bytes(walk) >= LONG_ROW;
+    let is_long = |walk: &&Walk| walk.is_dense() && row_bytes(walk) >= LONG_ROW_BYTES;
     let long_walk = step_move.walk().filter(is_long);
     let mut bounce = match long_walk {
         Some(_) => Vec::new(),

@@ -119,24 +119,23 @@ pub(in crate::gpu) fn part_bytes(max_bytes: u64, row_bytes: u64) -> u64 {
 
 /// Returns the least common multiple of two numbers, or `u64::MAX` if the multiple exceeds 64 bits.
 fn multiple_of_both(one: u64, other: u64) -> u64 {
-    let (mut common, mut rest) = (one, other);
-    while rest > 0 {
-        (common, rest) = (rest, common % rest);
+    let (mut divisor, mut remainder) = (one, other);
+    while remainder > 0 {
+        (divisor, remainder) = (remainder, divisor % remainder);
     }
-    one.saturating_mul(other / common.max(1))
+    one.saturating_mul(other / divisor.max(1))
 }
 
 impl OpenDevice {
-    /// Allocates the buffers of an array, from the pool if possible. Their contents are unspecified. `element` is the
-    /// size of an element in bytes.
+    /// Allocates the buffers of an array, from the pool if possible. Their contents are unspecified.
     pub(crate) fn allocate_array(
         &self,
         shape: &[usize],
-        element: usize,
+        element_bytes: usize,
     ) -> Result<DeviceBytes, Error> {
-        let bytes = shape.iter().product::<usize>() * element;
+        let bytes = shape.iter().product::<usize>() * element_bytes;
         let max_bytes = self.shared.limits.max_buffer_size;
-        let row_bytes = shape.last().map_or(1, |&size| size.max(1)) * element;
+        let row_bytes = shape.last().map_or(1, |&size| size.max(1)) * element_bytes;
         let parts = match padded_size(bytes) <= max_bytes {
             true => BufferParts::ONE_PART,
             false => BufferParts {
@@ -151,9 +150,9 @@ impl OpenDevice {
         let (mut buffers, mut bytes_left) = (Vec::new(), padded_size(bytes));
         self.check_host_memory("allocating a tensor", bytes_left)?;
         while bytes_left > 0 {
-            let size = parts.bytes.min(bytes_left);
-            buffers.push(self.tensor_buffer(size)?);
-            bytes_left -= size;
+            let buffer_bytes = parts.bytes.min(bytes_left);
+            buffers.push(self.tensor_buffer(buffer_bytes)?);
+            bytes_left -= buffer_bytes;
         }
         Ok(DeviceBytes {
             lent_buffers: self.shared.pool.lend_buffers(buffers),
@@ -191,8 +190,8 @@ impl OpenDevice {
         let copy = self.allocate_parts(source.parts, source.bytes)?;
         for (from, to) in source.buffers().iter().zip(copy.buffers()) {
             // wgpu copies only whole words, and the caller's buffer can have any size.
-            let size = to.size().min(from.size() / 4 * 4);
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, size);
+            let copied_bytes = to.size().min(from.size() / 4 * 4);
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, copied_bytes);
         }
         Ok(copy)
     }
@@ -280,18 +279,18 @@ mod tests {
     /// No index tuple is split between two buffers, whatever shape the tensor had when it was allocated.
     #[test]
     fn parts_have_whole_tuples() {
-        for most in [80_640, 100_000, 1 << 20, 256 << 20, u64::MAX] {
-            for row in [1, 4, 12, 1000, 1 << 24, u64::MAX] {
-                let bytes = part_bytes(most, row);
-                assert!(bytes <= most && bytes.is_multiple_of(PART_ALIGNMENT));
-                for integer in [4, 8] {
-                    assert!((1..=10).all(|depth| bytes.is_multiple_of(integer * depth)));
+        for max_bytes in [80_640, 100_000, 1 << 20, 256 << 20, u64::MAX] {
+            for row_bytes in [1, 4, 12, 1000, 1 << 24, u64::MAX] {
+                let bytes = part_bytes(max_bytes, row_bytes);
+                assert!(bytes <= max_bytes && bytes.is_multiple_of(PART_ALIGNMENT));
+                for integer_bytes in [4, 8] {
+                    assert!((1..=10).all(|depth| bytes.is_multiple_of(integer_bytes * depth)));
                 }
             }
         }
         // Rows of indices into an array of 29 dimensions are also whole.
-        for most in [64 << 20, 256 << 20, 1 << 40] {
-            assert!(part_bytes(most, 29 * 8).is_multiple_of(29 * 8 * 10));
+        for max_bytes in [64 << 20, 256 << 20, 1 << 40] {
+            assert!(part_bytes(max_bytes, 29 * 8).is_multiple_of(29 * 8 * 10));
         }
         // If the device's buffers are too small for whole tuples, parts still have whole rows.
         assert_eq!(part_bytes(1024, 12), 768);

@@ -12,9 +12,9 @@ pub(in crate::gpu) struct Argument<'a> {
     pub(in crate::gpu) buffers: &'a [wgpu::Buffer],
     pub(in crate::gpu) parts: BufferParts,
     /// The size in bytes of the range that was passed.
-    pub(in crate::gpu) passed: u64,
+    pub(in crate::gpu) passed_bytes: u64,
     /// The number of bytes that the plan needs.
-    pub(in crate::gpu) needed: u64,
+    pub(in crate::gpu) needed_bytes: u64,
     /// True if bind groups of the buffers can be kept: see [`Cache`](super::cache::Cache). False for the buffers of
     /// tensors, for the scratch memory of scatters, and for buffers that no later recording uses.
     pub(in crate::gpu) keeps_groups: bool,
@@ -28,8 +28,8 @@ impl<'a> Argument<'a> {
         name: "source",
         buffers: &[],
         parts: BufferParts::ONE_PART,
-        passed: 0,
-        needed: 0,
+        passed_bytes: 0,
+        needed_bytes: 0,
         keeps_groups: false,
         tensor: None,
     };
@@ -46,8 +46,8 @@ impl<'a> Argument<'a> {
                 offset: buffer_slice.offset(),
                 ..BufferParts::ONE_PART
             },
-            passed: buffer_slice.size(),
-            needed: needed_bytes as u64,
+            passed_bytes: buffer_slice.size(),
+            needed_bytes: needed_bytes as u64,
             keeps_groups: true,
             tensor: None,
         }
@@ -72,8 +72,8 @@ impl<'a> Argument<'a> {
             name,
             buffers: tensor.buffers(),
             parts: tensor.parts,
-            passed: bytes,
-            needed: bytes,
+            passed_bytes: bytes,
+            needed_bytes: bytes,
             keeps_groups: false,
             tensor: Some(tensor),
         }
@@ -98,7 +98,7 @@ impl<'a> Argument<'a> {
     /// Checks that this argument is long enough, and that its last word of 4 bytes is completely in its buffer.
     pub(super) fn check_words(&self) -> Result<(), Error> {
         self.check_length()?;
-        let needed_bytes = self.needed;
+        let needed_bytes = self.needed_bytes;
         let Some(last_buffer) = self.buffers.last() else {
             return Ok(());
         };
@@ -120,11 +120,17 @@ impl<'a> Argument<'a> {
 
     /// Checks that this argument is long enough.
     pub(in crate::gpu) fn check_length(&self) -> Result<(), Error> {
-        let Self { passed, needed, .. } = self;
-        if passed >= needed {
+        let Self {
+            passed_bytes,
+            needed_bytes,
+            ..
+        } = self;
+        if passed_bytes >= needed_bytes {
             return Ok(());
         }
-        let problem = format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
+        let problem = format!(
+            "has {passed_bytes} bytes, but the plan needs {needed_bytes}: pass a longer one"
+        );
         Err(self.argument_error(problem))
     }
 
@@ -161,15 +167,15 @@ impl<'a> Argument<'a> {
         Err(self.argument_error(problem.into()))
     }
 
-    /// Checks that this argument begins at a multiple of `number` bytes. In the error message, `changed` describes how
-    /// its elements change.
-    pub(super) fn check_multiple(&self, number: usize, changed: &str) -> Result<(), Error> {
+    /// Checks that this argument begins at a multiple of `alignment` bytes. In the error message, `changed` describes
+    /// how its elements change.
+    pub(super) fn check_multiple(&self, alignment: usize, changed: &str) -> Result<(), Error> {
         let offset = self.parts.offset;
-        if offset.is_multiple_of(number as u64) {
+        if offset.is_multiple_of(alignment as u64) {
             return Ok(());
         }
         Err(self.argument_error(format!(
-            "begins at byte {offset}: where elements are {changed} it must be a multiple of {number}"
+            "begins at byte {offset}: where elements are {changed} it must be a multiple of {alignment}"
         )))
     }
 

@@ -53,16 +53,17 @@ impl Engine {
         let indices_range = 0..step_move
             .walk()
             .map_or(0, |_| step_move.index_bytes() as u64);
-        let mut size = 0;
+        let mut memory_bytes = 0;
         let mut place_copy = |argument: Option<&Argument<'_>>, read_range: Range<u64>| {
             let Some(argument) = argument else {
                 return Ok(None);
             };
             argument.check_words()?;
             check_apart(argument, &read_range, dest, &written_range(step_move))?;
-            let offset = size + argument.parts.offset % PLACE_ALIGNMENT;
+            let offset = memory_bytes + argument.parts.offset % PLACE_ALIGNMENT;
             // An empty argument also needs a place inside the memory.
-            size = (offset + argument.needed.max(1)).next_multiple_of(PLACE_ALIGNMENT);
+            memory_bytes =
+                (offset + argument.needed_bytes.max(1)).next_multiple_of(PLACE_ALIGNMENT);
             Ok::<_, Error>(Some((offset, read_range)))
         };
         let places = [
@@ -70,7 +71,7 @@ impl Engine {
             place_copy(indices, indices_range)?,
         ];
         let doing = "allocating memory for a source in the buffer of dest";
-        let memory = self.grown_buffer(&self.scratch.aside, size, doing)?;
+        let memory = self.grown_buffer(&self.scratch.aside, memory_bytes, doing)?;
         let memory_place = |(offset, read_range)| CopyPlace {
             memory: memory.clone(),
             offset,
@@ -112,13 +113,13 @@ impl Engine {
                         offset: first_byte,
                         ..BufferParts::ONE_PART
                     },
-                    passed: bytes,
-                    needed: bytes,
+                    passed_bytes: bytes,
+                    needed_bytes: bytes,
                     ..argument
                 }
             };
             let (from, to) = (words(argument), words(argument_copy));
-            let copy = Move::copy(usize::try_from(from.needed).unwrap_or(usize::MAX));
+            let copy = Move::copy(usize::try_from(from.needed_bytes).unwrap_or(usize::MAX));
             copies.push(self.choose_commands(&copy, &[], &[from, to], may_copy)?);
         }
         Ok(argument_copy)
@@ -184,7 +185,7 @@ fn check_apart(
         return Ok(());
     }
     let problem = format!(
-        "lies in the buffer of dest, and the bytes that are read, {from:?}, overlap those that are written, {to:?}: \
+        "is in the buffer of dest, and the bytes that are read, {from:?}, overlap those that are written, {to:?}: \
          record into another buffer, and copy the result back with copy_buffer_to_buffer if it must be in place"
     );
     Err(argument.argument_error(problem))

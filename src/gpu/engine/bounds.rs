@@ -155,7 +155,7 @@ fn word_access(binding: usize, first: u32, count: i128) -> Access {
 pub(super) fn argument_memory(
     step_move: &Move,
     places: &ArgumentPlaces,
-    scratch: u64,
+    scratch_bytes: u64,
 ) -> Vec<(BufferParts, u64)> {
     let indices = match step_move.effect() {
         Effect::Find(_) => COUNT_BYTES,
@@ -168,7 +168,7 @@ pub(super) fn argument_memory(
     let tables = table.map_or(0, |table| 4 * table.entries.len());
     let move_bytes = [step_move.source_bytes(), step_move.result_bytes(), indices];
     let [source, dest, indices] = move_bytes.map(|bytes| bytes as u64);
-    let sizes = [source, dest, indices, scratch, tables as u64];
+    let sizes = [source, dest, indices, scratch_bytes, tables as u64];
     let sizes = sizes.into_iter().enumerate();
     sizes
         .map(|(number, bytes)| (places.parts_of(number), bytes))
@@ -182,7 +182,7 @@ pub(super) fn check_cut(
     places: &ArgumentPlaces,
     cut: &Cut,
 ) -> Result<(), Refusal> {
-    let memory = argument_memory(step_move, places, cut.scratch);
+    let memory = argument_memory(step_move, places, cut.scratch_bytes);
     for dispatch in cut.dispatches() {
         check_dispatch(limits, &memory, dispatch)
             .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
@@ -200,7 +200,7 @@ pub(super) fn check_dispatch(
         let is_valid = span.offset.is_multiple_of(limits.alignment)
             && span.bytes > 0
             && span.bytes.is_multiple_of(4)
-            && span.bytes <= limits.binding;
+            && span.bytes <= limits.max_binding_bytes;
         require(is_valid, || {
             format!("argument {} is bound as {span:?}", bound.argument)
         })?;
@@ -238,7 +238,7 @@ pub(super) fn check_dispatch(
 fn workgroup_count(limits: &DispatchLimits, dispatch: &Dispatch) -> Result<i128, Refusal> {
     let (width, height) = (dispatch.uniforms.groups_x(), dispatch.height);
     require(
-        width <= limits.groups && height <= limits.groups && width.max(height) < 1 << 16,
+        width <= limits.max_groups && height <= limits.max_groups && width.max(height) < 1 << 16,
         || format!("{width} by {height} workgroups"),
     )?;
     let groups = i128::from(width) * i128::from(height);
@@ -301,8 +301,11 @@ fn check_grid(
         // The four rows are neighbours along the innermost dimension.
         Kernel::CopyWords if takes_four_rows => {
             let last_dim = walk.dims[..walk.dims_used as usize].last();
-            let size = last_dim.map_or(0, |dim| i128::from(dim.size)).max(1);
-            (rows / size * divide_up(size, 4) * 4, segments)
+            let innermost_size = last_dim.map_or(0, |dim| i128::from(dim.size)).max(1);
+            (
+                rows / innermost_size * divide_up(innermost_size, 4) * 4,
+                segments,
+            )
         }
         Kernel::Combine if takes_slices => (slices, segments),
         Kernel::CombineParts if takes_slices => {
@@ -335,7 +338,7 @@ fn mask_accesses(
     search: &SearchWords,
     groups: i128,
 ) -> Result<Vec<Access>, Refusal> {
-    let chunk = i128::from(dispatch.program.workgroup) * 16;
+    let chunk_elements = i128::from(dispatch.program.workgroup) * 16;
     let begin = i128::from(search.begin);
     let [elements, chunks, rows] = [search.elements, search.chunks, search.rows].map(i128::from);
     let head = begin % 4;
@@ -348,17 +351,17 @@ fn mask_accesses(
             return Ok(vec![word_access(0, search.number, 8), counts]);
         }
         Kernel::MaskRows if constant_value(dispatch, Constant::Fills)? == 1 => {
-            let needed_groups = divide_up(rows, chunk);
+            let needed_groups = divide_up(rows, chunk_elements);
             require(groups >= needed_groups, || {
                 format!("{needed_groups} workgroups needed")
             })?;
             return Ok(vec![word_access(0, search.number, 8), result]);
         }
         Kernel::MaskCount | Kernel::MaskRows => {}
-        _ => return Err("its numbers are those of a search".into()),
+        _ => return Err("the kernel does not search a mask".into()),
     }
     require(
-        elements > 0 && chunks == divide_up(head + elements, chunk),
+        elements > 0 && chunks == divide_up(head + elements, chunk_elements),
         || format!("{elements} elements from byte {begin} on in {chunks} chunks"),
     )?;
     require(groups >= chunks && head + elements < (1 << 31) + 4, || {
@@ -412,15 +415,15 @@ fn accesses(
             if kernel == Kernel::Atomic || constant_value(dispatch, Constant::Unique)? == 1 {
                 reached_units(dispatch, walk, &mut accesses)?;
             }
-            let list_access = |count: u32, base| {
+            let pitched_range = |count: u32, base| {
                 let rows =
                     NumberRange::ZERO.extend_along(0, i128::from(count) - 1, walk.pitch.into());
                 rows.extend_along(0, i128::from(walk.run) - 1, 1)
                     .add_base(base)
             };
             let (source_range, dest_range) = (
-                list_access(walk.rows, walk.updates),
-                list_access(walk.slices, walk.to_base),
+                pitched_range(walk.rows, walk.updates),
+                pitched_range(walk.slices, walk.to_base),
             );
             (source_range, dest_range, true)
         }
@@ -461,8 +464,8 @@ fn accesses(
     }
     // For rows without a source, shaders load the first unit of the binding. This unit can be outside the argument, but
     // not outside the binding.
-    let reads_first = i128::from(dispatch.bound[1].span.bytes) >= block;
-    require(reads || reads_first, || {
+    let is_first_unit_bound = i128::from(dispatch.bound[1].span.bytes) >= block;
+    require(reads || is_first_unit_bound, || {
         format!("the first unit of {block} bytes is not bound")
     })?;
     Ok(accesses)
@@ -478,7 +481,7 @@ fn table_access(
     if constant_value(dispatch, Constant::Tables)? == 0 {
         let is_placeholder = dispatch.bound[3] == dispatch.bound[1];
         require(is_placeholder, || {
-            "the source does not stand for tables".into()
+            "the source is not bound in place of tables".into()
         })?;
         return Ok(None);
     }
@@ -597,8 +600,8 @@ fn reached_units(
         *side_range =
             side_range.extend_along(first, first + count - 1, signed_word(coordinate.stride));
         for column in [coordinate.column, coordinate.flip] {
-            let end = if column == NO_NUMBER { 0 } else { column + 1 };
-            columns = columns.max(end.into());
+            let column_count = if column == NO_NUMBER { 0 } else { column + 1 };
+            columns = columns.max(column_count.into());
         }
     }
     if columns > 0 {

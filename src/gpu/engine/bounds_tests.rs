@@ -106,7 +106,7 @@ fn every_fault_is_refused() {
     for tested_move in make_all_moves() {
         let cut = gpu.engine.cut_move(&tested_move, &places).unwrap();
         check_cut(limits, &tested_move, &places, &cut).unwrap();
-        let memory = argument_memory(&tested_move, &places, cut.scratch);
+        let memory = argument_memory(&tested_move, &places, cut.scratch_bytes);
         let assert_refused = |fault: &str, broken: &Dispatch| {
             let refused = check_dispatch(limits, &memory, broken).is_err();
             assert!(refused, "{fault}: {tested_move}\n{broken:#?}");

@@ -19,7 +19,7 @@ use std::{
 
 /// An entry is kept for at least this many look-ups after its last use. A recording looks up a work and its bind
 /// groups. So this number suffices for a program that repeats the same thousand operations.
-const MAX_IDLE_LOOKUPS: usize = 4096;
+const GENERATION_LOOKUPS: usize = 4096;
 
 /// The works and bind groups of recent recordings.
 #[derive(Debug, Default)]
@@ -184,8 +184,8 @@ impl Entry {
 }
 
 /// Entries in two generations, by the hashes of their keys. An entry that is used moves to the young generation. After
-/// every [`MAX_IDLE_LOOKUPS`] look-ups, the old generation is dropped, except works that are also held elsewhere, and
-/// the young generation becomes the old one. So an entry is dropped after [`MAX_IDLE_LOOKUPS`] to twice as many
+/// every [`GENERATION_LOOKUPS`] look-ups, the old generation is dropped, except works that are also held elsewhere, and
+/// the young generation becomes the old one. So an entry is dropped after [`GENERATION_LOOKUPS`] to twice as many
 /// look-ups without use. If two keys have the same hash, only the entry that was stored last is kept. So callers
 /// compare the key of an entry that they find.
 #[derive(Debug, Default)]
@@ -201,7 +201,7 @@ impl RecentEntries {
     /// Returns the entry with this hash, if there is one. This counts as a use of the entry.
     fn find_entry(&mut self, hash: u64) -> Option<&mut Entry> {
         self.lookups += 1;
-        if self.lookups == MAX_IDLE_LOOKUPS {
+        if self.lookups == GENERATION_LOOKUPS {
             self.lookups = 0;
             let old = mem::replace(&mut self.old, mem::take(&mut self.young));
             let held_entries = old.into_iter().filter(|(_, entry)| entry.is_held());
@@ -221,11 +221,11 @@ struct WordHasher(u64);
 
 impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
+        let (words, last_bytes) = bytes.as_chunks();
         for &word in words {
             self.write_u64(u64::from_ne_bytes(word));
         }
-        for &byte in rest {
+        for &byte in last_bytes {
             self.write_u64(byte.into());
         }
     }

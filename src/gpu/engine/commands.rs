@@ -69,7 +69,7 @@ pub(in crate::gpu) struct Commands<'a> {
     dest: Argument<'a>,
 }
 
-/// The kind of commands that record a move: see `route`.
+/// The commands that are recorded for a move: see `route`.
 #[derive(Debug)]
 enum Recipe {
     Nothing,
@@ -106,7 +106,7 @@ impl Commands<'_> {
                 .work
                 .passes
                 .iter()
-                .all(|pass| pass.cleared == 0),
+                .all(|pass| pass.cleared_bytes == 0),
             _ => false,
         }
     }
@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// Returns whether a move has no tuples and is recorded without a dispatch.
-    pub(super) fn is_copied(
+    pub(super) fn needs_no_dispatch(
         &self,
         step_move: &Move,
         source: &Argument<'_>,
@@ -188,8 +188,8 @@ impl Engine {
                 } else {
                     tuples.check_tuples(&source, &dest)?;
                     if let Some(rule) = CombineRule::from_move(step_move)? {
-                        source.check_multiple(rule.number, "combined")?;
-                        dest.check_multiple(rule.number, "combined")?;
+                        source.check_multiple(rule.number_bytes, "combined")?;
+                        dest.check_multiple(rule.number_bytes, "combined")?;
                     }
                     Recipe::Dispatches(self.work_with_groups(
                         step_move,
@@ -262,7 +262,7 @@ impl Engine {
         in_pass: bool,
     ) -> Result<WorkWithGroups, Error> {
         let work = self.work_of(step_move, ready_works, arguments)?;
-        if work.scratch == 0 {
+        if work.scratch_bytes == 0 {
             return Ok(WorkWithGroups {
                 groups: self.bind_groups(&work, arguments)?,
                 work,
@@ -271,10 +271,10 @@ impl Engine {
             });
         }
         debug_assert_eq!(arguments.len(), SCRATCH);
-        let scratch = self.scratch_buffer(work.scratch)?;
+        let scratch = self.scratch_buffer(work.scratch_bytes)?;
         let memory = Argument::own_memory("scratch", scratch.slice(..), 0);
         let groups = self.bind_groups(&work, &[arguments, &[memory]].concat())?;
-        let cleared = work.passes.iter().map(|pass| pass.cleared);
+        let cleared = work.passes.iter().map(|pass| pass.cleared_bytes);
         let cleared = cleared.filter(|&bytes| in_pass && bytes > 0);
         let clearing_works = cleared.map(|bytes| {
             let cleared_memory =
@@ -337,9 +337,12 @@ impl Engine {
             grouped_work.clearing_works.iter(),
         );
         for pass in &grouped_work.work.passes {
-            let scratch_to_clear = grouped_work.scratch.as_ref().filter(|_| pass.cleared > 0);
+            let scratch_to_clear = grouped_work
+                .scratch
+                .as_ref()
+                .filter(|_| pass.cleared_bytes > 0);
             if let (Target::Encoder(encoder), Some(scratch)) = (&mut *target, scratch_to_clear) {
-                encoder.clear_buffer(scratch, 0, Some(pass.cleared as u64));
+                encoder.clear_buffer(scratch, 0, Some(pass.cleared_bytes as u64));
             }
             target.in_pass(operation, |open_pass| {
                 if let Some(clearing_work) = scratch_to_clear.and_then(|_| clearing_works.next()) {

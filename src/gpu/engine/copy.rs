@@ -47,13 +47,14 @@ pub(super) fn record_copies(
 ) {
     let unit = walk.unit;
     let run = walk.contiguous();
-    for number in 0..walk.units() / run {
-        let [from, to] = walk.row_start(number);
+    for row in 0..walk.units() / run {
+        let [from, to] = walk.row_start(row);
         let [from, mut to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
         for piece in source.buffer_slices(from, bytes) {
             let mut at = piece.offset();
-            for into in dest.buffer_slices(to, piece.size()) {
-                let (buffer, offset, bytes) = (into.buffer(), into.offset(), into.size());
+            for dest_piece in dest.buffer_slices(to, piece.size()) {
+                let (buffer, offset, bytes) =
+                    (dest_piece.buffer(), dest_piece.offset(), dest_piece.size());
                 encoder.copy_buffer_to_buffer(piece.buffer(), at, buffer, offset, bytes);
                 at += bytes;
             }
@@ -64,7 +65,7 @@ pub(super) fn record_copies(
 
 /// Records commands that fill an argument with zeros. The argument must consist of whole words.
 pub(super) fn record_clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
-    for piece in dest.buffer_slices(0, dest.needed) {
+    for piece in dest.buffer_slices(0, dest.needed_bytes) {
         encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Cutter<'a> {
     pub(crate) limits: &'a DispatchLimits,
     pub(crate) places: &'a ArgumentPlaces,
     pub(crate) tuples: Option<TupleArgument>,
-    /// The size of the source in bytes. A walk that reads nothing binds at most one vector of it.
+    /// The size of the source in bytes. A walk that reads nothing still binds up to [`VECTOR_BYTES`] of the source.
     pub(crate) source_bytes: usize,
     /// The conversion of elements and the type of the result. `None` if elements are not converted.
     pub(crate) conversion: Option<(&'a PlanConversion, DType)>,
@@ -75,7 +75,7 @@ impl Cutter<'_> {
             "the tables of a conversion",
             "max_storage_buffer_binding_size",
             size_of_val(&table.entries[..]) as u64,
-            self.limits.binding,
+            self.limits.max_binding_bytes,
         )
     }
 
@@ -108,8 +108,8 @@ impl Cutter<'_> {
 
     /// Returns the dispatch of a walk, or the limit that the walk exceeds.
     fn make_dispatch(&self, walk: &Walk, move_unit: usize) -> Result<WalkDispatch, ExceededLimit> {
-        let [source_size, dest_size] = self.distance_bytes();
-        if (walk.units() * dest_size) as u64 > self.limits.dispatch {
+        let [source_element_bytes, dest_element_bytes] = self.distance_bytes();
+        if (walk.units() * dest_element_bytes) as u64 > self.limits.max_result_bytes {
             return Err(ExceededLimit::Size);
         }
         let mut walk = walk.clone();
@@ -118,12 +118,13 @@ impl Cutter<'_> {
         if reads_nothing {
             // A walk that reads nothing still binds a part of the source: a binding must not be empty, and shaders load
             // its first unit instead of units outside the source.
-            read_range = 0..(self.source_bytes.min(VECTOR_BYTES) / source_size).cast_signed();
+            read_range =
+                0..(self.source_bytes.min(VECTOR_BYTES) / source_element_bytes).cast_signed();
         }
-        let source = self.bind_range(SOURCE, &read_range, source_size, move_unit);
+        let source = self.bind_range(SOURCE, &read_range, source_element_bytes, move_unit);
         let (source, shift) = source.ok_or(ExceededLimit::Source)?;
         walk.from += shift;
-        let dest = self.bind_range(DEST, &walk.span(Side::Dest), dest_size, move_unit);
+        let dest = self.bind_range(DEST, &walk.span(Side::Dest), dest_element_bytes, move_unit);
         let (dest, dest_shift) = dest.ok_or(ExceededLimit::Dest)?;
         walk.to += dest_shift;
         let walk_tuples = self.tuples.filter(|_| walk.columns > 0);
@@ -157,21 +158,21 @@ impl Cutter<'_> {
     }
 
     /// Returns the binding of a range of an argument, and the number to add to a position in the argument to get the
-    /// position in the binding. The range and this number count elements of `size` bytes. Returns `None` if no single
-    /// binding can contain the range, or if it has too many units of `unit` bytes.
+    /// position in the binding. The range and this number count elements of `element_bytes` bytes. Returns `None` if no
+    /// single binding can contain the range, or if it has too many units of `unit` bytes.
     fn bind_range(
         &self,
         argument: usize,
         range: &Range<isize>,
-        size: usize,
+        element_bytes: usize,
         unit: usize,
     ) -> Option<(BoundRange, isize)> {
-        let bytes = |number: isize| (number.cast_unsigned() * size) as u64;
+        let bytes = |number: isize| (number.cast_unsigned() * element_bytes) as u64;
         let (low, high) = (bytes(range.start), bytes(range.end));
         let (bound, residue) = self.places.bind_range(self.limits, argument, low, high)?;
         let units = (high - low) / unit as u64;
-        let shift = (residue / size).cast_signed() - range.start;
-        (units <= self.limits.units).then_some((bound, shift))
+        let shift = (residue / element_bytes).cast_signed() - range.start;
+        (units <= self.limits.max_units).then_some((bound, shift))
     }
 
     /// Fails if the index tuple of a walk with a single unit is split between two buffers.
@@ -179,11 +180,11 @@ impl Cutter<'_> {
         let Some(tuples) = self.tuples.filter(|_| walk.columns > 0) else {
             return Ok(());
         };
-        let bytes = (walk.columns * tuples.index_type.bytes()) as u64;
-        let tuple_start = walk.tuple as u64 * bytes;
+        let tuple_bytes = (walk.columns * tuples.index_type.bytes()) as u64;
+        let tuple_start = walk.tuple as u64 * tuple_bytes;
         self.places
             .parts_of(tuples.argument)
-            .check_whole(tuple_start, tuple_start + bytes)
+            .check_whole(tuple_start, tuple_start + tuple_bytes)
     }
 
     /// Returns the binding of a walk's tuples and their offset in it, in words or, for a mask, in bytes. Returns `None`
@@ -193,15 +194,18 @@ impl Cutter<'_> {
         walk: &Walk,
         tuples: TupleArgument,
     ) -> Option<(BoundRange, usize)> {
-        let bytes = (walk.columns * tuples.index_type.bytes()) as u64;
+        let tuple_bytes = (walk.columns * tuples.index_type.bytes()) as u64;
         let first_tuple = walk.tuple as u64;
-        let end = first_tuple + walk.tuples() as u64;
+        let tuples_end = first_tuple + walk.tuples() as u64;
         let (limits, unit) = (self.limits, tuples.index_type.bytes().min(4));
-        let bound_range =
-            self.places
-                .bind_range(limits, tuples.argument, first_tuple * bytes, end * bytes);
+        let bound_range = self.places.bind_range(
+            limits,
+            tuples.argument,
+            first_tuple * tuple_bytes,
+            tuples_end * tuple_bytes,
+        );
         let (bound, begin) = bound_range?;
-        (bound.span.bytes / unit as u64 <= limits.units).then_some((bound, begin / unit))
+        (bound.span.bytes / unit as u64 <= limits.max_units).then_some((bound, begin / unit))
     }
 }
 

@@ -73,8 +73,8 @@ impl BoundRange {
     }
 }
 
-/// A dispatch: its program, uniforms, grid and bindings. Before it is in a [`Pass`], its uniforms have the type `U` of
-/// its kernel.
+/// A dispatch: its program, uniforms, grid and bindings. Its uniforms have a type `U` that depends on the kernel, until
+/// the dispatch is added to a [`Pass`].
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch<U = Uniforms> {
     pub(crate) program: Program,
@@ -83,7 +83,8 @@ pub(crate) struct Dispatch<U = Uniforms> {
     pub(crate) height: u32,
     /// The contents of the bindings in [`BUFFERS_GROUP`](super::program::BUFFERS_GROUP), in order.
     pub(crate) bound: Vec<BoundRange>,
-    /// The number of the first tuple, if the dispatch [reports](Dispatch::is_reporting).
+    /// The number of the dispatch's first tuple among the tuples of the move, if the dispatch
+    /// [reports](Dispatch::is_reporting).
     pub(crate) first_tuple: usize,
 }
 
@@ -98,7 +99,7 @@ impl<U> Dispatch<U> {
         groups: usize,
         bound: Vec<BoundRange>,
     ) -> Option<Self> {
-        let (groups_x, height) = grid_size(groups, limits.groups)?;
+        let (groups_x, height) = grid_size(groups, limits.max_groups)?;
         *width(&mut uniforms) = groups_x;
         Some(Self {
             program,
@@ -142,15 +143,15 @@ impl Dispatch {
 pub(super) struct Cut {
     pub(super) passes: Vec<Pass<Dispatch>>,
     /// The size in bytes of the scratch memory that the passes share.
-    pub(super) scratch: u64,
+    pub(super) scratch_bytes: u64,
 }
 
 impl Cut {
     /// Makes a cut of a single pass.
-    pub(super) fn single_pass(pass: Pass<Dispatch>, scratch: u64) -> Self {
+    pub(super) fn single_pass(pass: Pass<Dispatch>, scratch_bytes: u64) -> Self {
         Self {
             passes: vec![pass],
-            scratch,
+            scratch_bytes,
         }
     }
 
@@ -163,14 +164,15 @@ impl Cut {
 #[derive(Debug)]
 pub(super) struct Pass<D> {
     /// The number of bytes at the beginning of scratch memory that are cleared before the pass.
-    pub(super) cleared: usize,
+    pub(super) cleared_bytes: usize,
     pub(super) dispatches: Vec<D>,
 }
 
 impl Pass<Dispatch> {
-    /// Makes a pass of dispatches of one kind. Before the pass, `cleared` bytes of scratch memory are cleared.
+    /// Makes a pass of dispatches of one kind. Before the pass, the first `cleared_bytes` bytes of scratch memory are
+    /// cleared.
     pub(super) fn from_dispatches<U>(
-        cleared: usize,
+        cleared_bytes: usize,
         dispatches: Vec<Dispatch<U>>,
         to_uniforms: impl Fn(U) -> Uniforms,
     ) -> Self {
@@ -178,7 +180,7 @@ impl Pass<Dispatch> {
             .into_iter()
             .map(|dispatch| dispatch.map_uniforms(&to_uniforms));
         Self {
-            cleared,
+            cleared_bytes,
             dispatches: dispatches.collect(),
         }
     }

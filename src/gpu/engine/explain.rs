@@ -16,7 +16,7 @@ impl Engine {
     /// Returns the part of [`Gpu::explain`](crate::Gpu::explain)'s text that describes the commands of a move.
     pub(in crate::gpu) fn explain_move(&self, step_move: &Move) -> String {
         let note = match step_move.is_identity() {
-            true => "; of tensors nothing is moved, since the result is the source",
+            true => "; on tensors nothing is moved, because the result is the source",
             false => "",
         };
         self.explain_recorded(step_move) + note
@@ -62,7 +62,7 @@ impl Engine {
         let blocks = counted(cut.passes.len(), "block", "blocks");
         let description = match main_dispatch.bound[0].argument {
             INDICES => "each row goes straight to its place".to_owned(),
-            _ => format!("{} bytes between the steps", cut.scratch),
+            _ => format!("{} bytes between the steps", cut.scratch_bytes),
         };
         format!("{blocks}, the first of {grid} of the {kernel} kernel, {tile}; {description}")
     }
@@ -79,7 +79,10 @@ fn explain_search(cut: &Cut) -> String {
     let kernels = [Kernel::MaskCount, Kernel::MaskScan, Kernel::MaskRows].map(describe_kernel);
     let (count, kernels) = (cut.dispatches().count(), kernels.join(", "));
     let count = counted(count, "dispatch", "dispatches");
-    format!("{count}, {kernels}; {} bytes between them", cut.scratch)
+    format!(
+        "{count}, {kernels}; {} bytes between them",
+        cut.scratch_bytes
+    )
 }
 
 fn explain_tile(program: &Program, words: &WalkWords) -> String {

@@ -41,17 +41,17 @@ pub(super) const ELEMENTS_PER_INVOCATION: usize = 16;
 /// loops have at most 12 iterations together.
 const MAX_SCAN_ITERATIONS: usize = 1 << 12;
 
-/// Decides the steps of a search in a mask of shape `mask`.
+/// Decides the steps of a search in a mask.
 pub(super) fn search_cut(
     limits: &DispatchLimits,
     places: &ArgumentPlaces,
-    mask: &[usize],
+    mask_shape: &[usize],
     find: Find,
 ) -> Result<Cut, Error> {
     let searcher = Searcher {
         limits,
         places,
-        mask,
+        mask_shape,
         find,
     };
     searcher.search_passes()
@@ -61,16 +61,15 @@ pub(super) fn search_cut(
 struct Searcher<'a> {
     limits: &'a DispatchLimits,
     places: &'a ArgumentPlaces,
-    /// The shape of the mask.
-    mask: &'a [usize],
+    mask_shape: &'a [usize],
     find: Find,
 }
 
 /// The part of the mask that a dispatch takes.
 struct MaskPart {
-    /// The elements of the part, among all elements of the mask.
+    /// The numbers of the part's elements among all elements of the mask.
     elements: Range<usize>,
-    /// The chunks of the part, among all chunks.
+    /// The numbers of the part's chunks among all chunks.
     chunks: Range<usize>,
 }
 
@@ -79,26 +78,26 @@ impl Searcher<'_> {
         check_limit(
             "the number of dimensions of a mask",
             "a shader's limit",
-            self.mask.len() as u64,
+            self.mask_shape.len() as u64,
             MAX_DIMS as u64,
         )?;
         check_positions(self.find.capacity, MAX_SIGNED)?;
-        let elements: usize = self.mask.iter().product();
+        let element_count: usize = self.mask_shape.iter().product();
         // All elements of a part have the same position along each dimension before the long dimension: see `long_dim`.
-        let row_elements: usize = self.mask[self.long_dim()..].iter().product();
-        let mut parts: Vec<MaskPart> = Vec::new();
-        let mut chunks = 0;
-        for begin in (0..elements).step_by(row_elements.max(1)) {
+        let row_elements: usize = self.mask_shape[self.long_dim()..].iter().product();
+        let mut mask_parts: Vec<MaskPart> = Vec::new();
+        let mut chunk_total = 0;
+        for begin in (0..element_count).step_by(row_elements.max(1)) {
             for elements in self.cut_range(SOURCE, begin..begin + row_elements)? {
-                let first_chunk = chunks;
-                chunks += self.chunk_count(&elements);
-                parts.push(MaskPart {
+                let first_chunk = chunk_total;
+                chunk_total += self.chunk_count(&elements);
+                mask_parts.push(MaskPart {
                     elements,
-                    chunks: first_chunk..chunks,
+                    chunks: first_chunk..chunk_total,
                 });
             }
         }
-        let chunk_ranges = self.cut_range(SCRATCH, 0..chunks)?;
+        let chunk_ranges = self.cut_range(SCRATCH, 0..chunk_total)?;
         let row_count = match self.row_bytes() {
             0 => 0,
             _ => self.find.capacity,
@@ -108,17 +107,18 @@ impl Searcher<'_> {
             .into_iter()
             .filter(|rows| !rows.is_empty())
             .collect();
-        let dispatch_count = (parts.len() as u64 + 1).saturating_mul(row_ranges.len() as u64 + 1);
+        let dispatch_count =
+            (mask_parts.len() as u64 + 1).saturating_mul(row_ranges.len() as u64 + 1);
         let limit = "limit on dispatches";
         check_limit("a mask of this size", limit, dispatch_count, MAX_DISPATCHES)?;
-        let counting_dispatches = parts.iter().map(|part| self.counting_dispatch(part));
+        let counting_dispatches = mask_parts.iter().map(|part| self.counting_dispatch(part));
         let scanning_dispatches = chunk_ranges
             .iter()
             .map(|chunks| self.scanning_dispatch(chunks));
         let filling_dispatches = row_ranges.iter().map(|rows| self.filling_dispatch(rows));
         let rows_and_parts = row_ranges
             .iter()
-            .flat_map(|rows| parts.iter().map(move |part| (rows, part)));
+            .flat_map(|rows| mask_parts.iter().map(move |part| (rows, part)));
         let writing_dispatches =
             rows_and_parts.map(|(rows, part)| self.writing_dispatch(rows, part));
         let dispatches = counting_dispatches
@@ -128,7 +128,7 @@ impl Searcher<'_> {
         let dispatches = dispatches.collect::<Option<Vec<_>>>();
         let dispatches = dispatches.ok_or_else(|| self.limits.too_small(4))?;
         let pass = Pass::from_dispatches(0, dispatches, Uniforms::Search);
-        Ok(Cut::single_pass(pass, chunks.max(1) as u64 * 4))
+        Ok(Cut::single_pass(pass, chunk_total.max(1) as u64 * 4))
     }
 
     /// Splits a range of an argument into parts that are each small enough for one dispatch. Fails if a single item is
@@ -142,7 +142,7 @@ impl Searcher<'_> {
             }
             let Some(half) = split_position(range.len()) else {
                 let [from, to] =
-                    [range.start, range.end].map(|n| (n * self.size_of(argument)) as u64);
+                    [range.start, range.end].map(|n| (n * self.item_bytes(argument)) as u64);
                 self.places.parts_of(argument).check_whole(from, to)?;
                 return Err(self.limits.too_small(4));
             };
@@ -165,16 +165,16 @@ impl Searcher<'_> {
     /// none. No mask has two such dimensions.
     fn long_dim(&self) -> usize {
         let is_long = |&size: &usize| size as u64 > MAX_SIGNED;
-        self.mask.iter().rposition(is_long).unwrap_or(0)
+        self.mask_shape.iter().rposition(is_long).unwrap_or(0)
     }
 
     fn row_bytes(&self) -> usize {
-        self.mask.len() * self.find.index_type.bytes()
+        self.mask_shape.len() * self.find.index_type.bytes()
     }
 
     /// Returns the size in bytes of one item of an argument: an element of the mask, a row of the result, the whole
     /// buffer with the number of true elements, or the count of a chunk.
-    fn size_of(&self, argument: usize) -> usize {
+    fn item_bytes(&self, argument: usize) -> usize {
         match argument {
             SOURCE => 1,
             DEST => self.row_bytes(),
@@ -186,11 +186,11 @@ impl Searcher<'_> {
     /// Returns whether a dispatch can take this range of the mask, the chunks or the rows.
     fn is_small_enough(&self, argument: usize, range: &Range<usize>) -> bool {
         let (limits, length) = (self.limits, range.len());
-        let bytes = (length * self.size_of(argument)) as u64;
+        let bytes = (length * self.item_bytes(argument)) as u64;
         let is_dispatchable = |units, groups| {
-            bytes <= limits.dispatch
-                && units <= limits.units
-                && grid_size(groups, limits.groups).is_some()
+            bytes <= limits.max_result_bytes
+                && units <= limits.max_units
+                && grid_size(groups, limits.max_groups).is_some()
         };
         let is_within_limits = match argument {
             SOURCE => is_dispatchable(bytes, self.chunk_count(range)),
@@ -211,7 +211,7 @@ impl Searcher<'_> {
     /// Returns the binding of a range of an argument, and the range's offset in the binding, in bytes. Returns `None`
     /// if no single binding can contain the range.
     fn bind_range(&self, argument: usize, range: &Range<usize>) -> Option<(BoundRange, usize)> {
-        let bytes = |number: usize| (number * self.size_of(argument)) as u64;
+        let bytes = |item: usize| (item * self.item_bytes(argument)) as u64;
         let (from, to) = (bytes(range.start), bytes(range.end));
         self.places.bind_range(self.limits, argument, from, to)
     }
@@ -303,11 +303,15 @@ impl Searcher<'_> {
     fn writing_dispatch(&self, rows: &Range<usize>, part: &MaskPart) -> Option<SearchDispatch> {
         let (mask, counts, words) = self.words_of(part)?;
         let (dest, mut words) = self.words_of_rows(rows, words)?;
-        let first_coordinates = coordinates_of(part.elements.start, self.mask);
+        let first_coordinates = coordinates_of(part.elements.start, self.mask_shape);
         for (d, first_coordinate) in first_coordinates.into_iter().enumerate() {
             let is_long = d == self.long_dim();
             words.dims[d] = MaskDimWords {
-                size: if is_long { 0 } else { count_word(self.mask[d]) },
+                size: if is_long {
+                    0
+                } else {
+                    count_word(self.mask_shape[d])
+                },
                 first: count_word(first_coordinate),
                 first_high: high_bits(first_coordinate)?,
                 column: count_word(d) * words.index_words,
@@ -329,7 +333,7 @@ impl Searcher<'_> {
         let dims = if fills {
             0
         } else {
-            count_word(self.mask.len())
+            count_word(self.mask_shape.len())
         };
         [(Constant::Fills, u32::from(fills)), (Constant::Dims, dims)]
     }

@@ -266,15 +266,15 @@ fn run_move(gpu: Option<&Gpu>, tested_move: &Move) -> Vec<u8> {
         assert_eq!(bytemuck::cast_slice::<u32, u8>(&words), count_bytes);
         return [&dest, &count_bytes[..]].concat();
     }
-    let count = tested_move
+    let integer_count = tested_move
         .tuples()
         .map_or(0, |tuples| tuples.integer_count());
     // Some indices are out of range. All indices differ.
     let indices: Vec<i32> = (0..)
         .map(|n| n * 7 % 43 - 1 + n / 43 * 50)
-        .take(count)
+        .take(integer_count)
         .collect();
-    let mask = make_mask(count);
+    let mask = make_mask(integer_count);
     let (indices, bytes) = match tested_move.operation {
         Operation::MaskedUpdate => (Indices::Mask(&mask), &mask[..]),
         _ => (Indices::I32(&indices), bytemuck::cast_slice(&indices)),

@@ -62,11 +62,11 @@ const BYTES_BACKWARD: u32 = 2;
 const BYTES_BY_TUPLE: u32 = 3;
 const BYTES_SQUARE: u32 = 4;
 
-/// A value of `EDGES` in `convert.wgsl`.
+/// The value of `EDGES` in `convert.wgsl` for rows with fewer elements than a word.
 const EDGES_SHORT: u32 = 2;
 
-/// The maximum distance in bytes between neighbouring elements of a run in the destination, if elements have less than
-/// 4 bytes.
+/// The maximum distance in bytes between neighbouring elements of a run in the destination, for `update_words`. If the
+/// elements are farther apart and the run is not cropped, each element becomes a row.
 const MAX_RUN_TO: isize = 16;
 
 /// If the run is cropped, the size of the cropped dimension and the reach of its boxes are below this number, because
@@ -93,7 +93,7 @@ fn is_refused(_: Kernel) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct LaunchGrid {
     /// The number of rows from which an invocation moves units together: 1 or 4.
-    rows: u32,
+    rows_per_invocation: u32,
     lanes: usize,
     segment: usize,
     segments: usize,
@@ -106,7 +106,8 @@ pub(super) struct LaunchSite<'a> {
     pub(super) limits: &'a DispatchLimits,
     pub(super) source: BoundRange,
     pub(super) dest: BoundRange,
-    /// The widest unit that can be loaded from the source: 4 bytes if only one word of the source is bound.
+    /// The widest unit that can be loaded from the source: 4 bytes if the walk reads nothing and fewer than 16 bytes of
+    /// the source are bound, otherwise 16.
     pub(super) widest_unit: usize,
     /// `None` if the walk has no tuples.
     pub(super) tuples: Option<TupleArgument>,
@@ -155,15 +156,15 @@ impl LaunchSite<'_> {
         if let Some(near_dim) = near_dim {
             rows.bring_last(near_dim);
         }
-        let total = rows.walk.units();
+        let row_count = rows.walk.units();
         let grid = match near_dim {
-            Some(_) if !loops => self.four_row_grid(total, run, (SECTOR_BYTES / unit).max(2)),
+            Some(_) if !loops => self.four_row_grid(row_count, run, (SECTOR_BYTES / unit).max(2)),
             None if tile_lanes * unit < SECTOR_BYTES && !(loops && run >= 4) => {
-                self.four_row_grid(total, run, MAX_LANES)
+                self.four_row_grid(row_count, run, MAX_LANES)
             }
-            _ => self.tile_grid(total, run),
+            _ => self.tile_grid(row_count, run),
         };
-        let constants = [(Constant::Rows, grid.rows)];
+        let constants = [(Constant::Rows, grid.rows_per_invocation)];
         self.finish_dispatch(Kernel::Copy, Prelude::Unit(unit), &constants, &rows, grid)
     }
 
@@ -181,14 +182,14 @@ impl LaunchSite<'_> {
         let mut rows = RunWalk::from_elements(walk, element);
         rows.begin_groups(element)?;
         let (walk, run, head) = (&rows.walk, &rows.run, rows.head);
-        let total = walk.units();
-        let size = element.cast_signed();
+        let row_count = walk.units();
+        let element_bytes = element.cast_signed();
         let is_short = run.size < 4;
         let groups = (run.size + head).div_ceil(4);
         let innermost = walk.dims.last();
-        let is_few = shares_pipelines(total * run.size, &self.limits.tuning);
+        let has_few_units = shares_pipelines(row_count * run.size, &self.limits.tuning);
         let is_square = element == 1
-            && !is_few
+            && !has_few_units
             && !is_short
             && head == 0
             && run.size.is_multiple_of(4)
@@ -196,11 +197,12 @@ impl LaunchSite<'_> {
             && innermost.is_some_and(|dim| dim.from == 1 && dim.size >= 3 && dim.tuple == 0)
             && !walk.is_cropped(walk.dims.len() - 1);
         // The number of a row determines its position in the result, so the dimensions cannot be reordered.
-        let near_dim = rows.near_dimension(size, SECTOR_BYTES.cast_signed());
+        let near_dim = rows.near_dimension(element_bytes, SECTOR_BYTES.cast_signed());
         let grid = match is_short {
-            true => self.lane_grid((total * run.size + head).div_ceil(4), 1, 1, 1),
+            true => self.lane_grid((row_count * run.size + head).div_ceil(4), 1, 1, 1),
             false if is_square || near_dim.is_some_and(|d| d + 1 == walk.dims.len()) => {
-                let quads = innermost.map_or(total, |dim| total / dim.size * dim.size.div_ceil(4));
+                let quads =
+                    innermost.map_or(row_count, |dim| row_count / dim.size * dim.size.div_ceil(4));
                 let lanes = match run.from.unsigned_abs() < SECTOR_BYTES {
                     true => MAX_LANES,
                     false if is_square => SECTOR_BYTES / 4,
@@ -208,12 +210,12 @@ impl LaunchSite<'_> {
                 };
                 self.four_row_grid(quads * 4, groups, lanes)
             }
-            false => self.tile_grid(total, groups),
+            false => self.tile_grid(row_count, groups),
         };
         let byte_order = match rows.source_step() {
-            _ if is_short || is_few => 0,
+            _ if is_short || has_few_units => 0,
             _ if is_square => BYTES_SQUARE,
-            Some(step) if step == size && element < 3 => BYTES_FORWARD,
+            Some(step) if step == element_bytes && element < 3 => BYTES_FORWARD,
             Some(-1) if element == 1 => BYTES_BACKWARD,
             None if element == 1 => BYTES_BY_TUPLE,
             _ => 0,
@@ -228,7 +230,7 @@ impl LaunchSite<'_> {
         };
         let straddles = straddles || byte_order != 0 && !is_aligned;
         let constants = [
-            (Constant::Rows, grid.rows),
+            (Constant::Rows, grid.rows_per_invocation),
             (Constant::Element, count_word(element)),
             (Constant::Short, u32::from(is_short)),
             (Constant::Straddles, u32::from(straddles)),
@@ -256,10 +258,11 @@ impl LaunchSite<'_> {
         // A row can begin anywhere in its first word.
         let words = ((rows.run.size - 1) * to + element + 3).div_ceil(4);
         let grid = self.tile_grid(rows.walk.units(), words);
-        let is_few = shares_pipelines(rows.walk.units() * rows.run.size, &self.limits.tuning);
+        let has_few_units =
+            shares_pipelines(rows.walk.units() * rows.run.size, &self.limits.tuning);
         let known_run_to = if to <= 4 { to } else { 0 };
         let is_forward =
-            !is_few && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
+            !has_few_units && element == 1 && rows.run.to == 1 && rows.source_step() == Some(1);
         let constants = [
             (Constant::Element, count_word(element)),
             (Constant::RunTo, count_word(known_run_to)),
@@ -297,7 +300,7 @@ impl LaunchSite<'_> {
             .to
             .rem_euclid(word_elements.cast_signed())
             .cast_unsigned();
-        let (total, run) = (rows.walk.units(), rows.run.size);
+        let (row_count, run) = (rows.walk.units(), rows.run.size);
         let words = (run + head).div_ceil(word_elements);
         let is_short = run < word_elements;
         let is_whole = head == 0 && run.is_multiple_of(word_elements);
@@ -305,27 +308,28 @@ impl LaunchSite<'_> {
             rows.bring_near_dimension_last();
         }
         let grid = match is_short {
-            true => self.lane_grid((total * run + head).div_ceil(word_elements), 1, 1, 1),
-            false if self.limits.tuning.loops => self.tile_grid(total, words),
+            true => self.lane_grid((row_count * run + head).div_ceil(word_elements), 1, 1, 1),
+            false if self.limits.tuning.loops => self.tile_grid(row_count, words),
             // Looking up a row takes about as long as converting ten words.
             false => {
-                let lane_words = 4 * (total * words / (4 * INVOCATIONS_OF_LARGE_GPU)).clamp(1, 8);
+                let lane_words =
+                    4 * (row_count * words / (4 * INVOCATIONS_OF_LARGE_GPU)).clamp(1, 8);
                 let lanes = words.div_ceil(lane_words).next_power_of_two();
                 let lanes = lanes.min(MAX_LANES);
-                self.lane_grid(total, words, lanes, lanes * lane_words)
+                self.lane_grid(row_count, words, lanes, lanes * lane_words)
             }
         };
-        let first_of_table =
+        let table_shift_of =
             |table: &PositionTables| (-shift).rem_euclid(table.repeat_period().cast_signed());
         let is_steady = table
             .as_ref()
-            .is_none_or(|table| rows.is_steady(table, first_of_table(table)));
+            .is_none_or(|table| rows.is_steady(table, table_shift_of(table)));
         let edges = if is_short {
             EDGES_SHORT
         } else {
             u32::from(!is_whole)
         };
-        // Only the size of a table's entries matters, so one type represents all types of the same size.
+        // With tables, only the sizes of the types matter, so one type represents all types of the same size.
         let type_of_size = |dtype: DType| match (table, dtype.size()) {
             (None, _) => dtype,
             (_, 1) => DType::U8,
@@ -356,7 +360,7 @@ impl LaunchSite<'_> {
         if let Some(table) = table {
             dispatch.uniforms.table_inner = u32::try_from(table.inner).ok()?;
             dispatch.uniforms.tables = u32::try_from(table.positions).ok()?;
-            dispatch.uniforms.table_shift = u32::try_from(first_of_table(table)).ok()?;
+            dispatch.uniforms.table_shift = u32::try_from(table_shift_of(table)).ok()?;
         }
         Some(dispatch)
     }
@@ -378,7 +382,7 @@ impl LaunchSite<'_> {
     fn lane_grid(&self, rows: usize, run: usize, lanes: usize, segment: usize) -> LaunchGrid {
         let segments = run.div_ceil(segment);
         LaunchGrid {
-            rows: 1,
+            rows_per_invocation: 1,
             lanes,
             segment,
             segments,
@@ -393,7 +397,7 @@ impl LaunchSite<'_> {
         let lanes = units.next_power_of_two().min(lanes);
         let segments = units.div_ceil(lanes);
         LaunchGrid {
-            rows: 4,
+            rows_per_invocation: 4,
             lanes,
             segment: lanes,
             segments,
@@ -421,7 +425,7 @@ impl LaunchSite<'_> {
             segment: u32::try_from(grid.segment).ok()?,
             ..rows.walk_words()?
         };
-        // A walk without tuples binds its source in place of the tuples, and does not read them.
+        // A walk without tuples binds its source in place of the tuples and does not read this binding.
         let bound_arguments = vec![self.source, self.source, self.dest];
         WalkDispatch::from_walk(self.limits, program, words, grid.groups, bound_arguments)
     }
@@ -441,7 +445,7 @@ pub(super) fn walk_constants(
     tuning: &Tuning,
     tuples: Option<TupleArgument>,
 ) -> [(Constant, u32); 8] {
-    let is_few = shares_pipelines(units, tuning);
+    let has_few_units = shares_pipelines(units, tuning);
     let is_fixed = |coordinate: &Coordinate| {
         let Coordinate { size, window, .. } = *coordinate;
         let extent = coordinate.along.as_ref();
@@ -452,11 +456,11 @@ pub(super) fn walk_constants(
             && window.count == size
     };
     let is_long = |coordinate: &Coordinate| u32::try_from(coordinate.size).is_err();
-    let has_coordinates = !is_few && !walk.coordinates.is_empty();
-    let is_fixed_walk = has_coordinates && walk.coordinates.iter().all(is_fixed);
+    let has_constant_coordinates = !has_few_units && !walk.coordinates.is_empty();
+    let is_fixed_walk = has_constant_coordinates && walk.coordinates.iter().all(is_fixed);
     let known_number =
         |number: usize, max_unrolled: usize, many: usize| match number <= max_unrolled {
-            true if !is_few => count_word(number),
+            true if !has_few_units => count_word(number),
             _ => count_word(many),
         };
     let has_plain_tuples = tuples.is_some_and(|tuples| is_plain(walk, tuples));
@@ -476,7 +480,7 @@ pub(super) fn walk_constants(
         (Constant::Fixed, u32::from(is_fixed_walk)),
         (
             Constant::Plain,
-            u32::from(has_coordinates && has_plain_tuples),
+            u32::from(has_constant_coordinates && has_plain_tuples),
         ),
         (
             Constant::Long,
@@ -499,7 +503,8 @@ pub(super) struct RunWalk {
 
 impl RunWalk {
     /// Removes the innermost dimension from a walk and makes it the run. This requires that all units of the run share
-    /// a tuple and go forward in the destination; otherwise each row has a single unit.
+    /// a tuple, that their positions in the destination do not decrease, and that a cropped run meets the conditions
+    /// below. Otherwise each row has a single unit.
     pub(super) fn from_walk(walk: Walk) -> Self {
         let last_dim = walk.dims.len() - 1;
         let cropped_coordinate = walk.coordinate_along(last_dim);
@@ -595,7 +600,7 @@ impl RunWalk {
         }
     }
 
-    /// Makes dimension `d` the innermost of the dimensions that number rows. The order of rows does not matter.
+    /// Makes dimension `d` the innermost of the dimensions that number rows. This changes the numbers of the rows.
     fn bring_last(&mut self, d: usize) {
         let cropped_coordinate = self.walk.coordinate_along(d);
         let dim = self.walk.remove(d);
@@ -630,13 +635,13 @@ impl RunWalk {
         let divisor = distances.fold(table.inner, |divisor, distance| {
             common_divisor(divisor, distance.unsigned_abs())
         });
-        let table_begin = (walk.from + shift).rem_euclid(divisor.cast_signed());
+        let first_offset = (walk.from + shift).rem_euclid(divisor.cast_signed());
         let (count, step) = match self.cropped_coordinate.map(|c| &walk.coordinates[c]) {
             Some(coordinate) => (coordinate.size, coordinate.stride),
             None => (self.run.size, self.run.from),
         };
-        let end = table_begin + (count.cast_signed() - 1) * step;
-        (0..divisor.cast_signed()).contains(&end)
+        let last_offset = first_offset + (count.cast_signed() - 1) * step;
+        (0..divisor.cast_signed()).contains(&last_offset)
     }
 
     /// Returns the dimension of a transpose: neighbouring rows along it are `distance` units apart in the source, and
@@ -733,7 +738,7 @@ impl RunWalk {
     }
 }
 
-/// Returns the greatest common divisor.
+/// Returns the greatest common divisor of two numbers.
 pub(super) fn common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }

@@ -12,7 +12,7 @@
 //! | `uniforms` | the numbers that a dispatch reads |
 //! | `program`, `pipeline` | how the WGSL of a pipeline is assembled, and when a pipeline is compiled: once, at its first use |
 //! | `route`, `copy` | which commands are recorded for a move: none, copies, a clear, or dispatches |
-//! | `work` | which dispatches, pipelines and uniforms are kept for a plan |
+//! | `work` | which dispatches, pipelines and uniforms are kept for a move |
 //! | `cache` | how long works and their bind groups are kept |
 //! | `commands` | which commands a move has for its arguments, and how they are recorded |
 //! | `record` | how the steps of a plan are recorded in their order, in as few passes as the order allows |
@@ -72,7 +72,7 @@ use std::sync::Arc;
 
 /// The maximum number of bytes of a result that one dispatch writes. At 2 GB/s, about a hundredth of a GPU's memory
 /// bandwidth, such a dispatch takes 0.3 s. Drivers abort a dispatch only after several seconds.
-const DISPATCH_BYTES: u64 = 512 << 20;
+const MAX_RESULT_BYTES: u64 = 512 << 20;
 
 /// Records plans for a device. Clones share the pipelines and all caches.
 #[derive(Clone, Debug)]
@@ -91,11 +91,11 @@ impl Engine {
         let space = UniformSpace::for_device(is_software, limits);
         Self {
             limits: DispatchLimits {
-                binding: largest_binding(limits),
+                max_binding_bytes: largest_binding(limits),
                 alignment: limits.min_storage_buffer_offset_alignment.into(),
-                groups: limits.max_compute_workgroups_per_dimension,
-                dispatch: DISPATCH_BYTES,
-                units: i32::MAX as u64,
+                max_groups: limits.max_compute_workgroups_per_dimension,
+                max_result_bytes: MAX_RESULT_BYTES,
+                max_units: i32::MAX as u64,
                 tuning: Tuning::for_device(is_software, limits),
             },
             pipelines: Arc::new(Pipelines::new(&device, space, None)),

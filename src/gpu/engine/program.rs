@@ -4,12 +4,13 @@
 //! Each file in `shaders/` is a module. The comment at its top lists the names that it needs and defines. A line
 //! `#import name.wgsl` is replaced by the text of another file. Imports are lines of text, as in vello and in
 //! wgsl-analyzer. A linker such as the crate `wesl` would add a second WGSL parser to every program that uses this
-//! crate. The only WGSL in Rust is a [`Prelude`] of up to three lines, which defines the type of a unit.
+//! crate. The only WGSL in Rust is the declaration of the workgroup size and a [`Prelude`] of up to three lines, which
+//! defines the type of a unit or of an integer.
 
 use super::{adapter::STORAGE_BUFFERS, uniforms::UNIFORM_BYTES};
 use std::fmt;
 
-/// The number of the bind group of the buffers that are read and written.
+/// The number of the bind group of a move's arguments, such as its source and its destination.
 pub(crate) const BUFFERS_GROUP: u32 = 0;
 /// The number of the bind group of the report.
 pub(crate) const REPORT_GROUP: u32 = 1;
@@ -30,10 +31,10 @@ impl UniformSpace {
         // Uniforms in storage require three things: one more storage buffer than operations and conversion tables bind;
         // a second dynamic offset, in addition to the offset of the report; and bindings that are large enough for a
         // slot.
-        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS + 1
+        let fits_storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS + 1
             && limits.max_storage_buffer_binding_size >= UNIFORM_BYTES.next_multiple_of(256).into()
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
-        match is_software && storage {
+        match is_software && fits_storage {
             true => Self::Storage,
             false => Self::Uniform,
         }
@@ -92,9 +93,9 @@ modules! {
     Link "link" [false, true];
     /// Links the rows of each slice in order.
     Order "order" [true];
-    /// Combines linked rows of numbers of 4 or 8 bytes.
+    /// Combines rows of numbers of 4 or 8 bytes, or of smaller numbers in rows of whole words.
     Combine "combine" [false, false, true];
-    /// Combines linked rows of numbers of 1 or 2 bytes.
+    /// Combines rows of numbers of 1 or 2 bytes. Rows can begin and end within words.
     CombineParts "combine_parts" [false, false, true];
     /// Combines rows of integers of 4 bytes, in any order.
     Atomic "atomic" [false, false, true];
@@ -166,7 +167,7 @@ constants! {
     Fills "FILLS";
 }
 
-/// The modules that kernels import.
+/// The names and texts of the modules that kernels import.
 const IMPORTED_MODULES: [(&str, &str); 8] = [
     ("grid.wgsl", include_str!("../../../shaders/grid.wgsl")),
     (
@@ -282,8 +283,8 @@ impl Program {
     /// text, because wgpu checks only constant sizes against the device's limits.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let text = self.prelude.text() + &with_imports(self.kernel.text());
-        let workgroup = format!("const WORKGROUP: u32 = {}u;", self.workgroup);
-        let text = text.replace("override WORKGROUP: u32 = 256u;", &workgroup);
+        let declaration = format!("const WORKGROUP: u32 = {}u;", self.workgroup);
+        let text = text.replace("override WORKGROUP: u32 = 256u;", &declaration);
         match space {
             UniformSpace::Uniform => text,
             UniformSpace::Storage => text.replace("var<uniform>", "var<storage, read>"),
@@ -308,7 +309,7 @@ fn with_imports(text: &str) -> String {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wgslice kernel: {}", self.kernel.name())?;
-        let unit = match self.prelude {
+        let type_text = match self.prelude {
             Prelude::None => None,
             Prelude::Unit(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
             Prelude::Integer(signed) => Some(if signed { "i32" } else { "u32" }.to_owned()),
@@ -316,7 +317,7 @@ impl fmt::Display for Program {
         let constants = self.constants.iter();
         let constants = constants.map(|(constant, value)| format!("{} {value}", constant.name()));
         let workgroup = format!("workgroups of {}", self.workgroup);
-        let details = unit.into_iter().chain([workgroup]).chain(constants);
+        let details = type_text.into_iter().chain([workgroup]).chain(constants);
         let details: Vec<_> = details.collect();
         write!(f, " ({})", details.join(", "))
     }

@@ -23,7 +23,7 @@ pub(in crate::gpu) struct PlanArguments<'r, 'a> {
     pub(in crate::gpu) inputs: &'r [Argument<'a>],
     pub(in crate::gpu) outputs: &'r [Argument<'a>],
     /// The number of bytes of outputs that were copied because their memory was shared.
-    pub(in crate::gpu) copied: usize,
+    pub(in crate::gpu) copied_bytes: usize,
 }
 
 /// The memory that a step reads or writes in addition to inputs, outputs and temps.
@@ -64,7 +64,7 @@ impl Engine {
             types,
             inputs,
             outputs,
-            copied,
+            copied_bytes,
         } = arguments;
         let may_copy = matches!(target, Target::Encoder(_));
         let ready_works = |step| self.ready_works(plan.works(), step);
@@ -75,7 +75,7 @@ impl Engine {
         // Some steps also read values that the plan holds. A search can write the number of true elements to its own
         // memory.
         let mut own_memory = Vec::with_capacity(plan.steps().len());
-        for (number, (step_move, operands)) in plan.steps().enumerate() {
+        for (step_number, (step_move, operands)) in plan.steps().enumerate() {
             own_memory.push(match (&operands.by, step_move.find()) {
                 (Some(Operand::Const(tuples)), _) => {
                     let tuple_bytes = step_move.depth() * step_move.index_type().bytes();
@@ -91,7 +91,7 @@ impl Engine {
                     let mask_and_rows = [&operands.from, &operands.to].map(argument);
                     OwnMemory::Count(self.count_slot(
                         step_move,
-                        ready_works(number),
+                        ready_works(step_number),
                         &mask_and_rows,
                     )?)
                 }
@@ -119,7 +119,7 @@ impl Engine {
                 continue;
             }
             if let Some(tuples) = &mut tuples_or_count {
-                tuples.needed = step_move.index_bytes() as u64;
+                tuples.needed_bytes = step_move.index_bytes() as u64;
             }
             check_conversion(&step_move, &source, &dest)?;
             let copy_places =
@@ -137,17 +137,23 @@ impl Engine {
         let may_copy = may_copy
             && (steps.len() == 1
                 || steps.iter().all(|(step_move, _, source, _, dest, _)| {
-                    self.is_copied(step_move, source, dest)
+                    self.needs_no_dispatch(step_move, source, dest)
                 }));
         let mut commands = Vec::with_capacity(steps.len());
-        for (number, (step_move, _, source, tuples_or_count, dest, [source_copy, indices_copy])) in
-            steps.iter().enumerate()
+        for (
+            step_number,
+            (step_move, _, source, tuples_or_count, dest, [source_copy, indices_copy]),
+        ) in steps.iter().enumerate()
         {
             let mut copies = Vec::new();
             let step_commands = match (step_move.find(), tuples_or_count) {
-                (Some(_), Some(count)) => {
-                    self.search_commands(step_move, ready_works(number), *source, *dest, *count)?
-                }
+                (Some(_), Some(count)) => self.search_commands(
+                    step_move,
+                    ready_works(step_number),
+                    *source,
+                    *dest,
+                    *count,
+                )?,
                 _ => {
                     let source = self.copy_argument(source_copy, *source, may_copy, &mut copies)?;
                     let tuples = tuples_or_count.map(|tuples| {
@@ -156,7 +162,7 @@ impl Engine {
                     let tuples = tuples.transpose()?;
                     let arguments = [source, *dest, tuples.unwrap_or(source)];
                     let arguments = &arguments[..2 + usize::from(tuples.is_some())];
-                    self.choose_commands(step_move, ready_works(number), arguments, may_copy)?
+                    self.choose_commands(step_move, ready_works(step_number), arguments, may_copy)?
                 }
             };
             copies.push(step_commands);
@@ -198,7 +204,7 @@ impl Engine {
         if let Some((_, _, Some(slot))) = &search {
             target.hold_slot(slot.clone());
         }
-        report::pending_report(&self.device, plan, copied, tuples, search)
+        report::pending_report(&self.device, plan, copied_bytes, tuples, search)
     }
 
     /// Records commands in order. Neighbouring commands that consist only of dispatches share a pass. Adds the report

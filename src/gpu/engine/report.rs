@@ -1,4 +1,4 @@
-//! The report of a gather or a scatter, which is available when the device is done.
+//! The report of a gather, a scatter or a search in a mask, which is available when the device is done.
 
 use super::{OpenDevice, argument::Argument, caps::BufferParts, dispatch::Dispatch, slots::Slot};
 use crate::{
@@ -78,13 +78,13 @@ type RecordedSearch<'a> = (usize, Argument<'a>, Option<Slot>);
 pub(in crate::gpu) fn pending_report(
     device: &OpenDevice,
     plan: &Plan,
-    copied: usize,
+    copied_bytes: usize,
     tuples: Option<CountedStep<'_>>,
     search: Option<RecordedSearch<'_>>,
 ) -> Result<Pending<Report>, Error> {
     if tuples.is_none() && search.is_none() {
         let mut report = plan.report_without_findings()?;
-        report.copied = copied;
+        report.copied = copied_bytes;
         return Ok(Pending::already_known(report));
     }
     let tuples = tuples.map(|(step_move, report_slots, tuples)| {
@@ -115,7 +115,7 @@ pub(in crate::gpu) fn pending_report(
             }
             None => empty_report,
         };
-        report.copied = copied;
+        report.copied = copied_bytes;
         if let Some((capacity, count_words, _slot, unreadable_error)) = search_report {
             if !count_words.is_readable() {
                 return Err(unreadable_error);

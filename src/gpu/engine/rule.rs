@@ -11,10 +11,11 @@ const NUMBERS_PARTS: u32 = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CombineRule {
     /// The size in bytes of the numbers that are combined.
-    pub(super) number: usize,
+    pub(super) number_bytes: usize,
     /// The value of the constant `COMBINE` of `atomic.wgsl` and `combine.wgsl`.
     pub(super) combine: u32,
-    /// The value of the constant `NUMBERS` of `atomic.wgsl` and `combine.wgsl`.
+    /// The value of the constant `NUMBERS` of `combine.wgsl`. `atomic.wgsl` has a type instead: signed integers for
+    /// [`NUMBERS_SIGNED`], otherwise unsigned.
     pub(super) numbers: u32,
     /// The value of the constant `RULE` of `combine_parts.wgsl`.
     pub(super) parts: u32,
@@ -71,7 +72,7 @@ impl CombineRule {
             });
         }
         Ok(Some(Self {
-            number: match dtype {
+            number_bytes: match dtype {
                 // Real and imaginary parts are combined separately.
                 DType::Complex64 => 4,
                 _ => dtype.size(),

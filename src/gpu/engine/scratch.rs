@@ -58,8 +58,8 @@ impl ScratchMemory {
             name: "scratch",
             buffers: &self.buffers,
             parts: self.parts,
-            passed: self.bytes,
-            needed: self.bytes,
+            passed_bytes: self.bytes,
+            needed_bytes: self.bytes,
             keeps_groups: true,
             tensor: None,
         }
@@ -74,12 +74,12 @@ impl Engine {
         let buffer_limit = self.device.shared.limits.max_buffer_size;
         let doing = "allocating memory between the steps of a plan";
         let mut kept_buffers = lock(&self.scratch.temps);
-        let (mut memory, mut number) = (Vec::new(), 0);
+        let (mut memory, mut next_kept) = (Vec::new(), 0);
         for (temp, Temp { shape, dtype }) in plan.temps().iter().enumerate() {
             let bytes = shape.iter().product::<usize>() * dtype.size();
             let row_bytes = shape.last().map_or(1, |&size| size.max(1)) * dtype.size();
-            let size = padded_size(bytes);
-            let parts = match size <= buffer_limit {
+            let padded_bytes = padded_size(bytes);
+            let parts = match padded_bytes <= buffer_limit {
                 true => BufferParts::ONE_PART,
                 false => BufferParts {
                     offset: 0,
@@ -89,7 +89,7 @@ impl Engine {
             let operand = Some(Operand::Temp(temp));
             let mut steps = plan.steps();
             let is_read = steps.any(|(_, step)| step.reports && step.by == operand);
-            let (mut buffers, mut bytes_left) = (Vec::new(), size);
+            let (mut buffers, mut bytes_left) = (Vec::new(), padded_bytes);
             while bytes_left > 0 {
                 let part_size = parts.bytes.min(bytes_left);
                 buffers.push(match is_read {
@@ -98,13 +98,13 @@ impl Engine {
                     }
                     false => self.kept_or_new_buffer(
                         &mut kept_buffers,
-                        number,
+                        next_kept,
                         part_size,
                         part_size,
                         doing,
                     )?,
                 });
-                number += usize::from(!is_read);
+                next_kept += usize::from(!is_read);
                 bytes_left -= part_size;
             }
             memory.push(ScratchMemory {
@@ -200,10 +200,10 @@ impl Engine {
                 bytes: buffer_limit / pitch * pitch,
             },
         };
-        let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
+        let buffer_count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
         let (mut kept_buffers, size) = (lock(&self.scratch.texels), bytes.min(parts.bytes));
         let doing = "allocating memory for texels";
-        let buffers = (0..count)
+        let buffers = (0..buffer_count)
             .map(|number| self.kept_or_new_buffer(&mut kept_buffers, number, size, size, doing));
         Ok(ScratchMemory {
             buffers: buffers.collect::<Result<_, _>>()?,

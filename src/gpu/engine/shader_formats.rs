@@ -231,7 +231,7 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
 }
 
 /// Returns the line of `texts.jsonl` that describes a text to compilers of WGSL.
-fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
+fn text_line(text_number: usize, text: &ShaderText) -> serde_json::Value {
     let constants_to_json = |setting: &ConstantValues| -> serde_json::Map<_, _> {
         let constants = setting.iter().cloned();
         constants
@@ -239,7 +239,7 @@ fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
             .collect()
     };
     serde_json::json!({
-        "text": number,
+        "text": text_number,
         "name": text.program.kernel.name(),
         "space": format!("{:?}", text.space),
         "constants": text.settings.iter().map(constants_to_json).collect::<Vec<_>>(),
@@ -248,7 +248,7 @@ fn text_line(number: usize, text: &ShaderText) -> serde_json::Value {
 }
 
 /// Writes one text in all formats. Returns a message for each format that failed.
-fn write_text(number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<String> {
+fn write_text(text_number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<String> {
     let shader = Shader::parse(&text.source);
     let shader = shader.unwrap_or_else(|error| panic!("{}: {error}", text.program));
     let mut failures = Vec::new();
@@ -263,7 +263,7 @@ fn write_text(number: usize, text: &ShaderText, folder: Option<&Path>) -> Vec<St
         for format in Format::ALL {
             match (shader.write(format, &constants), folder) {
                 (Ok(bytes), Some(folder)) => {
-                    let file = format!("{number:02}-{n:03}.{}", format.extension());
+                    let file = format!("{text_number:02}-{n:03}.{}", format.extension());
                     fs::write(folder.join(format.name()).join(file), bytes).unwrap();
                 }
                 (Ok(bytes), None) => assert!(!bytes.is_empty()),

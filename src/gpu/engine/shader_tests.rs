@@ -130,9 +130,9 @@ fn there_are_few_texts() {
     assert!(texts.len() <= 60, "{} texts", texts.len());
 }
 
-/// The comment at the top of a module describes its purpose, its needs and its imports.
+/// The comment at the top of a module lists the names that the module needs, and its imports exist.
 #[test]
-fn every_module_says_what_it_needs() {
+fn every_module_lists_what_it_needs() {
     for entry in std::fs::read_dir("shaders").unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -218,18 +218,20 @@ fn struct_layout(module: &Module, name: &str) -> (Vec<(String, usize)>, usize) {
 }
 
 #[test]
-fn uniforms_lie_where_the_host_writes_them() {
+fn uniforms_are_where_the_host_writes_them() {
     for (program, _, module, _) in all_modules() {
-        let check = |name, host| assert_eq!(struct_layout(&module, name), host, "{program}");
+        let assert_layout = |name, host_layout| {
+            assert_eq!(struct_layout(&module, name), host_layout, "{program}");
+        };
         assert_eq!(constant_value(&module, "NONE"), NO_NUMBER);
         if matches!(program.kernel, MaskCount | MaskScan | MaskRows) {
-            check("Search", SearchWords::layout());
-            check("MaskDim", MaskDimWords::layout());
+            assert_layout("Search", SearchWords::layout());
+            assert_layout("MaskDim", MaskDimWords::layout());
             continue;
         }
-        check("Walk", WalkWords::layout());
-        check("Dim", DimWords::layout());
-        check("Coordinate", CoordinateWords::layout());
+        assert_layout("Walk", WalkWords::layout());
+        assert_layout("Dim", DimWords::layout());
+        assert_layout("Coordinate", CoordinateWords::layout());
         for (name, value) in [
             ("SIGNED_INDICES", flags::SIGNED_INDICES),
             ("WRAPS", flags::FLAG_WRAPS),

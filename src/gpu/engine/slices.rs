@@ -20,12 +20,12 @@ impl DestSlices {
     /// Returns the slices to which the rows of boxes can be written, if boxes can begin anywhere in a view of the
     /// destination.
     pub(super) fn from_boxes(walk: &Walk) -> Self {
-        let items = walk.dims.iter().filter(|dim| dim.tuple > 0);
-        let items = items.map(|dim| (dim.size, dim.to));
-        let indexed = walk.coordinates.iter().map(|c| (c.size, c.stride));
+        let box_dims = walk.dims.iter().filter(|dim| dim.tuple > 0);
+        let box_dims = box_dims.map(|dim| (dim.size, dim.to));
+        let indexed_dims = walk.coordinates.iter().map(|c| (c.size, c.stride));
         let reach_of = |(size, stride): (usize, isize)| (size.cast_signed() - 1) * stride;
         let (mut distance, mut lowest_unit, mut highest_unit) = (0, walk.to, walk.to);
-        for (size, stride) in items.chain(indexed) {
+        for (size, stride) in box_dims.chain(indexed_dims) {
             distance = common_divisor(distance, stride.unsigned_abs());
             lowest_unit += reach_of((size, stride)).min(0);
             highest_unit += reach_of((size, stride)).max(0);
@@ -58,12 +58,12 @@ impl SliceRows {
         numbers.from = (walk.to - slices.lowest_unit) / distance;
         numbers.to = 0;
         numbers.dims.truncate(row_dims);
-        let mut count = 1_usize;
+        let mut inner_rows = 1_usize;
         for (row_dim, move_dim) in numbers.dims.iter_mut().zip(&mut moving_walk.dims).rev() {
             row_dim.from = row_dim.to / distance;
-            row_dim.to = count.cast_signed();
-            (move_dim.to, move_dim.tuple) = (0, count);
-            count *= row_dim.size;
+            row_dim.to = inner_rows.cast_signed();
+            (move_dim.to, move_dim.tuple) = (0, inner_rows);
+            inner_rows *= row_dim.size;
         }
         for coordinate in &mut numbers.coordinates {
             coordinate.stride /= distance;

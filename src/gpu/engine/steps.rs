@@ -43,20 +43,20 @@ use crate::{
 };
 use std::ops::Range;
 
-/// If there are fewer rows than slices / FEW_ROWS, the last step goes through rows instead of slices. A step that goes
-/// through slices reads a number of 4 bytes for each slice. A step that goes through rows writes each row separately,
-/// which transfers a sector of 32 bytes.
-const FEW_ROWS: usize = 8;
+/// If there are more slices than this number for each row, the last step goes through rows instead of slices. A step
+/// that goes through slices reads a number of 4 bytes for each slice. A step that goes through rows writes each row
+/// separately, which transfers a sector of 32 bytes.
+const MIN_SLICES_PER_ROW: usize = 8;
 
 /// The number of bytes of scratch memory that are bound even if none are used.
-const MIN_SCRATCH: u64 = 4;
+const MIN_SCRATCH_BYTES: u64 = 4;
 
 /// The maximum number of linked lists for the rows of one slice.
 const MAX_LISTS: usize = 64;
 
 /// The largest number of units in a row that atomics combine. An atomic operation changes one word, whereas `combine`
 /// loads and stores up to 16 bytes at a time.
-const MAX_ATOMIC: usize = 16;
+const MAX_ATOMIC_UNITS: usize = 16;
 
 /// The way in which rows are combined with their slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,12 +150,14 @@ pub(super) fn scatter_cut(
     // If rows are not whole words, a kernel that moves a single row changes the row's first and last word by atomics,
     // whereas a gather writes whole words. So such rows are moved separately only if there are few of them.
     let row_count = walk.units() / pitch;
-    let can_be_direct =
-        rule.is_some() || has_boxes || walk.unit >= 4 || row_count * FEW_ROWS < slices.count;
+    let can_be_direct = rule.is_some()
+        || has_boxes
+        || walk.unit >= 4
+        || row_count * MIN_SLICES_PER_ROW < slices.count;
     let combine_way = match rule {
         _ if options.unique && can_be_direct => CombineWay::Unique,
         None => CombineWay::Update,
-        Some(rule) if rule.is_atomic && pitch <= MAX_ATOMIC => CombineWay::Atomic,
+        Some(rule) if rule.is_atomic && pitch <= MAX_ATOMIC_UNITS => CombineWay::Atomic,
         Some(rule) => CombineWay::Lists {
             is_ordered: rule.depends_on_order && !options.any_order,
         },
@@ -183,7 +185,7 @@ pub(super) fn scatter_cut(
     if walk.columns > 0 && (scatterer.is_strict() || is_empty) {
         check_positions(block.rows.row_count(), max_count)?;
         scatterer.add_checks(&block.tuple_block(), &mut steps.next_dispatches)?;
-        steps.cut.scratch = MIN_SCRATCH;
+        steps.cut.scratch_bytes = MIN_SCRATCH_BYTES;
     }
     if is_empty {
         steps.push_pass(0, Vec::new());
@@ -218,10 +220,10 @@ fn forbid_after_report(dispatch: &mut WalkDispatch) {
 }
 
 impl ScatterSteps {
-    fn push_pass(&mut self, cleared: usize, dispatches: Vec<WalkDispatch>) {
+    fn push_pass(&mut self, cleared_bytes: usize, dispatches: Vec<WalkDispatch>) {
         let mut all_dispatches = std::mem::take(&mut self.next_dispatches);
         all_dispatches.extend(dispatches);
-        let pass = Pass::from_dispatches(cleared, all_dispatches, Uniforms::Walk);
+        let pass = Pass::from_dispatches(cleared_bytes, all_dispatches, Uniforms::Walk);
         self.cut.passes.push(pass);
     }
 
@@ -304,7 +306,7 @@ impl Scatterer<'_> {
     /// the first row of the whole scatter.
     fn add_checks(&self, block: &ScatterBlock, out: &mut Vec<WalkDispatch>) -> Result<(), Error> {
         let first_tuple = block.rows.first_tuple();
-        let block_pass = self.block_pass(block, first_tuple, MIN_SCRATCH);
+        let block_pass = self.block_pass(block, first_tuple, MIN_SCRATCH_BYTES);
         if let Some(dispatch) = block_pass
             .and_then(|block_pass| block_pass.row_dispatch(Kernel::Last, &[(Constant::Chooses, 0)]))
         {
@@ -340,11 +342,11 @@ impl Scatterer<'_> {
     ) -> Result<(), PassFailure> {
         let (rows, slices) = (block.rows.row_numbers(), block.slices.len());
         let is_fresh = self.scatter.starts_from_zeros && rows.start == 0 && !self.is_direct();
-        // A scatter that starts from zeros writes every slice, even a slice without rows, because the destination still has
-        // its old content.
+        // A scatter that starts from zeros writes every slice, even a slice without rows, because the destination still
+        // has its old content.
         let is_one_chunk =
             !is_fresh && !self.is_direct() && rows.len() <= self.rows_per_workgroup().min(slices);
-        let has_few_rows = self.has_boxes || !is_fresh && rows.len() * FEW_ROWS < slices;
+        let has_few_rows = self.has_boxes || !is_fresh && rows.len() * MIN_SLICES_PER_ROW < slices;
         let by_rows = self.is_direct() || is_one_chunk || has_few_rows;
         let (lists, list_shift) = match is_one_chunk {
             true => (0, 31),
@@ -357,8 +359,10 @@ impl Scatterer<'_> {
             CombineWay::Update if !is_one_chunk => rows.len(),
             CombineWay::Update | CombineWay::Lists { .. } => 3 * rows.len(),
         };
-        let scratch = (head_words + link_words) as u64 * 4;
-        if scratch > self.cutter.limits.binding || scratch / 4 > self.cutter.limits.units {
+        let scratch_bytes = (head_words + link_words) as u64 * 4;
+        if scratch_bytes > self.cutter.limits.max_binding_bytes
+            || scratch_bytes / 4 > self.cutter.limits.max_units
+        {
             let has_more_links = link_words > head_words;
             return Err(if has_more_links {
                 PassFailure::Rows
@@ -377,7 +381,7 @@ impl Scatterer<'_> {
         }
         let first_row = steps.first_row(&scratch_numbers, &rows);
         let mut block_pass = self
-            .block_pass(block, first_row, scratch.max(MIN_SCRATCH))
+            .block_pass(block, first_row, scratch_bytes.max(MIN_SCRATCH_BYTES))
             .ok_or(PassFailure::Rows)?;
         (block_pass.by_rows, block_pass.is_fresh) = (by_rows, is_fresh);
         block_pass.words.slices = count_word(slices);
@@ -425,21 +429,21 @@ impl Scatterer<'_> {
             }
         }
         // Several blocks can have the same rows. Only one of these blocks reports the out-of-range tuples.
-        let is_first =
+        let is_reporting =
             block.slices.start == 0 && block.run.start == 0 && block.rows.are_tuples_counted();
-        if !self.is_strict() && is_first {
+        if !self.is_strict() && is_reporting {
             let first_tuple = block.rows.first_tuple().wrapping_sub(first_row);
             dispatches[0] = make_reporting(dispatches[0].clone(), first_tuple);
         }
-        let cleared = match first_row {
+        let cleared_bytes = match first_row {
             0 if head_words > 0 => {
                 steps.numbers = Some((scratch_numbers, rows.start));
                 head_words * 4
             }
             _ => 0,
         };
-        steps.cut.scratch = steps.cut.scratch.max(scratch);
-        steps.push_pass(cleared, dispatches);
+        steps.cut.scratch_bytes = steps.cut.scratch_bytes.max(scratch_bytes);
+        steps.push_pass(cleared_bytes, dispatches);
         Ok(())
     }
 
@@ -490,7 +494,7 @@ impl Scatterer<'_> {
         &'a self,
         block: &'a ScatterBlock,
         first_row: usize,
-        scratch: u64,
+        scratch_bytes: u64,
     ) -> Option<BlockPass<'a>> {
         let mut walk = block.rows.lookup_walk();
         let (indices, begin) = self.cutter.bind_tuples(&walk, self.tuples)?;
@@ -517,7 +521,7 @@ impl Scatterer<'_> {
                 Some(self.tuples),
             ),
             indices,
-            scratch: BoundRange::first(SCRATCH, scratch),
+            scratch: BoundRange::first(SCRATCH, scratch_bytes),
             by_rows: false,
             is_fresh: false,
         })
@@ -637,13 +641,13 @@ impl BlockPass<'_> {
         let (unit, pitch) = (self.scatterer.unit, self.scatterer.pitch);
         let Cutter { limits, places, .. } = self.scatterer.cutter;
         let ScatterBlock { slices, run, .. } = self.block;
-        let (rows, number_bytes) = (self.block.rows.row_numbers(), rule.number);
+        let (rows, number_bytes) = (self.block.rows.row_numbers(), rule.number_bytes);
         let bind = |argument, numbers: &Range<usize>| {
             let first_byte = ((numbers.start * pitch + run.start) * unit) as u64;
             let end = (((numbers.end - 1) * pitch + run.end) * unit) as u64;
             let bound_range = places.bind_range(limits, argument, first_byte, end);
             bound_range.filter(|(bound_range, _)| {
-                bound_range.span.bytes / number_bytes as u64 <= limits.units
+                bound_range.span.bytes / number_bytes as u64 <= limits.max_units
             })
         };
         let (source, from) = bind(SOURCE, &rows).ok_or(PassFailure::Rows)?;
@@ -653,7 +657,7 @@ impl BlockPass<'_> {
             false => (slices.len(), PassFailure::Slices),
         };
         let bytes = run.len() * unit;
-        let is_long = |rows: usize| (rows * bytes) as u64 > limits.dispatch;
+        let is_long = |rows: usize| (rows * bytes) as u64 > limits.max_result_bytes;
         if is_long(rows.len()) {
             return Err(PassFailure::Rows);
         }

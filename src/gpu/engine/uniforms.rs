@@ -13,10 +13,10 @@ pub(crate) const MAX_CROPPED_DIMS: usize = 8;
 /// The largest number of coordinates of a walk.
 pub(crate) const MAX_COORDINATES: usize = 9;
 
-/// The value of a word that names a column or a dimension, if there is no such column or dimension.
+/// The value of a word for the number of a column or a dimension, if there is no such column or dimension.
 pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
-/// The value of a word that names a dimension, if this dimension is the run.
+/// The value of a word for the number of a dimension, if this dimension is the run.
 pub(crate) const RUN_DIMENSION: u32 = u32::MAX - 1;
 
 /// Declares structs of words, which can end with arrays.

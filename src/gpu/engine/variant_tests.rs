@@ -39,7 +39,7 @@ const MAX_RANDOM: usize = 20_000;
 /// A kind of adapter. The shaders for different kinds differ in their texts or in `LOOPS`.
 struct AdapterKind {
     name: &'static str,
-    device: wgpu::DeviceType,
+    device_type: wgpu::DeviceType,
     space: UniformSpace,
     /// The size of workgroups, which is a part of the text.
     workgroup: u32,
@@ -48,7 +48,7 @@ struct AdapterKind {
 const fn gpu_kind(name: &'static str, workgroup: u32) -> AdapterKind {
     AdapterKind {
         name,
-        device: wgpu::DeviceType::DiscreteGpu,
+        device_type: wgpu::DeviceType::DiscreteGpu,
         space: UniformSpace::Uniform,
         workgroup,
     }
@@ -57,7 +57,7 @@ const fn gpu_kind(name: &'static str, workgroup: u32) -> AdapterKind {
 const fn software_kind(name: &'static str, space: UniformSpace) -> AdapterKind {
     AdapterKind {
         name,
-        device: wgpu::DeviceType::Cpu,
+        device_type: wgpu::DeviceType::Cpu,
         space,
         workgroup: 64,
     }
@@ -206,14 +206,14 @@ type Variant = (usize, Option<(Constant, u32)>);
 impl AdapterKind {
     fn tuning(&self) -> Tuning {
         Tuning::for_device(
-            self.device == wgpu::DeviceType::Cpu,
+            self.device_type == wgpu::DeviceType::Cpu,
             &wgpu::Limits::default(),
         )
     }
 
     /// Returns each variant that a device of this kind can have, with a count of 0.
     fn possible_variants(&self) -> BTreeMap<Variant, usize> {
-        let variants_of = |(number, program): (usize, Program)| {
+        let variants_of = |(text_number, program): (usize, Program)| {
             let declared_constants = override_constants(&program.text(self.space)).1;
             let variants = declared_constants.into_iter().flat_map(|constant| {
                 let values =
@@ -222,7 +222,7 @@ impl AdapterKind {
             });
             let numbered_variants: Vec<_> = variants
                 .chain([None])
-                .map(|constant| ((number, constant), 0))
+                .map(|constant| ((text_number, constant), 0))
                 .collect();
             numbered_variants
         };
@@ -242,7 +242,7 @@ impl AdapterKind {
             keeps_pipelines: true,
             ..Options::default()
         };
-        options.info.device_type = self.device;
+        options.info.device_type = self.device_type;
         options.limits.max_compute_invocations_per_workgroup = self.workgroup;
         if self.space == UniformSpace::Uniform {
             // If the device allows only one dynamic storage buffer, the uniforms cannot be in a storage buffer.
@@ -388,19 +388,19 @@ fn is_exempt((text, setting): Variant) -> bool {
         })
 }
 
-/// Returns the reason why this number of cases is wrong, or `None` if it is right. `possible` has all variants, but
-/// only for some numbers of dimensions.
+/// Returns the reason why this number of cases is wrong for a variant, or `None` if it is right. `possible_variants`
+/// has only some of the numbers of dimensions between the minimum and the maximum.
 fn wrong_count(
-    possible: &BTreeMap<Variant, usize>,
+    possible_variants: &BTreeMap<Variant, usize>,
     variant: Variant,
-    cases: usize,
+    case_count: usize,
 ) -> Option<&'static str> {
     let (text, setting) = variant;
     let is_between = matches!(setting, Some((Constant::Dims, value)) if value < 30)
-        && possible.contains_key(&(text, Some((Constant::Dims, 30))));
-    match (cases > 0, is_exempt(variant)) {
-        (true, false) if possible.contains_key(&variant) || is_between => None,
-        (true, false) => Some("is none of the `values` in shader_formats.rs"),
+        && possible_variants.contains_key(&(text, Some((Constant::Dims, 30))));
+    match (case_count > 0, is_exempt(variant)) {
+        (true, false) if possible_variants.contains_key(&variant) || is_between => None,
+        (true, false) => Some("is not one of the `possible_values` in shader_formats.rs"),
         (true, true) => Some("is reached, although an exemption says that it cannot be"),
         (false, true) => None,
         (false, false) => Some("is never reached"),

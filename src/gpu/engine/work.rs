@@ -1,4 +1,5 @@
-//! [`Work`]s: the passes of dispatches that are recorded for a move, with their pipelines. They are computed once.
+//! [`Work`]s: the passes of dispatches that are recorded for a move, with their pipelines. A work is usually computed
+//! once and kept for later recordings.
 
 use super::{
     Engine,
@@ -34,7 +35,7 @@ pub(in crate::gpu) struct Work {
     pub(super) places: ArgumentPlaces,
     pub(super) passes: Vec<Pass<ReadyDispatch>>,
     /// The size in bytes of the scratch memory that the passes share.
-    pub(super) scratch: u64,
+    pub(super) scratch_bytes: u64,
     /// The tables of a move that converts.
     pub(super) tables: Option<wgpu::Buffer>,
 }
@@ -101,7 +102,7 @@ impl Engine {
         let passes = cut.passes.into_iter().map(|pass| {
             let dispatches = pass.dispatches.into_iter().map(make_ready);
             Ok(Pass {
-                cleared: pass.cleared,
+                cleared_bytes: pass.cleared_bytes,
                 dispatches: dispatches.collect::<Result<_, Error>>()?,
             })
         });
@@ -109,14 +110,14 @@ impl Engine {
             passes: passes.collect::<Result<_, Error>>()?,
             step_move: Arc::new(step_move.clone()),
             places,
-            scratch: cut.scratch,
+            scratch_bytes: cut.scratch_bytes,
             tables: self.upload_tables(step_move)?,
         };
         if self.pipelines.drop_old_if_full() {
             // Kept works would keep the old pipelines alive.
             self.cache.clear();
         }
-        let doing = "allocating the numbers of a dispatch";
+        let doing = "allocating the uniforms of a dispatch";
         match work.has_uniforms() {
             true => Ok(work),
             false => {
@@ -151,9 +152,9 @@ impl Engine {
         let count_windows = |bytes: usize, max_bytes: u64| bytes as u64 / max_bytes.max(1) + 1;
         let dest_windows = count_windows(
             step_move.result_bytes(),
-            limits.binding.min(limits.dispatch),
+            limits.max_binding_bytes.min(limits.max_result_bytes),
         );
-        let source_windows = count_windows(step_move.source_bytes(), limits.binding);
+        let source_windows = count_windows(step_move.source_bytes(), limits.max_binding_bytes);
         let window_count = match step_move.tuples() {
             // A tuple can select a position in any window of the source.
             Some(_) => dest_windows.saturating_mul(source_windows),

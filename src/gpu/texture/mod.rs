@@ -51,10 +51,10 @@ pub struct Texels {
     /// The type of the format's elements.
     stored_dtype: DType,
     /// The number of channels of the format.
-    channels: usize,
+    format_channels: usize,
     /// For each channel of the array, the number of the format's channel.
-    order: Vec<usize>,
-    /// The selection from the array of shape `[layers, height, width, order.len()]`.
+    channel_order: Vec<usize>,
+    /// The selection from the array of shape `[layers, height, width, channel_order.len()]`.
     view: View,
     conversion: Option<TexelConversion>,
     /// The works that were prepared for the selection.
@@ -83,7 +83,7 @@ impl Texels {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`].
+    /// [`Error::Argument`] for an unsupported format or a multisampled texture.
     pub fn new(texture: &wgpu::Texture) -> Result<Self, Error> {
         Self::of_level(texture, 0)
     }
@@ -119,8 +119,8 @@ impl Texels {
             works: Works::default(),
             mip_level,
             stored_dtype: stored,
-            channels,
-            order: (0..channels).collect(),
+            format_channels: channels,
+            channel_order: (0..channels).collect(),
             view: View::new(&[layers, height, width, channels])?,
             conversion: None,
         })
@@ -151,9 +151,9 @@ impl Texels {
             }
         }
         Ok(Self {
-            order: channels
+            channel_order: channels
                 .iter()
-                .map(|&channel| self.order[channel])
+                .map(|&channel| self.channel_order[channel])
                 .collect(),
             view: View::new(&[source[0], source[1], source[2], channels.len()])?,
             ..self.clone()
@@ -210,8 +210,12 @@ impl Texels {
         let conversion =
             conversion.with_table(&View::whole(self.view.source_shape()), self.stored_dtype)?;
         // The conversion has an entry for each chosen channel. It needs an entry for each channel of the format.
-        let order_position = |channel| self.order.iter().position(|&selected| selected == channel);
-        let places: Vec<_> = (0..self.channels)
+        let order_position = |channel| {
+            self.channel_order
+                .iter()
+                .position(|&selected| selected == channel)
+        };
+        let places: Vec<_> = (0..self.format_channels)
             .map(|c| order_position(c).unwrap_or(0))
             .collect();
         let conversion = conversion.at_positions(CHANNEL_DIMENSION, &places);
@@ -228,10 +232,14 @@ impl Texels {
     /// have a conversion). Writing to the texels then has the errors of [`Plan::converted`](crate::Plan::converted).
     pub fn converted_from(&self, dtype: DType, conversion: &Conversion) -> Result<Self, Error> {
         self.check_plain()?;
-        let (found, needed) = (conversion.dtype(), self.stored_dtype);
-        if found != needed {
+        let (result_dtype, stored_dtype) = (conversion.dtype(), self.stored_dtype);
+        if result_dtype != stored_dtype {
             let argument = "the conversion";
-            return Err(error::value::dtype_mismatch(argument, found, needed));
+            return Err(error::value::dtype_mismatch(
+                argument,
+                result_dtype,
+                stored_dtype,
+            ));
         }
         Ok(self.with_conversion(TexelConversion::Written(dtype, conversion.clone())))
     }
@@ -306,14 +314,14 @@ impl Texels {
     /// Checks that texels can be copied from the texture. Error messages give `why` as the purpose of the copy.
     fn check_readable(&self, backend: wgpu::Backend, why: &'static str) -> Result<(), Error> {
         self.check_usage(TextureUsages::COPY_SRC, why)?;
-        let (size, dimension) = (self.texture.size(), self.texture.dimension());
+        let (extent, dimension) = (self.texture.size(), self.texture.dimension());
         let is_cube = dimension == TextureDimension::D2
-            && size.width == size.height
-            && size.depth_or_array_layers.is_multiple_of(6);
+            && extent.width == extent.height
+            && extent.depth_or_array_layers.is_multiple_of(6);
         // On OpenGL, wgpu 30 does not copy all layers of 3D textures, and it does not copy cube maps at all. It
         // mistakes every square texture whose number of layers is a multiple of six for a cube map. Snorm numbers lose
         // their sign, at least on Mesa.
-        let kind = match self.texture.format() {
+        let unreadable_kind = match self.texture.format() {
             TextureFormat::R8Snorm
             | TextureFormat::Rg8Snorm
             | TextureFormat::Rgba8Snorm
@@ -325,7 +333,7 @@ impl Texels {
             _ => return Ok(()),
         };
         match backend {
-            wgpu::Backend::Gl => Err(error::texture::not_on_gl(kind)),
+            wgpu::Backend::Gl => Err(error::texture::not_on_gl(unreadable_kind)),
             _ => Ok(()),
         }
     }

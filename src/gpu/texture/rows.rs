@@ -36,7 +36,7 @@ pub(super) struct TexelRows {
     /// The selection as a view of the rows, with the format's channel 0 in place of each selected channel.
     view: View,
     /// The dimension of the selection that corresponds to the channels. `None` if the selection has only one channel.
-    dimension: Option<usize>,
+    channel_axis: Option<usize>,
     /// The numbers of the format's channels that are selected, in the order of the selection.
     channels: Vec<usize>,
 }
@@ -69,9 +69,14 @@ impl TexelRows {
             let positions = walk.span(Side::Source);
             (origin[axis], size[axis]) = (positions.start.cast_unsigned(), positions.len());
         }
-        let texel_bytes = texels.channels * dtype.size();
+        let texel_bytes = texels.format_channels * dtype.size();
         let pitch = (size[2] * texel_bytes).next_multiple_of(ROW_ALIGNMENT);
-        let source = [size[0], size[1], pitch / texel_bytes, texels.channels];
+        let source = [
+            size[0],
+            size[1],
+            pitch / texel_bytes,
+            texels.format_channels,
+        ];
         shape::elements(&source)?;
         let strides = shape::row_major_strides(&source);
         let distance = |steps: &Vec<isize>| {
@@ -82,17 +87,18 @@ impl TexelRows {
         };
         let at = |axis: usize| (first_texel[axis] - origin[axis]) * strides[axis];
 
-        let dimension = steps.iter().position(|steps| steps[CHANNEL_DIMENSION] != 0);
-        let (step, count) = match dimension {
-            Some(dimension) => (steps[dimension][CHANNEL_DIMENSION], view.shape[dimension]),
+        let channel_axis = steps.iter().position(|steps| steps[CHANNEL_DIMENSION] != 0);
+        let (step, count) = match channel_axis {
+            Some(axis) => (steps[axis][CHANNEL_DIMENSION], view.shape[axis]),
             None => (0, 1),
         };
-        let channel = |number| texels.order[along(first_texel[CHANNEL_DIMENSION], step, number)];
+        let channel =
+            |number| texels.channel_order[along(first_texel[CHANNEL_DIMENSION], step, number)];
         Ok(Some(Self {
             origin,
             size,
             pitch,
-            is_whole: view.len() == size.iter().product::<usize>() * texels.channels,
+            is_whole: view.len() == size.iter().product::<usize>() * texels.format_channels,
             dtype,
             view: View {
                 source: source.to_vec(),
@@ -100,7 +106,7 @@ impl TexelRows {
                 shape: view.shape.clone(),
                 strides: steps.iter().map(distance).collect(),
             },
-            dimension,
+            channel_axis,
             channels: (0..count).map(channel).collect(),
         }))
     }
@@ -125,7 +131,7 @@ impl TexelRows {
         conversion: Option<&Conversion>,
     ) -> Result<(Vec<Move>, Option<&[usize]>), Error> {
         let pieces = self.split_by_channels(&View::whole(&self.view.shape));
-        let (moves, channels) = match (&pieces[..], self.dimension) {
+        let (moves, channels) = match (&pieces[..], self.channel_axis) {
             ([(rows, _)], _) => (vec![Move::from_view(rows.clone(), self.dtype)], None),
             (_, Some(axis)) if conversion.is_some() || self.is_innermost(axis) => {
                 (vec![self.gather_channels(axis)?], Some(&self.channels[..]))
@@ -179,7 +185,7 @@ impl TexelRows {
     ) -> Result<(Vec<Move>, Option<Vec<usize>>), Error> {
         let pieces = self.split_by_channels(tensor);
         let texel_channels = self.view.source[CHANNEL_DIMENSION];
-        if let (Some(axis), 2..) = (self.dimension, pieces.len())
+        if let (Some(axis), 2..) = (self.channel_axis, pieces.len())
             && self.channels.len() == texel_channels
         {
             // One channel of the tensor is written to each channel of the format.
@@ -208,14 +214,14 @@ impl TexelRows {
         let piece = |(begin, count): (usize, usize)| {
             let (mut rows, mut part) = (self.view.clone(), tensor.clone());
             rows.offset += self.channels[begin];
-            if let Some(dimension) = self.dimension {
-                part.offset = along(part.offset, part.strides[dimension], begin);
-                (rows.shape[dimension], part.shape[dimension]) = (count, count);
+            if let Some(axis) = self.channel_axis {
+                part.offset = along(part.offset, part.strides[axis], begin);
+                (rows.shape[axis], part.shape[axis]) = (count, count);
                 match self.channels[begin..][..count] {
                     [first, second, ..] => {
-                        rows.strides[dimension] = second.cast_signed() - first.cast_signed();
+                        rows.strides[axis] = second.cast_signed() - first.cast_signed();
                     }
-                    _ => part.strides[dimension] = 0,
+                    _ => part.strides[axis] = 0,
                 }
             }
             (rows, part)
@@ -272,7 +278,7 @@ mod tests {
             is_whole: channels.len() == 4,
             dtype: DType::U8,
             view,
-            dimension: permutation.iter().position(|&d| d == 3),
+            channel_axis: permutation.iter().position(|&d| d == 3),
             channels: channels.to_vec(),
         };
         let (moves, indices) = rows.writing_moves(&tensor).unwrap();

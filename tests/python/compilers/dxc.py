@@ -18,7 +18,7 @@ IDXC_VERSION_INFO = "b04f5b50-2059-4f12-a8ff-a1e0cde1cc7e"
 UTF8 = 65001
 OUTPUT_ERRORS = 2
 
-# The positions of methods in the method tables of their interfaces.
+# The index of each method in the method table of its interface.
 QUERY_INTERFACE, RELEASE = 0, 2
 COMPILE, GET_STATUS, GET_OUTPUT, GET_VERSION, GET_STRING = 3, 3, 7, 3, 6
 
@@ -29,12 +29,12 @@ def guid(text):
     return ctypes.create_string_buffer(uuid.UUID(text).bytes_le, 16)
 
 
-def call(thing, method, *arguments, result=ctypes.c_int32):
+def call(interface, method, *arguments, result=ctypes.c_int32):
     """Calls a method of a COM interface. The arguments are numbers and pointers."""
-    table = ctypes.cast(thing, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)))[0]
-    kinds = [ctypes.c_uint32 if isinstance(argument, int) else ctypes.c_void_p for argument in arguments]
-    function = ctypes.CFUNCTYPE(result, ctypes.c_void_p, *kinds)(table[method])
-    return function(thing, *map(pointer, arguments))
+    method_table = ctypes.cast(interface, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)))[0]
+    argument_types = [ctypes.c_uint32 if isinstance(argument, int) else ctypes.c_void_p for argument in arguments]
+    function = ctypes.CFUNCTYPE(result, ctypes.c_void_p, *argument_types)(method_table[method])
+    return function(interface, *map(pointer, arguments))
 
 
 def pointer(argument):
@@ -43,10 +43,10 @@ def pointer(argument):
     return ctypes.cast(argument, ctypes.c_void_p)
 
 
-def check_result(status, thing):
-    if status != 0 or not thing:
+def check_result(status, output):
+    if status != 0 or not output:
         raise OSError(f"DXC fails with {status & 0xffffffff:#x}")
-    return thing
+    return output
 
 
 class Buffer(ctypes.Structure):
@@ -83,15 +83,15 @@ def compile(compiler, source):
         result,
     )
     check_result(call(result, GET_STATUS, ctypes.byref(status)), result)
-    text = messages(result)
+    message_text = messages(result)
     call(result, RELEASE)
-    return status.value == 0, text
+    return status.value == 0, message_text
 
 
 def main(library, *files):
     compiler = ctypes.c_void_p()
-    create = ctypes.CDLL(library).DxcCreateInstance
-    check_result(create(guid(COMPILER), guid(IDXC_COMPILER3), ctypes.byref(compiler)), compiler)
+    create_instance = ctypes.CDLL(library).DxcCreateInstance
+    check_result(create_instance(guid(COMPILER), guid(IDXC_COMPILER3), ctypes.byref(compiler)), compiler)
     if files == ("--version",):
         info, major, minor = ctypes.c_void_p(), ctypes.c_uint32(), ctypes.c_uint32()
         check_result(call(compiler, QUERY_INTERFACE, guid(IDXC_VERSION_INFO), ctypes.byref(info)), info)
@@ -99,11 +99,11 @@ def main(library, *files):
         print(f"{major.value}.{minor.value}")
         return
     for file in files:
-        with open(file, "rb") as opened:
-            accepted, text = compile(compiler, opened.read())
+        with open(file, "rb") as source_file:
+            accepted, message_text = compile(compiler, source_file.read())
         if not accepted:
             print(file)
-            print(f"{file}: {text}", file=sys.stderr)
+            print(f"{file}: {message_text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

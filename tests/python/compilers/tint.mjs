@@ -8,16 +8,16 @@ import fs from 'node:fs';
 import { create, globals } from 'webgpu';
 
 Object.assign(globalThis, globals);
-// Dawn ends when this value is garbage-collected.
+// Dawn stops when this object is garbage-collected.
 const gpu = create(['backend=null']);
 const adapter = await gpu.requestAdapter();
 const requiredLimits = {};
 for (const name in adapter.limits) requiredLimits[name] = adapter.limits[name];
 const device = await adapter.requestDevice({ requiredLimits });
 // Rejected shaders are reported below. Any other message of the device is unexpected.
-let uncaptured = 0;
+let uncapturedCount = 0;
 device.addEventListener('uncapturederror', (event) => {
-  uncaptured += 1;
+  uncapturedCount += 1;
   console.error(event.error.message);
 });
 
@@ -30,7 +30,7 @@ for (const text of texts) {
   const module = device.createShaderModule({ code: text.source });
   const { messages } = await module.getCompilationInfo();
   await device.popErrorScope();
-  const refuse = (constants, message) => {
+  const reject = (constants, message) => {
     failed += 1;
     console.log(`${text.text} ${text.name} ${text.space} ${JSON.stringify(constants)}`);
     console.error(message);
@@ -38,17 +38,17 @@ for (const text of texts) {
   for (const constants of text.constants) {
     const compute = { module, entryPoint: 'main', constants };
     if (messages.length > 0) {
-      refuse(constants, [...messages].map(({ type, message }) => `${type}: ${message}`).join('\n'));
+      reject(constants, [...messages].map(({ type, message }) => `${type}: ${message}`).join('\n'));
       continue;
     }
     try {
       await device.createComputePipelineAsync({ layout: 'auto', compute });
       passed += 1;
     } catch (error) {
-      refuse(constants, error.message);
+      reject(constants, error.message);
     }
   }
 }
-console.log(`${passed} passed, ${failed + uncaptured} failed`);
+console.log(`${passed} passed, ${failed + uncapturedCount} failed`);
 // Dawn's threads would keep the process alive.
-process.exit(failed + uncaptured === 0 ? 0 : 1);
+process.exit(failed + uncapturedCount === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-"""Lemmas on bytes of words: loads of elements from any byte of a buffer, and groups of elements packed into words."""
+"""Lemmas on bytes of words: loads of elements from any byte of a buffer, and packing of elements into words."""
 
 import z3
 
@@ -14,36 +14,36 @@ def joined(parts):
     return z3.Concat(*reversed(parts))
 
 
-def from_byte(low, high, at):
-    """Returns the number in the words `low` and `high` that starts at byte `at` modulo the size of a word."""
-    both = z3.Concat(high, low)
-    return z3.LShR(both, wide((at & (low.size() // 8 - 1)) * 8, both.size()))
+def from_byte(low, high, byte_index):
+    """Returns the number in the words `low` and `high` that starts at byte `byte_index` modulo the size of a word."""
+    both_words = z3.Concat(high, low)
+    return z3.LShR(both_words, wide((byte_index & (low.size() // 8 - 1)) * 8, both_words.size()))
 
 
 def elements(lemmas):
-    source, at, out = memory("source"), word("in.at"), word("out")
-    first = z3.LShR(at, 2)
-    loaded = from_byte(source(first), source(first + 1), at)
-    for element, inside, constants in (
+    source, byte_index, out = memory("source"), word("in.at"), word("out")
+    word_index = z3.LShR(byte_index, 2)
+    loaded = from_byte(source(word_index), source(word_index + 1), byte_index)
+    for element_size, alignment_fact, constants in (
         (1, True, "ELEMENT=1"),
-        (2, at & 1 == 0, "ELEMENT=2"),
+        (2, byte_index & 1 == 0, "ELEMENT=2"),
         (2, True, "ELEMENT=2 STRADDLES=1"),
         (3, True, "ELEMENT=3"),
     ):
-        bits = 8 * element
+        bit_count = 8 * element_size
         lemmas.prove(
             f"the element at a byte, {constants}",
-            out == wide(z3.Extract(bits - 1, 0, loaded), 32),
-            given=[z3.ULT(at, 0xFFFFFFFC), inside],
+            out == wide(z3.Extract(bit_count - 1, 0, loaded), 32),
+            given=[z3.ULT(byte_index, 0xFFFFFFFC), alignment_fact],
             formula=f"copy_words fetch {constants}",
         )
-    for element in (1, 2, 3):
-        bits = 8 * element
-        four = words("in.e", "xyzw")
-        parts = joined([z3.Extract(bits - 1, 0, part) for part in four])
+    for element_size in (1, 2, 3):
+        bit_count = 8 * element_size
+        element_words = words("in.e", "xyzw")
+        element_bits = joined([z3.Extract(bit_count - 1, 0, part) for part in element_words])
         lemmas.prove(
-            f"four elements of {element} bytes in words",
-            joined(words("out", "xyz")) == wide(parts, 96),
-            given=[z3.ULT(part, 1 << bits) for part in four],
-            formula=f"copy_words packed ELEMENT={element}",
+            f"four elements of {element_size} bytes in words",
+            joined(words("out", "xyz")) == wide(element_bits, 96),
+            given=[z3.ULT(part, 1 << bit_count) for part in element_words],
+            formula=f"copy_words packed ELEMENT={element_size}",
         )

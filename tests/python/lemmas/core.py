@@ -27,9 +27,9 @@ def words(name, parts):
     return [word(f"{name}.{part}") for part in parts]
 
 
-def memory(name, count=1):
-    """Returns an unknown function from `count` words to a word: a buffer, by index, or an operation."""
-    sorts = [z3.BitVecSort(32)] * (count + 1)
+def memory(name, argument_count=1):
+    """Returns an unknown function from `argument_count` words to a word: a buffer, by index, or an operation."""
+    sorts = [z3.BitVecSort(32)] * (argument_count + 1)
     return z3.Function(name, *sorts)
 
 
@@ -37,14 +37,14 @@ product = memory("product", 2)
 first, second = (z3.Var(number, z3.BitVecSort(32)) for number in (0, 1))
 
 
-def wide(term, bits=64):
-    """Returns a word as an unsigned number of `bits` bits."""
-    return z3.ZeroExt(bits - term.size(), term)
+def wide(term, bit_count=64):
+    """Returns a word as an unsigned number of `bit_count` bits."""
+    return z3.ZeroExt(bit_count - term.size(), term)
 
 
-def signed(term, bits=64):
-    """Returns a word as a signed number of `bits` bits."""
-    return z3.SignExt(bits - term.size(), term)
+def signed(term, bit_count=64):
+    """Returns a word as a signed number of `bit_count` bits."""
+    return z3.SignExt(bit_count - term.size(), term)
 
 
 def solver_of(facts):
@@ -58,28 +58,28 @@ def solver_of(facts):
 
 def describe_counterexample(model):
     """Returns the inputs and outputs of a counterexample."""
-    names = ("in", "walk", "out")
-    values = [entry for entry in model.decls() if entry.name().split(".")[0] in names]
-    return ", ".join(f"{entry.name()} = {model[entry]}" for entry in values[:24]) or model
+    prefixes = ("in", "walk", "out")
+    variables = [variable for variable in model.decls() if variable.name().split(".")[0] in prefixes]
+    return ", ".join(f"{variable.name()} = {model[variable]}" for variable in variables[:24]) or model
 
 
 class Lemmas:
-    """Proves every `workers`-th lemma, starting at number `worker`, and counts the lemmas that hold or fail."""
+    """Proves each lemma whose number modulo `worker_count` is `worker`, and counts those that hold or fail."""
 
-    def __init__(self, folder, worker=0, workers=1):
+    def __init__(self, folder, worker=0, worker_count=1):
         self.folder = Path(folder)
         self.worker = worker
-        self.workers = workers
-        self.used = set()
-        self.seen = 0
+        self.worker_count = worker_count
+        self.used_formulas = set()
+        self.lemma_count = 0
         self.passed = 0
         self.failed = 0
-        self.only = os.environ.get("WGSLICE_LEMMA", "")
+        self.name_part = os.environ.get("WGSLICE_LEMMA", "")
 
     def formula(self, name):
-        """Returns the facts that define the outputs of a shader function by its inputs. A product of two unknown
-        numbers is an unknown function of them."""
-        self.used.add(name)
+        """Returns the facts that define the outputs of a shader function by its inputs. In them, a product of two
+        unknown numbers is an unknown function of these."""
+        self.used_formulas.add(name)
         return list(z3.parse_smt2_file(str(self.folder / f"{name}.smt2")))
 
     def prove(self, name, goal, given=(), formula=None):
@@ -87,29 +87,29 @@ class Lemmas:
         self.check(name, [*self.formula(formula), *given], goal)
 
     def check(self, name, facts, goal):
-        if self.only not in name:
+        if self.name_part not in name:
             return
-        self.seen += 1
-        if self.seen % self.workers != self.worker:
+        self.lemma_count += 1
+        if self.lemma_count % self.worker_count != self.worker:
             return
         # Facts that contradict each other would imply any goal.
-        possible = solver_of(facts).check()
+        facts_outcome = solver_of(facts).check()
         solver = solver_of([*facts, z3.Not(goal)])
-        begin = time.process_time()
+        start = time.process_time()
         outcome = solver.check()
-        spent = time.process_time() - begin
-        if spent > SLOW_S:
-            print(f"{name} took {spent:.0f} s", flush=True)
-        if possible == z3.sat and outcome == z3.unsat:
+        seconds = time.process_time() - start
+        if seconds > SLOW_S:
+            print(f"{name} took {seconds:.0f} s", flush=True)
+        if facts_outcome == z3.sat and outcome == z3.unsat:
             self.passed += 1
             return
         self.failed += 1
-        why = describe_counterexample(solver.model()) if outcome == z3.sat else solver.reason_unknown()
-        if possible != z3.sat:
-            why = f"what is given is {possible}"
-        print(f"{name}: {outcome} after {spent:.1f} s: {why}", flush=True)
+        reason = describe_counterexample(solver.model()) if outcome == z3.sat else solver.reason_unknown()
+        if facts_outcome != z3.sat:
+            reason = f"what is given is {facts_outcome}"
+        print(f"{name}: {outcome} after {seconds:.1f} s: {reason}", flush=True)
 
     def unused(self):
-        """Returns the names of the formulas that no lemma uses, or nothing if only some lemmas are proved."""
-        there = {path.stem for path in self.folder.glob("*.smt2")}
-        return [] if self.only else sorted(there - self.used)
+        """Returns the names of the formulas that no lemma uses. Returns none if only some lemmas are proved."""
+        formula_names = {path.stem for path in self.folder.glob("*.smt2")}
+        return [] if self.name_part else sorted(formula_names - self.used_formulas)

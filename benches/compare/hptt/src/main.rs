@@ -37,29 +37,31 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let shape = numbers(&workload["shape"]);
         let axes = numbers(&workload["axes"]);
-        let elements: usize = shape.iter().product();
-        let x: Vec<f32> = (0..elements).map(|n| (n as u32 % 8191) as f32).collect();
-        let mut kept = vec![0f32; elements];
+        let element_count: usize = shape.iter().product();
+        let x: Vec<f32> = (0..element_count)
+            .map(|n| (n as u32 % 8191) as f32)
+            .collect();
+        let mut previous_result = vec![0f32; element_count];
         for mode in ["fresh", "resident"] {
             let mut times = Vec::new();
             let mut sum = 0.0;
             for n in 0..=WARM_UP + reps {
-                let begin = Instant::now();
+                let start = Instant::now();
                 // In the mode `fresh` each result gets new memory, and otherwise the previous result's memory.
                 let mut result = match mode {
-                    "fresh" => vec![0f32; elements],
-                    _ => std::mem::take(&mut kept),
+                    "fresh" => vec![0f32; element_count],
+                    _ => std::mem::take(&mut previous_result),
                 };
                 let order = MemoryOrder::RowMajor;
                 transpose_f32(&axes, 1.0, &x, &shape, 0.0, &mut result, cores, order)?;
                 let result = black_box(result);
-                let time = begin.elapsed().as_secs_f64();
+                let time = start.elapsed().as_secs_f64();
                 match n {
                     0 => sum = checksum(&result),
                     n if n > WARM_UP => times.push(time),
                     _ => {}
                 }
-                kept = result;
+                previous_result = result;
             }
             let mut line = json!({"peer": "hptt", "workload": name, "mode": mode, "checksum": sum});
             match workload["checksum"].as_f64() {

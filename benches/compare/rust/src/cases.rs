@@ -12,8 +12,8 @@ pub struct Strided {
     pub strides: Vec<isize>,
     pub offset: usize,
     /// The size of the memory in elements.
-    pub memory: usize,
-    pub by: ViewMethod,
+    pub memory_len: usize,
+    pub method: ViewMethod,
 }
 
 /// How a crate that lacks views with arbitrary strides makes the view.
@@ -25,7 +25,7 @@ pub enum ViewMethod {
     Flip(Vec<usize>, Vec<usize>),
     /// Takes these ranges of a dense array of this shape.
     Crop(Vec<usize>, Vec<[usize; 2]>),
-    /// Such a crate cannot make it.
+    /// A crate that lacks such views cannot make this view.
     Strides,
 }
 
@@ -52,20 +52,20 @@ impl Strided {
         self.shape.iter().product()
     }
 
-    fn from_view(view: &View, by: ViewMethod) -> Self {
+    fn from_view(view: &View, method: ViewMethod) -> Self {
         Self {
             shape: view.shape().to_vec(),
             strides: view.strides().to_vec(),
             offset: view.offset(),
-            memory: view.source_shape().iter().product(),
-            by,
+            memory_len: view.source_shape().iter().product(),
+            method,
         }
     }
 
     /// Returns the number of matrices that are transposed, and the rows and columns of each. `None` if the view is not
     /// a transpose of matrices.
     pub fn matrices(&self) -> Option<[usize; 3]> {
-        let ViewMethod::Axes(shape, axes) = &self.by else {
+        let ViewMethod::Axes(shape, axes) = &self.method else {
             return None;
         };
         // Axes that stay neighbours are joined into one axis.
@@ -119,7 +119,7 @@ pub fn hash(n: usize) -> usize {
 }
 
 /// Returns pseudo-random row numbers less than `below`.
-pub fn places(count: usize, below: usize) -> Vec<usize> {
+pub fn random_rows(count: usize, below: usize) -> Vec<usize> {
     (0..count).map(|n| hash(n) % below).collect()
 }
 
@@ -135,8 +135,8 @@ fn sliced(shape: &[usize], spec: &str) -> View {
 
 fn permuted(shape: &[usize], axes: &[usize]) -> Work {
     let view = View::new(shape).and_then(|view| view.transpose(axes));
-    let by = ViewMethod::Axes(shape.to_vec(), axes.to_vec());
-    Work::View(Strided::from_view(&view.expect("a permutation"), by))
+    let method = ViewMethod::Axes(shape.to_vec(), axes.to_vec());
+    Work::View(Strided::from_view(&view.expect("a permutation"), method))
 }
 
 /// Returns a permutation of an array in Fortran order, as the equal permutation of the reversed shape in C order.
@@ -162,8 +162,8 @@ pub fn all() -> Vec<Case> {
         ))
     };
     let flip = |shape: &[usize], spec, axes: &[usize]| {
-        let by = ViewMethod::Flip(shape.to_vec(), axes.to_vec());
-        Work::View(Strided::from_view(&sliced(shape, spec), by))
+        let method = ViewMethod::Flip(shape.to_vec(), axes.to_vec());
+        Work::View(Strided::from_view(&sliced(shape, spec), method))
     };
     let (f32, f64, u8) = (DType::F32, DType::F64, DType::U8);
 

@@ -18,14 +18,14 @@ impl Clock {
     pub fn time<R>(self, call: impl FnOnce() -> R) -> (Duration, R) {
         match self {
             Self::Wall => {
-                let begin = Instant::now();
+                let start = Instant::now();
                 let result = black_box(call());
-                (begin.elapsed(), result)
+                (start.elapsed(), result)
             }
             Self::Thread => {
-                let begin = thread_time();
+                let start = thread_time();
                 let result = black_box(call());
-                (thread_time() - begin, result)
+                (thread_time() - start, result)
             }
         }
     }

@@ -19,10 +19,10 @@ use wgslice::DType;
 
 const USAGE: &str = "rust-peers [--threads 1,2] [--only TEXT] [--seconds 0.2] [--clock wall|thread] [--out FOLDER]
 
---threads  how many threads each crate may use, in turn
---only     the cases in whose name or type this text is
---seconds  how long each call is timed, about: at least 3 and at most 25 times
---clock    thread: the processor's time, without that of other programs; only for one thread
+--threads  the numbers of threads that each crate can use; each number has its own tables
+--only     measures only the cases with this text in their name or type
+--seconds  the approximate total time of a call's measurements, which are 3 to 25
+--clock    thread: the processor time of the thread, without the time of other programs; only for one thread
 --out      the folder to which rust-peers.json and rust-peers.md are written; without it, they are printed";
 
 /// The options on the command line.
@@ -68,14 +68,14 @@ impl Options {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
-    let begin = Instant::now();
+    let start = Instant::now();
     let mut rows = Vec::new();
     for case in cases::all() {
         let name = format!("{} {}", case.name, case.dtype);
         if !name.contains(&options.only) {
             continue;
         }
-        eprintln!("{:4.0} s  {name}", begin.elapsed().as_secs_f64());
+        eprintln!("{:4.0} s  {name}", start.elapsed().as_secs_f64());
         match case.dtype {
             DType::F32 => measure::<f32>(&case, &options, &mut rows)?,
             DType::F64 => measure::<f64>(&case, &options, &mut rows)?,
@@ -83,12 +83,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         // The results are written after each case, so that an interrupted run keeps them.
         if options.out.is_some() {
-            report::write(&options, &rows, begin.elapsed())?;
+            report::write(&options, &rows, start.elapsed())?;
         }
     }
     match options.out {
         Some(_) => Ok(()),
-        None => report::write(&options, &rows, begin.elapsed()),
+        None => report::write(&options, &rows, start.elapsed()),
     }
 }
 

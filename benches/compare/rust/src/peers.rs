@@ -1,7 +1,7 @@
 //! Defines the timed calls of each crate.
 
 use crate::{
-    cases::{Strided, ViewMethod, Work, places, values},
+    cases::{Strided, ViewMethod, Work, random_rows, values},
     clock::Clock,
 };
 use burn_backend::TensorData;
@@ -60,7 +60,7 @@ pub struct Inputs<T> {
     /// The elements of the source.
     pub memory: Vec<T>,
     /// The row numbers or, for `GatherNd`, the integers of the index tuples.
-    pub places: Vec<usize>,
+    pub indices: Vec<usize>,
     /// The elements of the correct result.
     pub expected: Vec<T>,
 }
@@ -69,53 +69,55 @@ impl<T: Element> Inputs<T> {
     pub fn of(work: &Work) -> Self {
         match work {
             Work::View(view) => {
-                let memory = values(view.memory);
+                let memory = values(view.memory_len);
                 let expected = view.select(&memory);
                 Self {
                     memory,
-                    places: Vec::new(),
+                    indices: Vec::new(),
                     expected,
                 }
             }
             &Work::Select([rows, width], count) => {
-                let (memory, places) = (values::<T>(rows * width), places(count, rows));
-                let rows = places.iter().map(|place| &memory[place * width..][..width]);
+                let (memory, indices) = (values::<T>(rows * width), random_rows(count, rows));
+                let rows = indices
+                    .iter()
+                    .map(|index| &memory[index * width..][..width]);
                 let expected = rows.flatten().copied().collect();
                 Self {
                     memory,
-                    places,
+                    indices,
                     expected,
                 }
             }
             Work::GatherNd(shape, depth, count) => {
                 let memory = values::<T>(shape.iter().product());
-                let (tuple, slice) = shape.split_at(*depth);
-                let places: Vec<usize> = (0..count * depth)
-                    .map(|n| crate::cases::hash(n) % tuple[n % depth])
+                let (indexed_shape, slice_shape) = shape.split_at(*depth);
+                let indices: Vec<usize> = (0..count * depth)
+                    .map(|n| crate::cases::hash(n) % indexed_shape[n % depth])
                     .collect();
-                let slice: usize = slice.iter().product();
-                let rows = places.chunks(*depth).map(|places| {
-                    let places = places.iter().zip(tuple);
-                    let row = places.fold(0, |row, (place, size)| row * size + place);
-                    &memory[row * slice..][..slice]
+                let slice_len: usize = slice_shape.iter().product();
+                let rows = indices.chunks(*depth).map(|indices| {
+                    let indices = indices.iter().zip(indexed_shape);
+                    let row = indices.fold(0, |row, (index, size)| row * size + index);
+                    &memory[row * slice_len..][..slice_len]
                 });
                 let expected = rows.flatten().copied().collect();
                 Self {
                     memory,
-                    places,
+                    indices,
                     expected,
                 }
             }
             &Work::Segments([rows, width], segments) => {
-                let (memory, places) = (values::<T>(rows * width), places(rows, segments));
+                let (memory, indices) = (values::<T>(rows * width), random_rows(rows, segments));
                 let mut expected = vec![T::default(); segments * width];
-                for (row, place) in memory.chunks(width).zip(&places) {
-                    let sums = &mut expected[place * width..][..width];
+                for (row, index) in memory.chunks(width).zip(&indices) {
+                    let sums = &mut expected[index * width..][..width];
                     sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
                 }
                 Self {
                     memory,
-                    places,
+                    indices,
                     expected,
                 }
             }
@@ -181,7 +183,7 @@ fn with_wgslice<'a, T: Element>(
     let plan = match work {
         Work::View(view) => {
             let strides = &view.strides;
-            let view = View::from_strides(&view.shape, strides, view.offset, view.memory);
+            let view = View::from_strides(&view.shape, strides, view.offset, view.memory_len);
             view.and_then(|view| Plan::contiguous(&view, dtype))
         }
         &Work::Select(table, count) => {
@@ -196,16 +198,22 @@ fn with_wgslice<'a, T: Element>(
             Plan::gather_nd(&shape[..], &[*count, *depth], options, dtype)
         }
         &Work::Segments([rows, width], segments) => {
-            let (indices, updates) = ([rows, 1], [rows, width]);
+            let (indices_shape, updates_shape) = ([rows, 1], [rows, width]);
             let options = ScatterOptions::default();
-            Plan::scatter_nd(&[segments, width], &indices, &updates, options, dtype)
+            Plan::scatter_nd(
+                &[segments, width],
+                &indices_shape,
+                &updates_shape,
+                options,
+                dtype,
+            )
         }
     };
     let plan = plan.expect("a plan of these shapes");
     let backend = Backend::cpu().with_threads(threads);
-    let places: Vec<i32> = inputs.places.iter().map(|&place| place as i32).collect();
+    let indices: Vec<i32> = inputs.indices.iter().map(|&index| index as i32).collect();
     let with_values = move |run: &mut dyn FnMut(&Backend, &Plan, &[Values<'_>])| {
-        let values = [inputs.memory[..].into(), places[..].into()];
+        let values = [inputs.memory[..].into(), indices[..].into()];
         run(&backend, &plan, &values[..plan.inputs().len()]);
     };
     let with_values = Rc::new(with_values);
@@ -261,7 +269,7 @@ fn with_ndarray<'a, T: Element>(
         }
         Work::Select(table, _) => {
             let table = ArrayView2::from_shape(*table, memory).expect("a table");
-            let make = move || table.select(Axis(0), &inputs.places);
+            let make = move || table.select(Axis(0), &inputs.indices);
             let show = |result: &ndarray::Array2<T>, check: &mut dyn FnMut(&[T])| {
                 check(result.as_slice().expect("rows in order"));
             };
@@ -277,8 +285,8 @@ fn with_ndarray<'a, T: Element>(
             let table = ArrayView2::from_shape(table, memory).expect("a table");
             let make = move || {
                 let mut sums = ndarray::Array2::<T>::default(shape);
-                for (row, &place) in table.rows().into_iter().zip(&inputs.places) {
-                    let mut sum = sums.row_mut(place);
+                for (row, &index) in table.rows().into_iter().zip(&inputs.indices) {
+                    let mut sum = sums.row_mut(index);
                     sum.zip_mut_with(&row, |sum, x| *sum += *x);
                 }
                 sums
@@ -392,13 +400,13 @@ fn with_candle<'a, T: Element>(
         let result = Tensor::from_slice(&inputs.memory, shape, &Device::Cpu);
         result.expect("a tensor")
     };
-    let places = || {
-        let places: Vec<u32> = inputs.places.iter().map(|&place| place as u32).collect();
-        let count = places.len();
-        Tensor::from_vec(places, count, &Device::Cpu).expect("indices")
+    let indices = || {
+        let indices: Vec<u32> = inputs.indices.iter().map(|&index| index as u32).collect();
+        let count = indices.len();
+        Tensor::from_vec(indices, count, &Device::Cpu).expect("indices")
     };
     let call: Box<dyn FnMut() -> candle_core::Result<Tensor> + 'a> = match work {
-        Work::View(view) => match &view.by {
+        Work::View(view) => match &view.method {
             ViewMethod::Axes(shape, axes) => {
                 let x = dense(shape).permute(&axes[..]).expect("a permutation");
                 Box::new(move || x.contiguous())
@@ -418,15 +426,15 @@ fn with_candle<'a, T: Element>(
             ViewMethod::Strides => return None,
         },
         Work::Select(table, _) => {
-            let (x, places) = (dense(table), places());
-            Box::new(move || x.index_select(&places, 0))
+            let (x, indices) = (dense(table), indices());
+            Box::new(move || x.index_select(&indices, 0))
         }
         Work::GatherNd(..) => return None,
         Work::Segments(table, segments) => {
-            let (x, places, shape) = (dense(table), places(), (*segments, table[1]));
+            let (x, indices, shape) = (dense(table), indices(), (*segments, table[1]));
             Box::new(move || {
                 let sums = Tensor::zeros(shape, <T as WithDType>::DTYPE, &Device::Cpu)?;
-                sums.index_add(&places, &x, 0)
+                sums.index_add(&indices, &x, 0)
             })
         }
     };
@@ -457,31 +465,31 @@ fn with_burn<'a, T: Element>(
         let data = TensorData::new(inputs.memory.clone(), shape.to_vec());
         FlexTensor::from_data(data)
     };
-    let places = |shape: &[usize]| {
-        let places: Vec<i64> = inputs.places.iter().map(|&place| place as i64).collect();
-        FlexTensor::from_data(TensorData::new(places, shape.to_vec()))
+    let indices = |shape: &[usize]| {
+        let indices: Vec<i64> = inputs.indices.iter().map(|&index| index as i64).collect();
+        FlexTensor::from_data(TensorData::new(indices, shape.to_vec()))
     };
     let call: Box<dyn FnMut() -> FlexTensor + 'a> = match work {
         Work::View(view) => {
-            let x = dense(&[view.memory]);
+            let x = dense(&[view.memory_len]);
             let (shape, strides) = (view.shape.clone().into(), view.strides.clone());
             let layout = Layout::new(shape, strides, view.offset);
             let x = FlexTensor::from_arc(x.data_arc(), layout, x.dtype());
             Box::new(move || x.to_contiguous())
         }
         Work::Select(table, count) => {
-            let (x, places) = (dense(table), places(&[*count]));
-            Box::new(move || gather_scatter::select::<T>(x.clone(), 0, places.clone()))
+            let (x, indices) = (dense(table), indices(&[*count]));
+            Box::new(move || gather_scatter::select::<T>(x.clone(), 0, indices.clone()))
         }
         Work::GatherNd(shape, depth, count) => {
-            let (x, places) = (dense(shape), places(&[*count, *depth]));
-            Box::new(move || gather_scatter::gather_nd::<T>(x.clone(), places.clone()))
+            let (x, indices) = (dense(shape), indices(&[*count, *depth]));
+            Box::new(move || gather_scatter::gather_nd::<T>(x.clone(), indices.clone()))
         }
         Work::Segments(table, segments) => {
-            let (x, places, shape) = (dense(table), places(&[table[0]]), [*segments, table[1]]);
+            let (x, indices, shape) = (dense(table), indices(&[table[0]]), [*segments, table[1]]);
             Box::new(move || {
                 let sums = FlexTensor::zeros(shape.to_vec().into(), x.dtype());
-                gather_scatter::select_add::<T>(sums, 0, places.clone(), x.clone())
+                gather_scatter::select_add::<T>(sums, 0, indices.clone(), x.clone())
             })
         }
     };
@@ -509,18 +517,18 @@ fn with_loop<'a, T: Element>(
         return None;
     }
     let adds = matches!(work, Work::Segments(..));
-    let row_at = move |place: usize| &inputs.memory[place * width..][..width];
+    let row_at = move |index: usize| &inputs.memory[index * width..][..width];
     let write = move |out: &mut [T]| match adds {
         true => {
             out.fill(T::default());
-            for (row, place) in inputs.memory.chunks_exact(width).zip(&inputs.places) {
-                let sums = &mut out[place * width..][..width];
+            for (row, index) in inputs.memory.chunks_exact(width).zip(&inputs.indices) {
+                let sums = &mut out[index * width..][..width];
                 sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += *x);
             }
         }
         false => {
-            for (to, &place) in out.chunks_exact_mut(width).zip(&inputs.places) {
-                to.copy_from_slice(row_at(place));
+            for (to, &index) in out.chunks_exact_mut(width).zip(&inputs.indices) {
+                to.copy_from_slice(row_at(index));
             }
         }
     };
@@ -532,8 +540,8 @@ fn with_loop<'a, T: Element>(
         }
         false => {
             let mut result = Vec::with_capacity(length);
-            for &place in &inputs.places {
-                result.extend_from_slice(row_at(place));
+            for &index in &inputs.indices {
+                result.extend_from_slice(row_at(index));
             }
             result
         }

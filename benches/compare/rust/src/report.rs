@@ -62,11 +62,11 @@ const PEERS: [&str; 6] = [
 pub fn write(options: &Options, rows: &[Row], total_time: Duration) -> Result<(), Box<dyn Error>> {
     let machine = machine();
     let clock = match options.clock {
-        Clock::Wall => "time on the wall",
+        Clock::Wall => "wall-clock time",
         Clock::Thread => "processor time of one thread",
     };
     let head = format!(
-        "{machine}. {}. {clock}, medians of 3 to 25 calls of each crate in turn, {:.0} s in all. {}.",
+        "{machine}. {}. {clock}, medians of 3 to 25 alternating calls of each crate, {:.0} s in all. {}.",
         date(),
         total_time.as_secs_f64(),
         versions()
@@ -174,7 +174,7 @@ fn tables(rows: &[Row], head: &str) -> String {
         }
     }
     if !slower_rows.is_empty() {
-        write!(text, "\n## Where another crate is ahead\n\n| | type | | crate | ratio |\n|---|---|---|---|---|\n{slower_rows}").unwrap();
+        write!(text, "\n## Cases in which another crate is faster\n\n| | type | | crate | ratio |\n|---|---|---|---|---|\n{slower_rows}").unwrap();
     }
     text
 }
@@ -205,7 +205,7 @@ fn machine() -> String {
 fn date() -> String {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let days = since_epoch.map_or(0, |since_epoch| since_epoch.as_secs() / 86_400) as i64;
-    // The civil calendar in eras of 400 years that begin in March.
+    // Converts the days to a date of the civil calendar, in eras of 400 years that begin in March.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -43,7 +43,7 @@ fn a_value_beyond_i64_is_out_of_range() {
 }
 
 #[test]
-fn other_types_do_not_index() {
+fn other_types_cannot_be_indices() {
     for dtype in [
         DType::Bool,
         DType::F16,

@@ -55,7 +55,7 @@ fn array_bytes_must_fit_the_shape() {
 }
 
 #[test]
-fn unknown_extensions_say_what_is_known() {
+fn errors_about_extensions_list_the_formats() {
     let folder = tempfile::tempdir().unwrap();
     for (name, message) in [("x.csv", "unknown extension .csv"), ("x", "no extension")] {
         let path = folder.path().join(name);
@@ -77,7 +77,7 @@ fn unknown_extensions_say_what_is_known() {
 }
 
 #[test]
-fn extensions_may_be_in_capitals() {
+fn extensions_in_capitals_are_recognized() {
     let content = fs::read(data_folder().join("rank_0.npy")).unwrap();
     assert_eq!(
         read_content("X.NPY", &content).unwrap().bytes(),

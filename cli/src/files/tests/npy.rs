@@ -153,7 +153,7 @@ fn types_that_the_library_lacks_are_named() {
 }
 
 #[test]
-fn headers_other_writers_make_are_read() {
+fn headers_of_other_writers_are_read() {
     for header in [
         "{\"shape\":[2],\"fortran_order\":False,\"descr\":\"|u1\"}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (2L,), }   \n",
@@ -208,7 +208,7 @@ fn shapes_beyond_memory_are_refused() {
 }
 
 #[test]
-fn data_may_be_followed_but_not_cut() {
+fn bytes_can_follow_the_data_but_not_be_missing() {
     assert_eq!(
         read_plain("<i2", "(2,)", &[1, 0, 2, 0, 9]).unwrap().shape(),
         [2]
@@ -218,7 +218,7 @@ fn data_may_be_followed_but_not_cut() {
 }
 
 #[test]
-fn what_is_not_npy_is_refused() {
+fn files_of_other_formats_are_rejected() {
     for content in [&b""[..], b"\x93NUM", b"PK\x03\x04 a zip archive"] {
         assert_says(
             &read_content("x.npy", content).unwrap_err(),
@@ -264,7 +264,7 @@ fn written_files_are_read_back() {
 }
 
 #[test]
-fn written_files_are_what_numpy_writes() {
+fn written_files_equal_the_files_of_numpy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     for name in [
@@ -282,7 +282,7 @@ fn written_files_are_what_numpy_writes() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused() {
+fn arrays_that_cannot_be_written_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let error = write_array(&path, DType::BF16, &[1], &[0; 2])
@@ -325,7 +325,7 @@ fn long_data_is_mapped() {
 /// Checks the definition: the element at (i, j, …) of a column-major array is element i + shape[0] (j + shape[1] (…))
 /// of the file.
 #[test]
-fn column_major_follows_its_definition() {
+fn column_major_order_follows_its_definition() {
     for shape in [
         &[5][..],
         &[1, 7],

@@ -70,7 +70,7 @@ fn the_target_of_a_link_is_replaced() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_refused_and_kept() {
+fn paths_that_are_not_files_are_rejected_and_kept() {
     use std::os::unix::{fs::symlink, net::UnixListener};
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -107,7 +107,7 @@ fn what_is_no_file_is_refused_and_kept() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_are_those_of_any_new_file() {
+fn a_new_file_has_the_usual_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
@@ -154,7 +154,7 @@ fn a_file_that_is_replaced_keeps_its_mode_and_owner() {
 /// On Unix, the mapping keeps the old file. Other systems might not permit replacing a mapped file.
 #[cfg(unix)]
 #[test]
-fn a_mapped_file_may_be_written_over() {
+fn a_mapped_file_can_be_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let old: Vec<u8> = (0..=250).cycle().take(MIN_MAPPED_BYTES).collect();
@@ -167,7 +167,7 @@ fn a_mapped_file_may_be_written_over() {
 }
 
 #[test]
-fn more_bytes_than_the_shape_says_are_refused() {
+fn more_bytes_than_the_shape_needs_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["x.npy", "x.png"] {
         let path = folder.path().join(name);
@@ -182,7 +182,7 @@ fn more_bytes_than_the_shape_says_are_refused() {
 }
 
 #[test]
-fn a_bare_name_is_written_here() {
+fn a_path_without_a_folder_is_in_the_working_directory() {
     // The writer is dropped unfinished, so that the test leaves the working directory as it was.
     let writer = Writer::create(
         Path::new("never.npy"),

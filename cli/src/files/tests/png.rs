@@ -89,7 +89,7 @@ fn written_images_are_read_back() {
 }
 
 #[test]
-fn what_is_no_image_is_not_written() {
+fn arrays_that_are_not_images_are_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.png");
     for dtype in DType::ALL {
@@ -124,7 +124,7 @@ fn what_is_no_image_is_not_written() {
 }
 
 #[test]
-fn every_cut_of_an_image_is_noticed() {
+fn every_truncated_image_is_rejected() {
     for name in ["rgb.png", "palette_alpha.png", "grey_16.png"] {
         let content = fs::read(data_folder().join(name)).unwrap();
         for len in 0..content.len() {
@@ -144,7 +144,7 @@ fn every_cut_of_an_image_is_noticed() {
 
 /// The headers have correct checksums, but claim more pixels than follow.
 #[test]
-fn claims_that_no_file_can_hold_are_refused() {
+fn headers_that_claim_too_many_pixels_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for (side, message) in [
         (60_000u32, "takes more than"),

@@ -31,7 +31,7 @@ fn tensors_are_read_by_name() {
 }
 
 #[test]
-fn every_element_type_has_its_name() {
+fn every_element_type_is_read() {
     for (name, dtype) in [
         ("BOOL", DType::Bool),
         ("I8", DType::I8),

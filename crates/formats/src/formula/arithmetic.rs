@@ -1,4 +1,4 @@
-//! Computes the terms of the results of operators and built-in functions, as WGSL defines them.
+//! Computes terms for the results of WGSL's operators and built-in functions.
 
 use super::machine::{FormulaMachine, UnsupportedReason};
 use super::terms::Term;

@@ -48,7 +48,7 @@ impl<'a> FormulaMachine<'a> {
         }
     }
 
-    fn kind(&self, frame: &CallFrame<'a>, handle: Handle<Expression>) -> ScalarKind {
+    fn scalar_kind(&self, frame: &CallFrame<'a>, handle: Handle<Expression>) -> ScalarKind {
         let inner_type = frame.info[handle].ty.inner_with(&self.module.types);
         inner_type.scalar_kind().unwrap_or(ScalarKind::Uint)
     }
@@ -136,7 +136,7 @@ impl<'a> FormulaMachine<'a> {
             Expression::GlobalVariable(variable) => {
                 let global = &self.module.global_variables[*variable];
                 let root = match global.space {
-                    AddressSpace::Uniform => VariableRoot::Known(*variable),
+                    AddressSpace::Uniform => VariableRoot::Uniform(*variable),
                     _ => VariableRoot::Buffer(global.name.clone().unwrap_or_default(), global.ty),
                 };
                 Value::Pointer(Place::whole_variable(root))
@@ -149,14 +149,14 @@ impl<'a> FormulaMachine<'a> {
                 return self.load(&place, state);
             }
             Expression::Unary { op, expr } => {
-                let kind = self.kind(frame, *expr);
+                let kind = self.scalar_kind(frame, *expr);
                 let value = self.evaluate_once(frame, *expr, state)?;
                 return self.map_components(&[value], |machine, terms| {
                     machine.apply_unary(*op, kind, terms[0])
                 });
             }
             Expression::Binary { op, left, right } => {
-                let kind = self.kind(frame, *left);
+                let kind = self.scalar_kind(frame, *left);
                 let operands = [*left, *right].map(|side| self.evaluate_once(frame, side, state));
                 let [left, right] = operands;
                 return self.map_components(&[left?, right?], |machine, terms| {
@@ -200,7 +200,7 @@ impl<'a> FormulaMachine<'a> {
                 arg2,
                 ..
             } => {
-                let kind = self.kind(frame, *arg);
+                let kind = self.scalar_kind(frame, *arg);
                 let arguments = [Some(*arg), *arg1, *arg2].into_iter().flatten();
                 let values = arguments.map(|argument| self.evaluate_once(frame, argument, state));
                 let values: Vec<_> = values.collect::<Result<_, _>>()?;
@@ -213,7 +213,7 @@ impl<'a> FormulaMachine<'a> {
                 kind,
                 convert,
             } => {
-                let source_kind = self.kind(frame, *expr);
+                let source_kind = self.scalar_kind(frame, *expr);
                 let (target_kind, keeps_bits) = (*kind, convert.is_none());
                 let value = self.evaluate_once(frame, *expr, state)?;
                 return self.map_components(&[value], |machine, terms| {
@@ -257,8 +257,8 @@ impl<'a> FormulaMachine<'a> {
         let Value::Parts(parts) = value else {
             return Err(format!("an element of {value:?}"));
         };
-        if let Some(known) = self.pool.known_word(index) {
-            return part_of_value(value, known as usize);
+        if let Some(known_index) = self.pool.known_word(index) {
+            return part_of_value(value, known_index as usize);
         }
         let mut numbered_parts = parts.iter().enumerate().rev();
         let (_, last) = numbered_parts.next().ok_or("an empty array")?;
@@ -280,7 +280,7 @@ impl<'a> FormulaMachine<'a> {
     ) -> Result<Value, UnsupportedReason> {
         let (root_value, path) = match &place.root {
             VariableRoot::Local(number) => (state.locals[*number].clone(), &place.path[..]),
-            VariableRoot::Known(variable) => (self.uniform_value(*variable)?, &place.path[..]),
+            VariableRoot::Uniform(variable) => (self.uniform_value(*variable)?, &place.path[..]),
             VariableRoot::Buffer(name, ty) => {
                 let TypeInner::Array { base, .. } = self.module.types[*ty].inner else {
                     return Err(format!("the buffer {name}"));
@@ -345,7 +345,7 @@ impl<'a> FormulaMachine<'a> {
         values: &[Value],
         apply: impl Fn(&mut Self, &[Term]) -> Result<Term, UnsupportedReason>,
     ) -> Result<Value, UnsupportedReason> {
-        let count = values.iter().find_map(|value| match value {
+        let component_count = values.iter().find_map(|value| match value {
             Value::Parts(parts) => Some(parts.len()),
             _ => None,
         });
@@ -361,10 +361,10 @@ impl<'a> FormulaMachine<'a> {
             let terms: Vec<_> = terms.collect::<Result<_, _>>()?;
             apply(self, &terms).map(Value::Term)
         };
-        match count {
+        match component_count {
             None => component_at(0),
-            Some(count) => {
-                let parts = (0..count).map(component_at);
+            Some(component_count) => {
+                let parts = (0..component_count).map(component_at);
                 parts.collect::<Result<_, _>>().map(Value::Parts)
             }
         }

@@ -41,13 +41,12 @@ impl Place {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum VariableRoot {
     Local(usize),
-    /// A uniform variable.
-    Known(Handle<naga::GlobalVariable>),
+    Uniform(Handle<naga::GlobalVariable>),
     /// A buffer with unknown content: its name and its type.
     Buffer(String, Handle<Type>),
 }
 
-/// The state that may differ between the two sides of a branch.
+/// The state that can differ between the two sides of a branch.
 #[derive(Clone, Debug)]
 pub(super) struct BranchState {
     pub(super) locals: Vec<Value>,
@@ -67,7 +66,8 @@ pub(crate) struct FormulaMachine<'a> {
     info: &'a ModuleInfo,
     /// The known values of arguments and uniforms, by their names in the formula.
     known_values: HashMap<String, u32>,
-    globals: HashMap<Handle<naga::GlobalVariable>, Value>,
+    /// The values of the uniform variables that have been read.
+    uniform_values: HashMap<Handle<naga::GlobalVariable>, Value>,
 }
 
 /// A function that is being run.
@@ -94,7 +94,7 @@ impl<'a> FormulaMachine<'a> {
             module,
             info,
             known_values: known_values.collect(),
-            globals: HashMap::new(),
+            uniform_values: HashMap::new(),
         }
     }
 
@@ -147,13 +147,13 @@ impl<'a> FormulaMachine<'a> {
         &mut self,
         variable: Handle<naga::GlobalVariable>,
     ) -> Result<Value, UnsupportedReason> {
-        if let Some(value) = self.globals.get(&variable) {
+        if let Some(value) = self.uniform_values.get(&variable) {
             return Ok(value.clone());
         }
         let global = &self.module.global_variables[variable];
         let name = global.name.as_deref().unwrap_or_default();
         let value = self.input_value(global.ty, name)?;
-        self.globals.insert(variable, value.clone());
+        self.uniform_values.insert(variable, value.clone());
         Ok(value)
     }
 
@@ -183,10 +183,10 @@ impl<'a> FormulaMachine<'a> {
                 size: ArraySize::Constant(count),
                 ..
             } => {
-                let numbers = 0..count.get();
+                let indices = 0..count.get();
                 Some(
-                    numbers
-                        .map(|n| (n.to_string(), PartType::Type(base)))
+                    indices
+                        .map(|index| (index.to_string(), PartType::Type(base)))
                         .collect(),
                 )
             }

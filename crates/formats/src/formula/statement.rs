@@ -7,7 +7,7 @@ use super::{
 use naga::{Block, Expression, Handle, Statement};
 
 /// The maximum number of iterations to which a loop is unrolled.
-const MAX_ROUNDS: usize = 32;
+const MAX_ITERATIONS: usize = 32;
 
 impl<'a> FormulaMachine<'a> {
     /// Runs the statements of a block in order. A statement has an effect only if no statement before it has left the
@@ -178,7 +178,7 @@ impl<'a> FormulaMachine<'a> {
         state: &mut BranchState,
     ) -> Result<(), UnsupportedReason> {
         let false_term = self.pool.truth_term(false);
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..MAX_ITERATIONS {
             self.run_block(frame, body, state)?;
             let has_left = self.pool.or(state.broken, state.returned);
             match self.pool.known_truth(has_left) {
@@ -200,6 +200,6 @@ impl<'a> FormulaMachine<'a> {
                 }
             }
         }
-        Err(format!("a loop of more than {MAX_ROUNDS} rounds"))
+        Err(format!("a loop of more than {MAX_ITERATIONS} iterations"))
     }
 }

@@ -23,12 +23,12 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CountedPath {
     /// The number of vector instructions, which each lane executes.
-    pub(crate) vector: usize,
+    pub(crate) vector_instructions: usize,
     /// The number of vector instructions that multiply whole words. They run at a quarter of the rate of other vector
     /// instructions.
     pub(crate) multiplications: usize,
     /// The number of scalar instructions, which a wave executes once.
-    pub(crate) scalar: usize,
+    pub(crate) scalar_instructions: usize,
     /// The number of loads of uniform values.
     pub(crate) scalar_loads: usize,
     /// The size of each load of a lane in bytes, in order.
@@ -37,17 +37,17 @@ pub(crate) struct CountedPath {
     pub(crate) stores: Vec<usize>,
     pub(crate) atomics: usize,
     /// The number of accesses to workgroup memory.
-    pub(crate) shared: usize,
+    pub(crate) shared_accesses: usize,
     pub(crate) branches: usize,
     pub(crate) barriers: usize,
     /// The maximum number of bytes that a lane loads at the same time.
-    pub(crate) in_flight: usize,
+    pub(crate) bytes_in_flight: usize,
     /// True if a part of the path is in a loop.
-    pub(crate) loops: bool,
+    pub(crate) has_loop: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Instruction {
     Vector,
     Multiplication,
     Scalar,
@@ -59,7 +59,7 @@ enum Kind {
     Barrier,
     /// Waits until at most this many loads are in flight.
     Wait(usize),
-    /// Jumps to instruction number `to`, or continues with the next.
+    /// Jumps to the instruction with index `to`, or continues with the next.
     Branch {
         to: usize,
         condition: BranchCondition,
@@ -86,7 +86,7 @@ enum BranchCondition {
 /// A position on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PathPosition {
-    /// The number of the instruction.
+    /// The index of the instruction.
     at: usize,
     /// True if the lane is active.
     is_active: bool,
@@ -109,48 +109,54 @@ impl CountedPath {
         let code = parse(text)?;
         let (positions, in_loop) = (counted_path(&code), loop_flags(&code));
         let mut path = Self {
-            loops: positions.iter().any(|place| in_loop[place.at]),
+            has_loop: positions.iter().any(|place| in_loop[place.at]),
             ..Self::default()
         };
         // The bytes of each access in flight, oldest first. A store counts as 0 bytes.
         let mut pending_loads = Vec::new();
         for &PathPosition { at, is_active } in &positions {
             match code[at] {
-                Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !is_active => {}
-                Kind::Vector => path.vector += 1,
-                Kind::Multiplication => {
-                    path.vector += 1;
+                Instruction::Load(_)
+                | Instruction::Store(_)
+                | Instruction::Atomic
+                | Instruction::Shared
+                    if !is_active => {}
+                Instruction::Vector => path.vector_instructions += 1,
+                Instruction::Multiplication => {
+                    path.vector_instructions += 1;
                     path.multiplications += 1;
                 }
-                Kind::Scalar | Kind::Invert | Kind::Restore => path.scalar += 1,
-                Kind::ScalarLoad => path.scalar_loads += 1,
-                Kind::Load(bytes) => {
+                Instruction::Scalar | Instruction::Invert | Instruction::Restore => {
+                    path.scalar_instructions += 1;
+                }
+                Instruction::ScalarLoad => path.scalar_loads += 1,
+                Instruction::Load(bytes) => {
                     path.loads.push(bytes);
                     pending_loads.push(bytes);
-                    path.in_flight = path.in_flight.max(pending_loads.iter().sum());
+                    path.bytes_in_flight = path.bytes_in_flight.max(pending_loads.iter().sum());
                 }
-                Kind::Store(bytes) => {
+                Instruction::Store(bytes) => {
                     path.stores.push(bytes);
                     if counter == LoadCounter::LoadsAndStores {
                         pending_loads.push(0);
                     }
                 }
-                Kind::Atomic => path.atomics += 1,
-                Kind::Shared => path.shared += 1,
-                Kind::Barrier => path.barriers += 1,
-                Kind::Branch { .. } => path.branches += 1,
-                Kind::Wait(max_pending) => {
+                Instruction::Atomic => path.atomics += 1,
+                Instruction::Shared => path.shared_accesses += 1,
+                Instruction::Barrier => path.barriers += 1,
+                Instruction::Branch { .. } => path.branches += 1,
+                Instruction::Wait(max_pending) => {
                     let finished_count = pending_loads.len().saturating_sub(max_pending);
                     pending_loads.drain(..finished_count);
                 }
-                Kind::End | Kind::Hint => {}
+                Instruction::End | Instruction::Hint => {}
             }
         }
         Ok(path)
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Kind>, String> {
+fn parse(text: &str) -> Result<Vec<Instruction>, String> {
     let mut labels = HashMap::new();
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -163,25 +169,22 @@ fn parse(text: &str) -> Result<Vec<Kind>, String> {
             None => lines.push(line),
         }
     }
-    lines
-        .iter()
-        .map(|line| kind_of_line(line, &labels))
-        .collect()
+    lines.iter().map(|line| parse_line(line, &labels)).collect()
 }
 
-fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
+fn parse_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Instruction, String> {
     let unknown_instruction = || format!("cannot count the instruction {line:?}");
     let (name, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if let Some((unit, access)) = memory_access(name) {
         return match (unit, access) {
-            ("ds", _) => Ok(Kind::Shared),
-            (_, access) if access.starts_with("atomic") => Ok(Kind::Atomic),
+            ("ds", _) => Ok(Instruction::Shared),
+            (_, access) if access.starts_with("atomic") => Ok(Instruction::Atomic),
             (_, access) => {
                 let (verb, width) = access.split_once('_').ok_or_else(unknown_instruction)?;
                 let bytes = bytes_of_width(width).ok_or_else(unknown_instruction)?;
                 match verb {
-                    "load" => Ok(Kind::Load(bytes)),
-                    "store" => Ok(Kind::Store(bytes)),
+                    "load" => Ok(Instruction::Load(bytes)),
+                    "store" => Ok(Instruction::Store(bytes)),
                     _ => Err(unknown_instruction()),
                 }
             }
@@ -196,19 +199,19 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
             "s_cbranch_execz" => BranchCondition::NoLane,
             _ => BranchCondition::Condition,
         };
-        return Ok(Kind::Branch { to, condition });
+        return Ok(Instruction::Branch { to, condition });
     }
     if let Some(mask) = mask_change(name, operands) {
         return Ok(mask);
     }
     Ok(match name {
-        "s_endpgm" => Kind::End,
-        "s_barrier" => Kind::Barrier,
+        "s_endpgm" => Instruction::End,
+        "s_barrier" => Instruction::Barrier,
         "s_waitcnt" => match operands.split("vmcnt(").nth(1) {
-            None => Kind::Hint,
+            None => Instruction::Hint,
             Some(rest) => {
                 let pending_count = rest.split(')').next().unwrap_or_default();
-                Kind::Wait(pending_count.parse().map_err(|_| unknown_instruction())?)
+                Instruction::Wait(pending_count.parse().map_err(|_| unknown_instruction())?)
             }
         },
         "s_waitcnt_vscnt"
@@ -221,17 +224,19 @@ fn kind_of_line(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, Strin
         | "s_waitcnt_depctr"
         | "s_code_end"
         | "s_sleep"
-        | "s_setprio" => Kind::Hint,
-        _ if name.starts_with("buffer_gl") || name.starts_with("s_dcache") => Kind::Hint,
-        _ if name.starts_with("s_load") || name.starts_with("s_buffer_load") => Kind::ScalarLoad,
-        _ if name.starts_with("s_") => Kind::Scalar,
+        | "s_setprio" => Instruction::Hint,
+        _ if name.starts_with("buffer_gl") || name.starts_with("s_dcache") => Instruction::Hint,
+        _ if name.starts_with("s_load") || name.starts_with("s_buffer_load") => {
+            Instruction::ScalarLoad
+        }
+        _ if name.starts_with("s_") => Instruction::Scalar,
         _ if ["v_mul_lo_", "v_mul_hi_", "v_mad_u64_", "v_mad_i64_"]
             .iter()
             .any(|prefix| name.starts_with(prefix)) =>
         {
-            Kind::Multiplication
+            Instruction::Multiplication
         }
-        _ if name.starts_with("v_") => Kind::Vector,
+        _ if name.starts_with("v_") => Instruction::Vector,
         _ => return Err(unknown_instruction()),
     })
 }
@@ -247,7 +252,7 @@ fn memory_access(name: &str) -> Option<(&str, &str)> {
 
 /// Returns how an instruction changes the mask of active lanes. Returns `None` if it does not change the mask, or if it
 /// only removes lanes.
-fn mask_change(name: &str, operands: &str) -> Option<Kind> {
+fn mask_change(name: &str, operands: &str) -> Option<Instruction> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
     if !is_mask(operands.next()?) {
@@ -255,9 +260,9 @@ fn mask_change(name: &str, operands: &str) -> Option<Kind> {
     }
     let operation = name.strip_prefix("s_")?.rsplit_once('_')?.0;
     match operation {
-        "mov" | "or" => Some(Kind::Restore),
+        "mov" | "or" => Some(Instruction::Restore),
         "andn2" | "and_not1" | "xor" if operands.next_back().is_some_and(is_mask) => {
-            Some(Kind::Invert)
+            Some(Instruction::Invert)
         }
         _ => None,
     }
@@ -284,30 +289,34 @@ fn bytes_of_width(width: &str) -> Option<usize> {
 type PathValue = [isize; 3];
 
 /// Returns the path with the largest [`PathValue`].
-fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
+fn counted_path(code: &[Instruction]) -> Vec<PathPosition> {
     let in_loop = loop_flags(code);
-    let has_outside_loop = |is_wanted: fn(&Kind) -> bool| {
-        let mut kinds = code
+    let has_outside_loop = |is_wanted: fn(&Instruction) -> bool| {
+        let mut instructions = code
             .iter()
             .zip(&in_loop)
             .filter(|(_, in_a_loop)| !**in_a_loop);
-        kinds.any(|(kind, _)| is_wanted(kind))
+        instructions.any(|(instruction, _)| is_wanted(instruction))
     };
-    let stores_outside_loop = has_outside_loop(|kind| matches!(kind, Kind::Store(_)));
-    let loads_outside_loop = has_outside_loop(|kind| matches!(kind, Kind::Load(_)));
-    let has_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
+    let stores_outside_loop =
+        has_outside_loop(|instruction| matches!(instruction, Instruction::Store(_)));
+    let loads_outside_loop =
+        has_outside_loop(|instruction| matches!(instruction, Instruction::Load(_)));
+    let has_store = code
+        .iter()
+        .any(|instruction| matches!(instruction, Instruction::Store(_)));
     let position_value = |PathPosition { at, is_active }: PathPosition| -> PathValue {
         let (stored, loaded) = match code[at] {
             _ if !is_active => (0, 0),
-            Kind::Store(bytes) if !(stores_outside_loop && in_loop[at]) => (bytes, 0),
-            Kind::Load(bytes) if !(loads_outside_loop && in_loop[at]) => (0, bytes),
-            Kind::Atomic if !has_store => (4, 0),
+            Instruction::Store(bytes) if !(stores_outside_loop && in_loop[at]) => (bytes, 0),
+            Instruction::Load(bytes) if !(loads_outside_loop && in_loop[at]) => (0, bytes),
+            Instruction::Atomic if !has_store => (4, 0),
             _ => (0, 0),
         };
         [stored.cast_signed(), loaded.cast_signed(), -1]
     };
-    // The value of the best path from each position, and the next position on that path. The first index is the number
-    // of the instruction; the second tells whether the lane is active.
+    // The value of the best path from each position, and the next position on that path. The first index is the index
+    // of the instruction; the second is 1 if the lane is active.
     let mut best_values = vec![[[0; 3]; 2]; code.len() + 1];
     let mut next_positions_on_best = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
@@ -337,17 +346,17 @@ fn counted_path(code: &[Kind]) -> Vec<PathPosition> {
 }
 
 /// Returns the positions that can follow `place`.
-fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 2] {
+fn next_positions(code: &[Instruction], place: PathPosition) -> [Option<PathPosition>; 2] {
     let PathPosition { at, is_active } = place;
     let step = PathPosition {
         at: at + 1,
         is_active,
     };
     match code[at] {
-        Kind::End => [None, None],
+        Instruction::End => [None, None],
         // A branch back to the beginning of a loop is not taken, because the body of a loop counts once.
-        Kind::Branch { to, .. } if to <= at => [Some(step), None],
-        Kind::Branch { to, condition } => {
+        Instruction::Branch { to, .. } if to <= at => [Some(step), None],
+        Instruction::Branch { to, condition } => {
             // A branch on `NoLane` is taken if no lane is active, so a lane that takes it is not active.
             let jump_target = PathPosition {
                 at: to,
@@ -361,14 +370,14 @@ fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 
                 }
             }
         }
-        Kind::Invert => [
+        Instruction::Invert => [
             Some(PathPosition {
                 is_active: !is_active,
                 ..step
             }),
             None,
         ],
-        Kind::Restore => [
+        Instruction::Restore => [
             Some(PathPosition {
                 is_active: true,
                 ..step
@@ -380,10 +389,10 @@ fn next_positions(code: &[Kind], place: PathPosition) -> [Option<PathPosition>; 
 }
 
 /// Returns, for each instruction, whether it is in a loop: between a backward branch and its target.
-fn loop_flags(code: &[Kind]) -> Vec<bool> {
+fn loop_flags(code: &[Instruction]) -> Vec<bool> {
     let mut in_loop = vec![false; code.len()];
-    for (from, kind) in code.iter().enumerate() {
-        if let Kind::Branch { to, .. } = *kind
+    for (from, instruction) in code.iter().enumerate() {
+        if let Instruction::Branch { to, .. } = *instruction
             && to <= from
         {
             in_loop[to..=from].fill(true);

@@ -30,18 +30,18 @@ BB1:
     assert_eq!(
         path,
         CountedPath {
-            vector: 3,
+            vector_instructions: 3,
             multiplications: 1,
-            scalar: 1,
+            scalar_instructions: 1,
             scalar_loads: 1,
             loads: vec![1, 8],
             stores: vec![2],
             atomics: 1,
-            shared: 1,
+            shared_accesses: 1,
             branches: 1,
             barriers: 1,
-            in_flight: 9,
-            loops: false,
+            bytes_in_flight: 9,
+            has_loop: false,
         }
     );
 }
@@ -50,15 +50,15 @@ BB1:
 fn loads_are_in_flight_until_one_waits_for_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
     let one_wait = format!("{load}{load}s_waitcnt vmcnt(0)\n{load}s_endpgm");
-    assert_eq!(parse_path(&one_wait).in_flight, 32);
+    assert_eq!(parse_path(&one_wait).bytes_in_flight, 32);
     let combined_wait = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
-    assert_eq!(parse_path(&combined_wait).in_flight, 16);
+    assert_eq!(parse_path(&combined_wait).bytes_in_flight, 16);
     // This wait lets one load stay in flight.
     let partial_wait = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
-    assert_eq!(parse_path(&partial_wait).in_flight, 48);
+    assert_eq!(parse_path(&partial_wait).bytes_in_flight, 48);
     let other_waits =
         format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
-    assert_eq!(parse_path(&other_waits).in_flight, 32);
+    assert_eq!(parse_path(&other_waits).bytes_in_flight, 32);
 }
 
 /// Before RDNA, stores also count as in flight. If a store follows a load, a wait until one access is in flight
@@ -68,7 +68,11 @@ fn stores_count_as_in_flight_if_the_family_counts_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
     let store = "buffer_store_dword v4, v1, s[4:7], 0 offen\n";
     let text = format!("{load}{store}s_waitcnt vmcnt(1)\n{load}s_endpgm");
-    let in_flight = |counter| CountedPath::from_text(&text, counter).unwrap().in_flight;
+    let in_flight = |counter| {
+        CountedPath::from_text(&text, counter)
+            .unwrap()
+            .bytes_in_flight
+    };
     assert_eq!(in_flight(LoadCounter::LoadsAndStores), 16);
     assert_eq!(in_flight(LoadCounter::Loads), 32);
 }
@@ -88,7 +92,7 @@ BB2:
 	s_endpgm",
     );
     assert_eq!(
-        (path.vector, path.atomics, &path.stores[..]),
+        (path.vector_instructions, path.atomics, &path.stores[..]),
         (1, 0, &[4][..])
     );
 }
@@ -103,7 +107,7 @@ fn an_if_around_a_store_is_taken() {
 BB2:
 	s_endpgm",
     );
-    assert_eq!((path.vector, path.stores.len()), (1, 1));
+    assert_eq!((path.vector_instructions, path.stores.len()), (1, 1));
 }
 
 #[test]
@@ -139,7 +143,7 @@ BB2:
     assert_eq!(parse_path(&code_text("")).stores, [1]);
     let path = parse_path(&code_text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
     assert_eq!(
-        (&path.stores[..], path.vector, path.loops),
+        (&path.stores[..], path.vector_instructions, path.has_loop),
         (&[4][..], 0, false)
     );
 }
@@ -158,7 +162,11 @@ fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
             path_text(first),
             path_text(second)
         );
-        assert_eq!(parse_path(&text).vector, 3, "{first} and {second}");
+        assert_eq!(
+            parse_path(&text).vector_instructions,
+            3,
+            "{first} and {second}"
+        );
     }
 }
 
@@ -184,7 +192,7 @@ fn a_lane_is_on_one_side_of_an_else_only() {
                 branch_text(first),
                 branch_text(second)
             ));
-            assert_eq!((path.vector, path.stores.len()), (4, 2));
+            assert_eq!((path.vector_instructions, path.stores.len()), (4, 2));
         }
     }
 }
@@ -216,7 +224,10 @@ BB2:
 	v_mov_b32 v0, 0
 	s_endpgm"
         ));
-        assert_eq!((path.vector, path.stores.len(), path.loops), (3, 1, true));
+        assert_eq!(
+            (path.vector_instructions, path.stores.len(), path.has_loop),
+            (3, 1, true)
+        );
     }
 }
 

@@ -29,8 +29,7 @@ use strict_gpu::PipelineRequest;
 pub(crate) struct Family {
     /// The value of `RADV_FORCE_FAMILY`.
     pub(crate) name: &'static str,
-    /// The family's architecture.
-    pub(crate) what: &'static str,
+    pub(crate) architecture: &'static str,
     counter: LoadCounter,
 }
 
@@ -38,17 +37,17 @@ pub(crate) struct Family {
 pub(crate) const FAMILIES: [Family; 3] = [
     Family {
         name: "navi21",
-        what: "RDNA 2",
+        architecture: "RDNA 2",
         counter: LoadCounter::Loads,
     },
     Family {
         name: "gfx1100",
-        what: "RDNA 3",
+        architecture: "RDNA 3",
         counter: LoadCounter::Loads,
     },
     Family {
         name: "vega10",
-        what: "GCN 5",
+        architecture: "GCN 5",
         counter: LoadCounter::LoadsAndStores,
     },
 ];

@@ -37,9 +37,9 @@ impl MarkLine {
 
     fn read(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix(PROGRESS_MARK)?.split('\t');
-        let kind = words.next()?;
+        let keyword = words.next()?;
         let mut next_word = || words.next().unwrap_or_default().to_owned();
-        Some(match kind {
+        Some(match keyword {
             "driver" => Self::Driver(next_word()),
             "kernel" => Self::Kernel {
                 case: next_word(),
@@ -136,7 +136,7 @@ impl Report {
         }
         match has_ended {
             true => Ok(report),
-            false => Err("the compiler stopped in between".into()),
+            false => Err("the compiler stopped before the end".into()),
         }
     }
 
@@ -182,7 +182,7 @@ impl PartialReport {
         }
         let statistic = |name: &str| {
             let value = self.statistics.get(name).copied();
-            value.ok_or_else(|| format!("the driver did not say its {name:?}"))
+            value.ok_or_else(|| format!("the driver did not print {name:?}"))
         };
         let statistics = Statistics {
             vector_registers: statistic("VGPRs")?,
@@ -251,7 +251,7 @@ Inverse Throughput: 179
             panic!("{report:?}");
         };
         assert_eq!((&*compiled.case, &*compiled.label), ("W1", "lanes"));
-        assert_eq!(compiled.path.vector, 1);
+        assert_eq!(compiled.path.vector_instructions, 1);
         assert_eq!(
             compiled.statistics,
             Statistics {
@@ -267,12 +267,12 @@ Inverse Throughput: 179
     }
 
     #[test]
-    fn a_missing_number_is_named() {
+    fn a_missing_statistic_is_named() {
         let text = PRINTED.replace("Latency: 2639\n", "") + "wgslice-hardware:end\n";
         let report = Report::read(text.as_bytes(), LoadCounter::Loads).unwrap();
         assert_eq!(
             report.failed,
-            ["W1: lanes: the driver did not say its \"Latency\""]
+            ["W1: lanes: the driver did not print \"Latency\""]
         );
     }
 
@@ -281,7 +281,7 @@ Inverse Throughput: 179
         let stopped_report = Report::read(PRINTED.as_bytes(), LoadCounter::Loads);
         assert_eq!(
             stopped_report.unwrap_err(),
-            "the compiler stopped in between"
+            "the compiler stopped before the end"
         );
     }
 }

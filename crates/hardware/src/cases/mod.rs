@@ -15,7 +15,7 @@ use wgslice::{Error, Gpu, Plan};
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) what: String,
+    pub(crate) description: String,
     pub(crate) work: CaseWork,
 }
 
@@ -29,10 +29,11 @@ pub(crate) enum CaseWork {
     Peer(Peer, Box<Launch>),
 }
 
-/// Index tuples. Coordinate `i`, counted over all tuples, is a hash of `i` modulo the size of its dimension, as in the
-/// benchmark.
+/// Index tuples. Coordinate `i`, counted over all tuples, is a hash of `i` modulo the size of its dimension. Unless
+/// tuples are unique, the hash is the benchmark's.
 #[derive(Clone, Debug)]
 pub(crate) struct HashedIndices {
+    /// The number of tuples.
     pub(crate) rows: usize,
     /// The size of the dimension that each coordinate of a tuple indexes.
     pub(crate) sizes: Vec<usize>,
@@ -50,15 +51,15 @@ pub(crate) fn library_cases() -> Vec<Case> {
 }
 
 /// Returns the cases of peers: the kernels of each peer for the workloads that it can run.
-pub(crate) fn peers() -> Vec<Case> {
+pub(crate) fn peer_cases() -> Vec<Case> {
     workloads::peer_cases()
 }
 
 impl Case {
-    fn new(name: &str, what: &str, work: CaseWork) -> Self {
+    fn new(name: &str, description: &str, work: CaseWork) -> Self {
         Self {
             name: name.to_owned(),
-            what: what.to_owned(),
+            description: description.to_owned(),
             work,
         }
     }
@@ -101,14 +102,14 @@ fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
 impl HashedIndices {
     /// Returns all coordinates, tuple by tuple.
     fn coordinates(&self) -> impl Iterator<Item = u64> {
-        let count = self.rows * self.sizes.len();
+        let coordinate_count = self.rows * self.sizes.len();
         let sizes = self.sizes.iter().cycle();
         let hashed_number = |i| match self.is_unique {
             // The factor is odd, so different numbers below a power of two stay different modulo this power.
             true => i as u64 * 0x9e37_79b1,
             false => u64::from(hash_number(i)),
         };
-        let numbers = (0..count).zip(sizes);
+        let numbers = (0..coordinate_count).zip(sizes);
         numbers.map(move |(i, &size)| hashed_number(i) % size as u64)
     }
 
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_plans_are_not_empty() {
-        let cases: Vec<Case> = library_cases().into_iter().chain(peers()).collect();
+        let cases: Vec<Case> = library_cases().into_iter().chain(peer_cases()).collect();
         let names: BTreeSet<&str> = cases.iter().map(|case| &*case.name).collect();
         assert_eq!(names.len(), cases.len());
         for case in &cases {

@@ -27,9 +27,9 @@ fn parse_spec(text: &str) -> SliceSpec {
 fn slice_cases() -> Vec<Case> {
     let image: &[usize] = &[64, 512, 512, 3];
     let square: &[usize] = &[4096, 4096];
-    let slice = |name, what, dtype, shape: &[usize], text| {
+    let slice = |name, description, dtype, shape: &[usize], text| {
         let plan = Plan::slice(shape, &parse_spec(text), dtype).expect("a slice");
-        Case::new(name, what, CaseWork::Move(plan))
+        Case::new(name, description, CaseWork::Move(plan))
     };
     vec![
         slice(
@@ -91,12 +91,13 @@ fn slice_cases() -> Vec<Case> {
 
 /// Returns transposes of elements other than f32, and of sizes that are not multiples of the tile size.
 fn transpose_cases() -> Vec<Case> {
-    let permute_case = |name, what, dtype, shape: &[usize], axes: &[usize]| {
+    let permute_case = |name, description, dtype, shape: &[usize], axes: &[usize]| {
         let view = View::new(shape).and_then(|view| view.transpose(axes));
         let plan = Plan::contiguous(view.expect("a transpose"), dtype).unwrap();
-        Case::new(name, what, CaseWork::Move(plan))
+        Case::new(name, description, CaseWork::Move(plan))
     };
-    let transpose = |name, what, dtype, shape| permute_case(name, what, dtype, shape, &[1, 0]);
+    let transpose =
+        |name, description, dtype, shape| permute_case(name, description, dtype, shape, &[1, 0]);
     vec![
         transpose("tu8", "u8 transpose", U8, &[4096, 4096]),
         transpose("tu8odd", "u8 transpose of odd lengths", U8, &[4093, 4095]),
@@ -126,7 +127,7 @@ fn transpose_cases() -> Vec<Case> {
 }
 
 fn gather_cases() -> Vec<Case> {
-    let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
+    let gather = |name: &str, description: &str, dtype, shape: &[usize], rows, is_64_bit| {
         let index_type = if is_64_bit { I64 } else { I32 };
         let tuples = (&[rows, 1], index_type);
         let plan = Plan::gather_nd(shape, tuples, GatherNdOptions::default(), dtype);
@@ -138,7 +139,7 @@ fn gather_cases() -> Vec<Case> {
         };
         Case::new(
             name,
-            what,
+            description,
             CaseWork::Gather(plan.expect("a gather"), indices),
         )
     };
@@ -226,21 +227,22 @@ fn update_cases() -> Vec<Case> {
         ("u8", "of a u8 crop at offset 1", U8, "1:4095, 1:4000"),
         ("u82", "of u8 [::2, ::2]", U8, "::2, ::2"),
     ];
-    let case = |(name, what, dtype, text): (_, _, DType, _)| {
+    let case = |(name, slice_description, dtype, text): (_, _, DType, _)| {
         let spec = parse_spec(text);
         let slice = Plan::slice(&shape, &spec, dtype).expect("a slice");
         let update = Plan::slice_update(&shape, &spec, slice.shape(), dtype);
         let gradient = Plan::slice_grad(&shape, &spec, slice.shape(), dtype);
         [("upd", "update", update), ("grad", "gradient", gradient)].map(|(prefix, word, plan)| {
             let work = CaseWork::Move(plan.expect("the shape of the slice"));
-            Case::new(&format!("{prefix}{name}"), &format!("{word} {what}"), work)
+            let description = format!("{word} {slice_description}");
+            Case::new(&format!("{prefix}{name}"), &description, work)
         })
     };
     slices.into_iter().flat_map(case).collect()
 }
 
 fn scatter_cases() -> Vec<Case> {
-    let scatter = |name: &str, what: &str, combine, dtype, rows, run, slices| {
+    let scatter = |name: &str, description: &str, combine, dtype, rows, run, slices| {
         let is_unique = name.starts_with("uniq");
         let options = ScatterOptions {
             combine: Some(combine),
@@ -258,7 +260,7 @@ fn scatter_cases() -> Vec<Case> {
         };
         Case::new(
             name,
-            what,
+            description,
             CaseWork::Scatter(plan.expect("a scatter"), indices),
         )
     };
@@ -375,9 +377,10 @@ fn scatter_cases() -> Vec<Case> {
     ]
 }
 
-/// Returns variants of the crops of W15: rows of an odd number of bytes, pixels of one byte, and pixels of 12 bytes.
+/// Returns variants of the crops of W15: rows of an odd number of bytes, pixels of one byte, pixels of 12 bytes, and a
+/// conversion to normalised f32.
 fn crop_cases() -> Vec<Case> {
-    let crop = |name: &str, what: &str, dtype, shape: &[usize], size: usize| {
+    let crop = |name: &str, description: &str, dtype, shape: &[usize], size: usize| {
         let options = CropOptions {
             sizes: vec![size; 2],
             ..CropOptions::default()
@@ -391,7 +394,7 @@ fn crop_cases() -> Vec<Case> {
             is_unique: false,
         };
         let plan = Plan::crop(shape, boxes, &options, dtype).expect("a crop");
-        Case::new(name, what, CaseWork::Gather(plan, indices))
+        Case::new(name, description, CaseWork::Gather(plan, indices))
     };
     vec![
         crop(

@@ -106,8 +106,8 @@ impl Workload {
             Operation::Slice { slices } => Plan::slice(&self.shape, &make_spec(slices), dtype),
             Operation::Update { slices } => {
                 let spec = make_spec(slices);
-                let value = spec.view(&self.shape).expect("a slice");
-                Plan::slice_update(&self.shape, &spec, value.shape(), dtype)
+                let updated_view = spec.view(&self.shape).expect("a slice");
+                Plan::slice_update(&self.shape, &spec, updated_view.shape(), dtype)
             }
             Operation::Crop { size } => {
                 let options = CropOptions {

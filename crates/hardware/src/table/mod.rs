@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 pub(crate) struct Kernel<'a> {
     case: &'a Case,
     /// True if this is the first kernel of its case.
-    is_first: bool,
+    is_first_of_case: bool,
     counts: KernelCounts,
     /// The counts for subgroups of 64.
-    wide: KernelCounts,
+    wide_counts: KernelCounts,
     /// The code for each family, in the order of [`FAMILIES`]; empty without a compiler.
     compiled: Vec<&'a Compiled>,
 }
@@ -28,7 +28,8 @@ pub(crate) struct Kernel<'a> {
 pub(crate) struct TableOrigin {
     /// The date, in the form `2026-11-22`.
     pub(crate) date: String,
-    pub(crate) wgpu: String,
+    /// The versions of wgpu and naga.
+    pub(crate) versions: String,
     pub(crate) reports: Vec<Report>,
 }
 
@@ -38,11 +39,15 @@ impl TableOrigin {
         let compiler = match &self.reports[..] {
             [] => "without AMD's compiler: RADV is not installed here".into(),
             [first, ..] => {
-                let families = FAMILIES.map(|family| format!("{} ({})", family.what, family.name));
+                let families =
+                    FAMILIES.map(|family| format!("{} ({})", family.architecture, family.name));
                 format!("{} for {}", first.driver, families.join(", "))
             }
         };
-        format!("{}, {}, {compiler}. Written by\n\n", self.date, self.wgpu)
+        format!(
+            "{}, {}, {compiler}. Written by\n\n",
+            self.date, self.versions
+        )
     }
 }
 
@@ -51,7 +56,7 @@ impl<'a> Kernel<'a> {
     pub(crate) fn join_results(
         case: &'a Case,
         counts: Vec<KernelCounts>,
-        wide: &[KernelCounts],
+        wide_counts: &[KernelCounts],
         reports: &'a [Report],
     ) -> Vec<Self> {
         let mut kernels: Vec<Self> = Vec::new();
@@ -63,8 +68,12 @@ impl<'a> Kernel<'a> {
             };
             kernels.push(Self {
                 case,
-                is_first: kernels.is_empty(),
-                wide: wide.iter().find(has_label).cloned().unwrap_or_default(),
+                is_first_of_case: kernels.is_empty(),
+                wide_counts: wide_counts
+                    .iter()
+                    .find(has_label)
+                    .cloned()
+                    .unwrap_or_default(),
                 compiled: reports.iter().filter_map(compiled).collect(),
                 counts,
             });
@@ -91,8 +100,8 @@ impl<'a> Kernel<'a> {
     /// second cell is a dash if the kernel does not write the result.
     fn vector_cells(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
-        let is_about = estimate::is_about(&rdna2.path, &self.counts);
-        let about_word = if is_about { "about " } else { "" };
+        let is_estimated = estimate::is_estimated(&rdna2.path, &self.counts);
+        let about_word = if is_estimated { "about " } else { "" };
         let vector_text = |vector: f64| format!("{about_word}{vector:.0}");
         let bytes = self.counts.written.useful_bytes;
         let for_16_bytes = (bytes > 0.0).then(|| vector_text(vector / (bytes / 16.0)));
@@ -104,7 +113,11 @@ impl<'a> Kernel<'a> {
 
     /// Returns the first cells of a row: the case, its description and the kernel.
     fn name_cells(&self) -> String {
-        let description = if self.is_first { &*self.case.what } else { "" };
+        let description = if self.is_first_of_case {
+            &*self.case.description
+        } else {
+            ""
+        };
         format!(
             "| {} | {description} | {} |",
             self.case.name,
@@ -175,13 +188,17 @@ fn format_row(kernel: &Kernel<'_>, cells: &[String]) -> String {
 }
 
 fn counted_row(kernel: &Kernel<'_>) -> String {
-    let Kernel { counts, wide, .. } = kernel;
+    let Kernel {
+        counts,
+        wide_counts,
+        ..
+    } = kernel;
     format_row(
         kernel,
         &[
-            format_percents(&counts.read, &wide.read),
-            format_percents(&counts.written, &wide.written),
-            format_percents(&counts.other, &wide.other),
+            format_percents(&counts.read, &wide_counts.read),
+            format_percents(&counts.written, &wide_counts.written),
+            format_percents(&counts.other, &wide_counts.other),
             or_dash(counts.read.mean_access_bytes()),
             or_dash(counts.written.mean_access_bytes()),
             format_number(counts.operations),
@@ -206,14 +223,14 @@ fn compiled_row(kernel: &Kernel<'_>) -> String {
         kernel,
         &[
             format_widths(&path.loads),
-            path.in_flight.to_string(),
-            rdna3.path.in_flight.to_string(),
-            gcn5.path.in_flight.to_string(),
+            path.bytes_in_flight.to_string(),
+            rdna3.path.bytes_in_flight.to_string(),
+            gcn5.path.bytes_in_flight.to_string(),
             registers,
             statistics.waves.to_string(),
             vector,
             for_16_bytes,
-            path.scalar.to_string(),
+            path.scalar_instructions.to_string(),
         ],
     )
 }
@@ -288,7 +305,7 @@ fn time_line(kernels: &[Kernel<'_>]) -> String {
     format!(
         "| {} | {} | {} |\n",
         case.name,
-        case.what,
+        case.description,
         cells.join(" | ")
     )
 }
@@ -299,7 +316,7 @@ pub(crate) fn table_text(
     library: &[Kernel<'_>],
     peers: &[Kernel<'_>],
 ) -> String {
-    let mut text = String::from("# What the shaders ask of GPUs, without one\n\n");
+    let mut text = String::from("# The work of the shaders on GPUs, determined without a GPU\n\n");
     text += &origin.line();
     text += LEGEND;
     for (head, line) in [
@@ -323,8 +340,8 @@ fn fit_description(library: &[Kernel<'_>]) -> String {
             return None;
         };
         let instructions_each =
-            rdna2.path.vector as f64 / estimate::operation_count(&kernel.counts);
-        (!rdna2.path.loops).then_some(instructions_each)
+            rdna2.path.vector_instructions as f64 / estimate::operation_count(&kernel.counts);
+        (!rdna2.path.has_loop).then_some(instructions_each)
     };
     let mut ratios: Vec<f64> = library.iter().filter_map(ratio_without_loops).collect();
     ratios.sort_by(f64::total_cmp);
@@ -388,7 +405,7 @@ mod tests {
         let kernels = Kernel::join_results(&library[0], vec![counts], &[], &[]);
         let origin = TableOrigin {
             date: "2026-11-22".into(),
-            wgpu: "wgpu 30".into(),
+            versions: "wgpu 30".into(),
             reports: Vec::new(),
         };
         let table = table_text(&origin, &kernels, &[]);

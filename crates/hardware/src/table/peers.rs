@@ -27,15 +27,19 @@ pub(super) fn peer_tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> Strin
 }
 
 fn peer_row(kernel: &Kernel<'_>) -> String {
-    let Kernel { counts, wide, .. } = kernel;
+    let Kernel {
+        counts,
+        wide_counts,
+        ..
+    } = kernel;
     let name = kernel.case.name.split(' ').next().unwrap_or_default();
     let owner = match kernel.case.work {
         CaseWork::Peer(peer, _) => peer.to_string(),
         _ => format!("wgslice, {}", kernel.kernel_name()),
     };
     let mut cells = vec![
-        format_percents(&counts.read, &wide.read),
-        format_percents(&counts.other, &wide.other),
+        format_percents(&counts.read, &wide_counts.read),
+        format_percents(&counts.other, &wide_counts.other),
         or_dash(counts.read.mean_access_bytes()),
         or_dash(counts.written.mean_access_bytes()),
     ];
@@ -44,7 +48,7 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
             let [vector, for_16_bytes] = kernel.vector_cells(rdna2);
             let (unit, bound) = times.h100_bound();
             cells.extend([
-                rdna2.path.in_flight.to_string(),
+                rdna2.path.bytes_in_flight.to_string(),
                 vector,
                 for_16_bytes,
                 format_number(counts.divisions),
@@ -60,12 +64,15 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
             cells.extend(vec![NOT_RUN.to_owned(); 4]);
         }
     }
-    let what = if owner.starts_with("wgslice") {
-        &*kernel.case.what
+    let description = if owner.starts_with("wgslice") {
+        &*kernel.case.description
     } else {
         ""
     };
-    format!("| {name} | {what} | {owner} | {} |\n", cells.join(" | "))
+    format!(
+        "| {name} | {description} | {owner} | {} |\n",
+        cells.join(" | ")
+    )
 }
 
 /// Returns the estimated time of a kernel on each GPU for each byte of its result. The unit is the time in which memory

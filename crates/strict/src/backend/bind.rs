@@ -79,7 +79,7 @@ impl StrictGroup {
         let mut bindings = BTreeMap::new();
         for entry in descriptor.entries {
             let BindingResource::Buffer(bound) = &entry.resource else {
-                super::panic_for_missing("binding but of a buffer");
+                super::panic_for_missing("bindings other than buffers");
             };
             let Some(&(ty, has_dynamic_offset)) = layout.0.get(&entry.binding) else {
                 shared.report_invalid(format!("the layout has no binding {}", entry.binding));
@@ -103,13 +103,18 @@ impl StrictGroup {
             };
             let problem = match () {
                 () if !buffer.usage.contains(usage) => {
-                    format!("its buffer has not got the usage {usage:?}")
+                    format!("its buffer lacks the usage {usage:?}")
                 }
                 () if !bound.offset.is_multiple_of(alignment.into()) => {
-                    format!("its offset {} is no multiple of {alignment}", bound.offset)
+                    format!(
+                        "its offset {} is not a multiple of {alignment}",
+                        bound.offset
+                    )
                 }
                 () if bytes == 0 || bytes > bytes_left => {
-                    format!("its {bytes} bytes are not among the buffer's {bytes_left}")
+                    format!(
+                        "its size is {bytes} bytes, but {bytes_left} bytes of the buffer follow its offset"
+                    )
                 }
                 () if bytes > max_bytes => format!("its {bytes} bytes are more than {max_bytes}"),
                 () => String::new(),

@@ -1,6 +1,6 @@
 //! Buffers and their mapping.
 
-use super::{SharedState, locked};
+use super::{SharedState, lock};
 use crate::memory::Memory;
 use std::{
     ops::Range,
@@ -42,9 +42,9 @@ impl StrictBuffer {
 
 impl BufferInterface for StrictBuffer {
     fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
-        *locked(&self.is_mapped_for_writing) = mode == MapMode::Write;
+        *lock(&self.is_mapped_for_writing) = mode == MapMode::Write;
         // Submitted work has already run, so the buffer is ready, and the next poll calls the callback.
-        locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
+        lock(&self.shared.due_callbacks).push(Box::new(move || callback(Ok(()))));
     }
 
     fn get_mapped_range(
@@ -53,9 +53,9 @@ impl BufferInterface for StrictBuffer {
     ) -> Result<DispatchBufferMappedRange, MapRangeError> {
         let length = usize::try_from(range.end - range.start).expect("a range in memory");
         Ok(DispatchBufferMappedRange::custom(MappedRange {
-            bytes: locked(&self.memory).read(range.start, length),
-            start: range.start,
-            memory: locked(&self.is_mapped_for_writing).then(|| Arc::clone(&self.memory)),
+            bytes: lock(&self.memory).read(range.start, length),
+            buffer_offset: range.start,
+            memory: lock(&self.is_mapped_for_writing).then(|| Arc::clone(&self.memory)),
         }))
     }
 
@@ -68,7 +68,8 @@ impl BufferInterface for StrictBuffer {
 #[derive(Debug)]
 struct MappedRange {
     bytes: Vec<u8>,
-    start: BufferAddress,
+    /// The offset of the range in the buffer.
+    buffer_offset: BufferAddress,
     /// The memory of the buffer, to which the bytes are copied back on drop. `None` if the buffer is mapped for
     /// reading.
     memory: Option<Arc<Mutex<Memory>>>,
@@ -91,7 +92,7 @@ impl BufferMappedRangeInterface for MappedRange {
 impl Drop for MappedRange {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory {
-            locked(memory).write(self.start, &self.bytes);
+            lock(memory).write(self.buffer_offset, &self.bytes);
         }
     }
 }

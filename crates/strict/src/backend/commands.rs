@@ -66,16 +66,18 @@ impl CommandBufferInterface for StrictCommands {}
 
 impl StrictEncoder {
     fn push(&self, command: Command) {
-        super::locked(&self.commands).push(command);
+        super::lock(&self.commands).push(command);
     }
 
     /// Returns whether all these offsets and sizes in bytes are multiples of 4, the size of a word. Reports an error if
     /// not.
-    fn are_word_aligned(&self, what: &str, numbers: &[u64]) -> bool {
-        let unaligned = numbers.iter().find(|number| !number.is_multiple_of(4));
+    fn are_word_aligned(&self, command: &str, offsets_and_sizes: &[u64]) -> bool {
+        let unaligned = offsets_and_sizes
+            .iter()
+            .find(|bytes| !bytes.is_multiple_of(4));
         if let Some(unaligned) = unaligned {
             self.shared.report_invalid(format!(
-                "a {what} begins and ends at multiples of 4 bytes, which {unaligned} is not"
+                "a {command} begins and ends at multiples of 4 bytes, which {unaligned} is not"
             ));
         }
         unaligned.is_none()
@@ -95,7 +97,7 @@ impl CommandEncoderInterface for StrictEncoder {
             StrictBuffer::from_dispatch(source).clone(),
             StrictBuffer::from_dispatch(destination).clone(),
         );
-        let bytes_left = super::locked(&from.memory).bytes() - source_offset;
+        let bytes_left = super::lock(&from.memory).bytes() - source_offset;
         let bytes = copy_size.unwrap_or(bytes_left);
         if !self.are_word_aligned("copy", &[source_offset, destination_offset, bytes]) {
             return;
@@ -116,7 +118,7 @@ impl CommandEncoderInterface for StrictEncoder {
         size: Option<BufferAddress>,
     ) {
         let buffer = StrictBuffer::from_dispatch(buffer).clone();
-        let buffer_bytes = super::locked(&buffer.memory).bytes();
+        let buffer_bytes = super::lock(&buffer.memory).bytes();
         let bytes = size.unwrap_or(buffer_bytes.saturating_sub(offset));
         if !self.are_word_aligned("clear", &[offset, bytes]) {
             return;
@@ -276,7 +278,7 @@ impl ComputePassInterface for StrictPass {
                 return;
             };
             binding.offset += u64::from(offset);
-            if binding.offset + binding.bytes > super::locked(&binding.buffer.memory).bytes() {
+            if binding.offset + binding.bytes > super::lock(&binding.buffer.memory).bytes() {
                 self.shared.report_invalid(format!(
                     "the dynamic offset {offset} leads beyond the buffer"
                 ));
@@ -287,14 +289,15 @@ impl ComputePassInterface for StrictPass {
     }
 
     fn set_immediates(&mut self, offset: u32, data: &[u8]) {
-        let end = offset as usize + data.len();
-        if end > self.shared.limits.max_immediate_size as usize {
+        let end_byte = offset as usize + data.len();
+        if end_byte > self.shared.limits.max_immediate_size as usize {
             self.shared
-                .report_invalid(format!("{end} bytes of immediates"));
+                .report_invalid(format!("{end_byte} bytes of immediates"));
             return;
         }
-        self.immediates.resize(self.immediates.len().max(end), 0);
-        self.immediates[offset as usize..end].copy_from_slice(data);
+        self.immediates
+            .resize(self.immediates.len().max(end_byte), 0);
+        self.immediates[offset as usize..end_byte].copy_from_slice(data);
     }
 
     fn dispatch_workgroups(&mut self, x: u32, y: u32, z: u32) {
@@ -310,11 +313,11 @@ impl ComputePassInterface for StrictPass {
                 .report_invalid("a dispatch without a pipeline".into());
             return;
         };
-        let size = program.entry_point().workgroup_size;
-        let invocations: u32 = size.iter().product();
-        if invocations > self.shared.limits.max_compute_invocations_per_workgroup {
+        let workgroup_size = program.entry_point().workgroup_size;
+        let invocation_count: u32 = workgroup_size.iter().product();
+        if invocation_count > self.shared.limits.max_compute_invocations_per_workgroup {
             self.shared
-                .report_invalid(format!("{invocations} invocations in a workgroup"));
+                .report_invalid(format!("{invocation_count} invocations in a workgroup"));
             return;
         }
         let groups = self.groups.iter();
@@ -329,7 +332,7 @@ impl ComputePassInterface for StrictPass {
             immediates: self.immediates.clone(),
             workgroups: [x, y, z],
         };
-        super::locked(&self.commands).push(Command::Dispatch(dispatch));
+        super::lock(&self.commands).push(Command::Dispatch(dispatch));
     }
 
     fn insert_debug_marker(&mut self, _label: &str) {}

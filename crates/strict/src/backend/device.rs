@@ -1,11 +1,11 @@
-//! Creates resources, and routes errors to their scopes.
+//! Creates resources and opens and closes error scopes.
 
 use super::{
     ErrorScope, SharedState, StrictGpu,
     bind::{StrictGroup, StrictGroupLayout, StrictPipelineLayout},
     buffer::StrictBuffer,
     commands::StrictEncoder,
-    locked, panic_for_missing,
+    lock, panic_for_missing,
     pipeline::{StrictPipeline, StrictShader},
     queue::StrictQueue,
 };
@@ -161,11 +161,11 @@ impl DeviceInterface for StrictDevice {
     fn set_device_lost_callback(&self, _callback: BoxDeviceLostCallback) {}
 
     fn on_uncaptured_error(&self, handler: Arc<dyn wgpu::UncapturedErrorHandler>) {
-        *locked(&self.0.handler) = Some(handler);
+        *lock(&self.0.uncaptured_error_handler) = Some(handler);
     }
 
     fn push_error_scope(&self, filter: wgpu::ErrorFilter) -> u32 {
-        let mut scopes = locked(&self.0.scopes);
+        let mut scopes = lock(&self.0.scopes);
         let own_scopes = scopes.entry(std::thread::current().id()).or_default();
         own_scopes.push(ErrorScope {
             filter,
@@ -175,7 +175,7 @@ impl DeviceInterface for StrictDevice {
     }
 
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
-        let mut scopes = locked(&self.0.scopes);
+        let mut scopes = lock(&self.0.scopes);
         let own_scopes = scopes.entry(std::thread::current().id()).or_default();
         // After a panic, scopes can be closed in any order, so closing a scope also closes the scopes within it.
         let scope = own_scopes
@@ -190,7 +190,7 @@ impl DeviceInterface for StrictDevice {
     ) -> Result<wgpu::PollStatus, wgpu::PollError> {
         // A callback can add further callbacks, which this loop also runs.
         loop {
-            let due_callbacks = std::mem::take(&mut *locked(&self.0.due));
+            let due_callbacks = std::mem::take(&mut *lock(&self.0.due_callbacks));
             if due_callbacks.is_empty() {
                 break;
             }
@@ -216,7 +216,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         _descriptor: &wgpu::ShaderModuleDescriptorPassthrough<'_>,
     ) -> DispatchShaderModule {
-        panic_for_missing("shaders but in WGSL")
+        panic_for_missing("shaders other than WGSL")
     }
 
     fn create_render_pipeline(

@@ -2,12 +2,12 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `device` | creating resources, and routing errors to scopes |
+//! | `device` | creation of resources, and error scopes |
 //! | `buffer` | buffers and their mapping |
 //! | `bind` | bind groups and their layouts |
-//! | `pipeline` | turning a shader into a program |
+//! | `pipeline` | the conversion of a shader to a program |
 //! | `commands` | recorded commands |
-//! | `queue` | running recorded commands |
+//! | `queue` | the execution of recorded commands |
 //! | `request` | the pipelines that a program requested |
 
 mod bind;
@@ -66,29 +66,29 @@ impl StrictGpu {
     /// workgroup that has a fault. If a dispatch has several faults of one kind in one line of the shader, only the
     /// first is kept.
     pub fn take_faults(&self) -> Vec<Fault> {
-        std::mem::take(&mut locked(&self.shared.log.faults))
+        std::mem::take(&mut lock(&self.shared.log.faults))
     }
 
     /// Returns the requests for pipelines since the last call. Empty without [`Options::keeps_pipelines`].
     pub fn take_pipelines(&self) -> Vec<PipelineRequest> {
-        std::mem::take(&mut locked(&self.shared.log.pipelines))
+        std::mem::take(&mut lock(&self.shared.log.pipelines))
     }
 
     /// Returns the labels of the resources that were created since the last call. Each label follows a word for the
     /// kind of resource, as in `buffer tokens`. A resource without a label is represented by the word alone. The label
     /// of each pipeline that a dispatch ran since then follows the word `dispatch`.
     pub fn take_labels(&self) -> BTreeSet<String> {
-        std::mem::take(&mut locked(&self.shared.log.labels))
+        std::mem::take(&mut lock(&self.shared.log.labels))
     }
 
     /// Returns the counts of the dispatches since the last call, in the order in which they ran. Empty without
     /// [`Options::counting`].
     pub fn take_counts(&self) -> Vec<DispatchCounts> {
-        std::mem::take(&mut locked(&self.shared.log.counts))
+        std::mem::take(&mut lock(&self.shared.log.counts))
     }
 }
 
-/// The faults and counts of an adapter's devices, and the resources that were created on them.
+/// The faults and counts of an adapter's devices, the requests for pipelines, and the labels of created resources.
 #[derive(Debug, Default)]
 struct DeviceLog {
     faults: Mutex<Vec<Fault>>,
@@ -109,10 +109,10 @@ struct SharedState {
     /// overlap.
     timeline: Mutex<()>,
     /// The callbacks that the next poll calls.
-    due: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+    due_callbacks: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     /// The error scopes of each thread, the innermost last.
     scopes: Mutex<HashMap<ThreadId, Vec<ErrorScope>>>,
-    handler: Mutex<Option<Arc<dyn wgpu::UncapturedErrorHandler>>>,
+    uncaptured_error_handler: Mutex<Option<Arc<dyn wgpu::UncapturedErrorHandler>>>,
 }
 
 struct ErrorScope {
@@ -133,27 +133,29 @@ impl SharedState {
             features,
             limits,
             timeline: Mutex::default(),
-            due: Mutex::default(),
+            due_callbacks: Mutex::default(),
             scopes: Mutex::default(),
-            handler: Mutex::default(),
+            uncaptured_error_handler: Mutex::default(),
         }
     }
 
-    /// Records the label of a resource that is being created. `what` is the word for its kind.
-    fn record_label(&self, what: &str, label: Option<&str>) {
-        let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
-        locked(&self.log.labels).insert(label);
+    /// Records the label of a created resource or of a dispatched pipeline. `kind` is the word that precedes the label
+    /// in [`StrictGpu::take_labels`].
+    fn record_label(&self, kind: &str, label: Option<&str>) {
+        let label = label.map_or_else(|| kind.to_owned(), |label| format!("{kind} {label}"));
+        lock(&self.log.labels).insert(label);
     }
 
     /// Panics with the faults if there are any and [`Options::panics`] is on. Otherwise stores them.
     fn report_faults(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
             let mut messages: Vec<_> = faults.iter().map(Fault::to_string).collect();
-            let order = self.options.shuffle;
-            messages.extend(order.map(|seed| format!("in the random order of the seed {seed}")));
+            let shuffle_seed = self.options.shuffle;
+            messages
+                .extend(shuffle_seed.map(|seed| format!("in the random order of the seed {seed}")));
             panic!("{}", messages.join("\n"));
         }
-        locked(&self.log.faults).extend(faults);
+        lock(&self.log.faults).extend(faults);
     }
 
     /// Reports a validation error to the thread's innermost scope for such errors. Without such a scope, the handler of
@@ -163,7 +165,7 @@ impl SharedState {
             source: description.clone().into(),
             description,
         };
-        let mut scopes = locked(&self.scopes);
+        let mut scopes = lock(&self.scopes);
         let own_scopes = scopes.entry(std::thread::current().id()).or_default();
         let scope = own_scopes
             .iter_mut()
@@ -174,7 +176,7 @@ impl SharedState {
             return;
         }
         drop(scopes);
-        let handler = locked(&self.handler).clone();
+        let handler = lock(&self.uncaptured_error_handler).clone();
         match handler {
             Some(handler) => handler(error),
             None => panic!("{error}"),
@@ -191,11 +193,11 @@ impl fmt::Debug for SharedState {
 }
 
 /// Locks a mutex, even if a thread panicked while it held the lock, because the guarded data is always consistent.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Panics with the name of a feature that a program uses and this device lacks.
-fn panic_for_missing(what: &str) -> ! {
-    panic!("strict-gpu has no {what}")
+fn panic_for_missing(feature: &str) -> ! {
+    panic!("strict-gpu has no {feature}")
 }

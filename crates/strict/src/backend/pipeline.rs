@@ -4,7 +4,7 @@
 use super::{
     PipelineRequest, SharedState,
     bind::{StrictGroupLayout, StrictPipelineLayout},
-    locked,
+    lock,
 };
 use crate::machine::{Program, check_supported};
 use naga::{
@@ -36,7 +36,7 @@ struct ParsedShader {
 impl StrictShader {
     pub(super) fn new(shared: &SharedState, descriptor: wgpu::ShaderModuleDescriptor<'_>) -> Self {
         let wgpu::ShaderSource::Wgsl(source) = descriptor.source else {
-            super::panic_for_missing("shaders but in WGSL");
+            super::panic_for_missing("shaders other than WGSL");
         };
         let source = match &shared.options.rewrite {
             Some(rewrite) => rewrite.apply(&source),
@@ -101,7 +101,7 @@ impl StrictPipeline {
         let program = match program {
             Ok(program) => {
                 if shared.options.keeps_pipelines {
-                    locked(&shared.log.pipelines).push(PipelineRequest::of(descriptor, &program));
+                    lock(&shared.log.pipelines).push(PipelineRequest::of(descriptor, &program));
                 }
                 Some(Arc::new(program))
             }
@@ -133,26 +133,29 @@ fn make_program(
         .iter()
         .map(|&(name, value)| (name.to_owned(), value))
         .collect();
-    let mut points = module
+    let mut entry_points = module
         .entry_points
         .iter()
-        .filter(|point| point.stage == ShaderStage::Compute);
-    let point = match descriptor.entry_point {
-        Some(name) => points.find(|point| point.name == name),
-        None => points.next(),
+        .filter(|entry_point| entry_point.stage == ShaderStage::Compute);
+    let entry_point = match descriptor.entry_point {
+        Some(name) => entry_points.find(|entry_point| entry_point.name == name),
+        None => entry_points.next(),
     };
-    let name = point.ok_or("there is no such entry point")?.name.clone();
-    let stage = Some((ShaderStage::Compute, name.as_str()));
+    let entry_name = entry_point
+        .ok_or("there is no such entry point")?
+        .name
+        .clone();
+    let stage = Some((ShaderStage::Compute, entry_name.as_str()));
     let (module, info) =
         process_overrides(module, info, stage, &constants).map_err(|error| error.to_string())?;
     let (module, info) = (Cow::into_owned(module), Cow::into_owned(info));
-    let entry = module
+    let entry_index = module
         .entry_points
         .iter()
-        .position(|point| point.name == name);
-    let entry = entry.ok_or("there is no such entry point")?;
-    check_supported(&module, &info, entry)
-        .map_err(|what| format!("strict-gpu cannot run {what}"))?;
+        .position(|entry_point| entry_point.name == entry_name);
+    let entry_index = entry_index.ok_or("there is no such entry point")?;
+    check_supported(&module, &info, entry_index)
+        .map_err(|feature| format!("strict-gpu cannot run {feature}"))?;
     let mut layouter = Layouter::default();
     layouter
         .update(module.to_ctx())
@@ -161,10 +164,10 @@ fn make_program(
         module,
         info,
         layouter,
-        entry,
+        entry_index,
         source: source.clone(),
         label: label.to_owned(),
-        zeroes_workgroups: options.zero_initialize_workgroup_memory,
+        zeroes_workgroup_memory: options.zero_initialize_workgroup_memory,
     })
 }
 

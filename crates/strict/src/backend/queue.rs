@@ -4,13 +4,13 @@ use super::{
     SharedState,
     buffer::{StagedBytes, StrictBuffer},
     commands::{Command, Dispatch, StrictCommands},
-    locked, panic_for_missing,
+    lock, panic_for_missing,
 };
 use crate::{
     DispatchCounts,
     counts::sample_workgroups,
     machine::{BoundMemory, Machine, Random},
-    memory::{Memory, WORD, to_usize},
+    memory::{Memory, WORD_BYTES, to_usize},
 };
 use naga::{AddressSpace, StorageAccess};
 use std::sync::{Arc, MutexGuard, atomic::Ordering};
@@ -27,8 +27,8 @@ pub(super) struct StrictQueue(pub(super) Arc<SharedState>);
 
 impl QueueInterface for StrictQueue {
     fn write_buffer(&self, buffer: &DispatchBuffer, offset: BufferAddress, data: &[u8]) {
-        let _timeline = locked(&self.0.timeline);
-        locked(&StrictBuffer::from_dispatch(buffer).memory).write(offset, data);
+        let _timeline = lock(&self.0.timeline);
+        lock(&StrictBuffer::from_dispatch(buffer).memory).write(offset, data);
     }
 
     fn create_staging_buffer(&self, size: BufferSize) -> Option<DispatchQueueWriteBuffer> {
@@ -46,7 +46,7 @@ impl QueueInterface for StrictQueue {
         offset: BufferAddress,
         size: BufferSize,
     ) -> Option<()> {
-        let buffer_bytes = locked(&StrictBuffer::from_dispatch(buffer).memory).bytes();
+        let buffer_bytes = lock(&StrictBuffer::from_dispatch(buffer).memory).bytes();
         let is_inside = offset
             .checked_add(size.get())
             .is_some_and(|end| end <= buffer_bytes);
@@ -64,16 +64,16 @@ impl QueueInterface for StrictQueue {
         offset: BufferAddress,
         staging: &DispatchQueueWriteBuffer,
     ) {
-        let _timeline = locked(&self.0.timeline);
+        let _timeline = lock(&self.0.timeline);
         let staged: &StagedBytes = staging.as_custom().expect("bytes of this device");
-        locked(&StrictBuffer::from_dispatch(buffer).memory).write(offset, &staged.0);
+        lock(&StrictBuffer::from_dispatch(buffer).memory).write(offset, &staged.0);
     }
 
     fn submit(&self, command_buffers: &mut dyn Iterator<Item = DispatchCommandBuffer>) -> u64 {
-        let _timeline = locked(&self.0.timeline);
+        let _timeline = lock(&self.0.timeline);
         for commands in command_buffers {
             let commands: &StrictCommands = commands.as_custom().expect("commands of this device");
-            let commands = std::mem::take(&mut *locked(&commands.0));
+            let commands = std::mem::take(&mut *lock(&commands.0));
             for command in commands {
                 self.run(command);
             }
@@ -82,7 +82,7 @@ impl QueueInterface for StrictQueue {
     }
 
     fn on_submitted_work_done(&self, callback: BoxSubmittedWorkDoneCallback) {
-        locked(&self.0.due).push(callback);
+        lock(&self.0.due_callbacks).push(callback);
     }
 
     fn get_timestamp_period(&self) -> f32 {
@@ -120,15 +120,15 @@ impl StrictQueue {
             } => {
                 // Bytes that are unwritten in the source become unwritten in the destination.
                 let words: Vec<_> = {
-                    let memory = locked(&from.memory);
-                    let at = to_usize(from_offset / WORD);
-                    (at..at + to_usize(bytes / WORD))
-                        .map(|at| (memory.word(at), memory.unknown(at)))
+                    let memory = lock(&from.memory);
+                    let first_word = to_usize(from_offset / WORD_BYTES);
+                    (first_word..first_word + to_usize(bytes / WORD_BYTES))
+                        .map(|n| (memory.word(n), memory.unknown_bits(n)))
                         .collect()
                 };
-                let mut memory = locked(&to.memory);
-                for (at, (word, unknown)) in (to_usize(to_offset / WORD)..).zip(words) {
-                    memory.set_word(at, word, unknown);
+                let mut memory = lock(&to.memory);
+                for (n, (word, unknown_bits)) in (to_usize(to_offset / WORD_BYTES)..).zip(words) {
+                    memory.set_word(n, word, unknown_bits);
                 }
             }
             Command::Clear {
@@ -136,9 +136,10 @@ impl StrictQueue {
                 offset,
                 bytes,
             } => {
-                let mut memory = locked(&buffer.memory);
-                let at = to_usize(offset / WORD);
-                (at..at + to_usize(bytes / WORD)).for_each(|at| memory.set_word(at, 0, 0));
+                let mut memory = lock(&buffer.memory);
+                let first_word = to_usize(offset / WORD_BYTES);
+                (first_word..first_word + to_usize(bytes / WORD_BYTES))
+                    .for_each(|n| memory.set_word(n, 0, 0));
             }
             Command::Dispatch(dispatch) => self.run_dispatch(&dispatch),
         }
@@ -155,39 +156,39 @@ impl StrictQueue {
         let mut buffers: Vec<&StrictBuffer> = Vec::new();
         let mut bound_buffers = vec![None; program.module.global_variables.len()];
         for (handle, variable) in program.module.global_variables.iter() {
-            let Some(binding) = variable.binding else {
+            let Some(binding_point) = variable.binding else {
                 continue;
             };
-            let Some(found_binding) = bindings.get(&(binding.group, binding.binding)) else {
+            let Some(binding) = bindings.get(&(binding_point.group, binding_point.binding)) else {
                 self.0.report_invalid(format!(
-                    "{}: nothing is bound to {binding:?}",
+                    "{}: nothing is bound to {binding_point:?}",
                     program.label
                 ));
                 return;
             };
             let is_same_buffer =
-                |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &found_binding.buffer.memory);
-            let memory = buffers.iter().position(is_same_buffer).unwrap_or_else(|| {
-                buffers.push(&found_binding.buffer);
+                |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &binding.buffer.memory);
+            let memory_index = buffers.iter().position(is_same_buffer).unwrap_or_else(|| {
+                buffers.push(&binding.buffer);
                 buffers.len() - 1
             });
-            let writable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
+            let is_writable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
             bound_buffers[handle.index()] = Some(BoundMemory {
-                memory,
-                offset: found_binding.offset,
-                bytes: found_binding.bytes,
-                writable,
+                memory_index,
+                offset: binding.offset,
+                bytes: binding.bytes,
+                is_writable,
             });
         }
         for place in bound_buffers
             .iter()
             .flatten()
-            .filter(|place| place.writable)
+            .filter(|place| place.is_writable)
         {
             if bound_buffers
                 .iter()
                 .flatten()
-                .filter(|other| other.memory == place.memory)
+                .filter(|other| other.memory_index == place.memory_index)
                 .count()
                 > 1
             {
@@ -204,10 +205,10 @@ impl StrictQueue {
             if variable.space == AddressSpace::Immediate {
                 let bytes = immediate_memory.bytes();
                 bound_buffers[handle.index()] = Some(BoundMemory {
-                    memory: buffers.len(),
+                    memory_index: buffers.len(),
                     offset: 0,
                     bytes,
-                    writable: false,
+                    is_writable: false,
                 });
             }
         }
@@ -258,15 +259,15 @@ impl StrictQueue {
                 }
             }
             let counts = machine.counter.take().map(|counter| {
-                let size = program.entry_point().workgroup_size;
-                let invocations = u64::from(size.iter().product::<u32>());
+                let workgroup_size = program.entry_point().workgroup_size;
+                let invocation_count = u64::from(workgroup_size.iter().product::<u32>());
                 DispatchCounts {
                     pipeline: program.label.clone(),
                     workgroups: *workgroups,
-                    workgroup_size: size,
+                    workgroup_size,
                     workgroups_run: run_count,
-                    invocations: run_count * invocations,
-                    subgroups: run_count * invocations.div_ceil(counter.subgroup as u64),
+                    invocations: run_count * invocation_count,
+                    subgroups: run_count * invocation_count.div_ceil(counter.subgroup_size as u64),
                     operations: counter.operations,
                     divisions: counter.divisions,
                     bindings: counter.into_binding_counts(),
@@ -275,7 +276,7 @@ impl StrictQueue {
             (machine.faults, counts)
         };
         self.0.record_label("dispatch", Some(&program.label));
-        locked(&self.0.log.counts).extend(counts);
+        lock(&self.0.log.counts).extend(counts);
         self.0.report_faults(faults);
     }
 }
@@ -287,7 +288,7 @@ fn lock_memories<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>
     order.sort_by_key(|&n| Arc::as_ptr(&buffers[n].memory) as usize);
     let mut guards: Vec<_> = order
         .iter()
-        .map(|&n| (n, locked(&buffers[n].memory)))
+        .map(|&n| (n, lock(&buffers[n].memory)))
         .collect();
     guards.sort_by_key(|&(n, _)| n);
     guards.into_iter().map(|(_, guard)| guard).collect()

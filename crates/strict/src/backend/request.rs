@@ -41,7 +41,9 @@ impl PipelineRequest {
         Self {
             label: program.label.clone(),
             source: program.source.clone(),
-            entry_point: program.module.entry_points[program.entry].name.clone(),
+            entry_point: program.module.entry_points[program.entry_index]
+                .name
+                .clone(),
             constants: options
                 .constants
                 .iter()
@@ -115,7 +117,7 @@ mod tests {
         drop(pipeline);
     }
 
-    fn keeping_gpu() -> StrictGpu {
+    fn gpu_that_keeps_requests() -> StrictGpu {
         StrictGpu::new(Options {
             keeps_pipelines: true,
             ..Options::default()
@@ -123,8 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn pipelines_are_told_of_once_and_only_where_asked() {
-        let gpu = keeping_gpu();
+    fn requests_are_returned_once_and_only_with_the_option() {
+        let gpu = gpu_that_keeps_requests();
         make_pipeline(&gpu, None);
         let [request] = &gpu.take_pipelines()[..] else {
             panic!("one was made");
@@ -138,14 +140,14 @@ mod tests {
         assert!(!request.zero_initialize_workgroup_memory);
         assert!(gpu.take_pipelines().is_empty());
 
-        let forgetful_gpu = StrictGpu::new(Options::default());
-        make_pipeline(&forgetful_gpu, None);
-        assert!(forgetful_gpu.take_pipelines().is_empty());
+        let gpu_without_option = StrictGpu::new(Options::default());
+        make_pipeline(&gpu_without_option, None);
+        assert!(gpu_without_option.take_pipelines().is_empty());
     }
 
     #[test]
-    fn layouts_are_those_that_were_given_or_that_the_shader_implies() {
-        let gpu = keeping_gpu();
+    fn layouts_come_from_the_descriptor_or_from_the_shader() {
+        let gpu = gpu_that_keeps_requests();
         make_pipeline(&gpu, None);
         let implied_request = gpu.take_pipelines().remove(0);
         let buffers = |request: &super::PipelineRequest| {

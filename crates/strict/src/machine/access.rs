@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Access, Depends, Outside, Wrong,
-    memory::{WORD, to_usize},
+    memory::{WORD_BYTES, to_usize},
 };
 use naga::{
     AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
@@ -17,7 +17,7 @@ use naga::{
 #[derive(Clone, Copy)]
 enum WordLocation {
     Bound(super::BoundMemory),
-    Shared,
+    Workgroup,
 }
 
 /// Appends to `out` the scalars in a value of a type, each with its offset in bytes. The value begins at byte `at`.
@@ -48,7 +48,7 @@ impl<'a> Machine<'a> {
     fn location_of(&self, variable: Handle<GlobalVariable>) -> WordLocation {
         match self.bound[variable.index()] {
             Some(bound) => WordLocation::Bound(bound),
-            None => WordLocation::Shared,
+            None => WordLocation::Workgroup,
         }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Machine<'a> {
     pub(super) fn variable_bytes(&self, variable: Handle<GlobalVariable>) -> u64 {
         match self.location_of(variable) {
             WordLocation::Bound(bound) => bound.bytes,
-            WordLocation::Shared => self.shared[&variable].bytes(),
+            WordLocation::Workgroup => self.workgroup_memories[&variable].bytes(),
         }
     }
 
@@ -68,74 +68,79 @@ impl<'a> Machine<'a> {
         inner: &TypeInner,
         mask: &Mask,
     ) -> Data {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         match pointer.place {
             Location::Local(slot) => {
-                let count = component_count(&self.program.module, inner);
-                if pointer.at.uniform && StrayIndex::from_code(pointer.at.words[0]).is_none() {
+                let component_count = component_count(&self.program.module, inner);
+                if pointer.at.is_uniform && StrayIndex::from_code(pointer.at.words[0]).is_none() {
                     let first_word = to_usize(pointer.at.words[0].cast_unsigned());
-                    return self.stack[slot].part(first_word, count, lanes);
+                    return self.stack[slot].part(first_word, component_count, lane_count);
                 }
-                let mut words = vec![0; count * lanes];
-                let mut unknown_words = vec![0; count * lanes];
-                for lane in (0..lanes).filter(|&lane| mask[lane]) {
-                    let Some(first) = self.local_place(frame, handle, (slot, pointer, lane), READ)
+                let mut words = vec![0; component_count * lane_count];
+                let mut unknown_masks = vec![0; component_count * lane_count];
+                for lane in (0..lane_count).filter(|&lane| mask[lane]) {
+                    let Some(first_component) =
+                        self.local_place(frame, handle, (slot, pointer, lane), READ)
                     else {
                         continue;
                     };
-                    for n in 0..count {
-                        let at = (first + n) * lanes + lane;
-                        words[n * lanes + lane] = self.stack[slot].words[at];
-                        unknown_words[n * lanes + lane] =
-                            self.stack[slot].unknown.get(at).copied().unwrap_or(0);
+                    for n in 0..component_count {
+                        let word_index = (first_component + n) * lane_count + lane;
+                        words[n * lane_count + lane] = self.stack[slot].words[word_index];
+                        unknown_masks[n * lane_count + lane] = self.stack[slot]
+                            .unknown_masks
+                            .get(word_index)
+                            .copied()
+                            .unwrap_or(0);
                     }
                 }
-                Data::varying(words).with_unknown(unknown_words)
+                Data::varying(words).with_unknown(unknown_masks)
             }
             Location::Global(variable) => {
-                let mut parts = Vec::new();
-                list_scalars(&self.program.module, inner, 0, &mut parts);
+                let mut scalars = Vec::new();
+                list_scalars(&self.program.module, inner, 0, &mut scalars);
                 let access = match inner {
                     TypeInner::Atomic(_) => Access::Atomic,
                     _ => READ,
                 };
                 // If all lanes share an address, only the first active lane reads it.
-                let reading_lanes: Vec<usize> = match pointer.at.uniform {
+                let reading_lanes: Vec<usize> = match pointer.at.is_uniform {
                     true => mask
                         .iter()
                         .position(|&is_active| is_active)
                         .into_iter()
                         .collect(),
-                    false => (0..lanes).filter(|&lane| mask[lane]).collect(),
+                    false => (0..lane_count).filter(|&lane| mask[lane]).collect(),
                 };
                 let places = self.active_lane_places(
                     frame,
                     handle,
                     (variable, pointer),
-                    &parts,
+                    &scalars,
                     &reading_lanes,
                     access,
                 );
-                let width = if pointer.at.uniform { 1 } else { lanes };
-                let mut words = vec![0; parts.len() * width];
-                let mut unknown_words = Vec::new();
+                let words_per_component = if pointer.at.is_uniform { 1 } else { lane_count };
+                let mut words = vec![0; scalars.len() * words_per_component];
+                let mut unknown_masks = Vec::new();
                 for (lane, at) in places {
-                    for (n, &(offset, scalar)) in parts.iter().enumerate() {
+                    for (n, &(offset, scalar)) in scalars.iter().enumerate() {
                         let at = at + u64::from(offset);
-                        self.touch(frame, handle, (variable, at, access), scalar, lane);
+                        self.record_access(frame, handle, (variable, at, access), scalar, lane);
                         let (bits, unknown_bits) = self.bits_in_memory(variable, at, scalar);
-                        words[n * width + lane % width] = from_bits(bits, scalar);
+                        let word_index = n * words_per_component + lane % words_per_component;
+                        words[word_index] = from_bits(bits, scalar);
                         if unknown_bits != 0 {
-                            unknown_words.resize(parts.len() * width, 0);
-                            unknown_words[n * width + lane % width] = unknown_bits;
+                            unknown_masks.resize(words.len(), 0);
+                            unknown_masks[word_index] = unknown_bits;
                         }
                     }
                 }
-                let data = Data::new(words, pointer.at.uniform);
-                if unknown_words.is_empty() {
+                let data = Data::new(words, pointer.at.is_uniform);
+                if unknown_masks.is_empty() {
                     data
                 } else {
-                    data.with_unknown(unknown_words)
+                    data.with_unknown(unknown_masks)
                 }
             }
         }
@@ -150,56 +155,58 @@ impl<'a> Machine<'a> {
         value: &Data,
         mask: &Mask,
     ) {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         match pointer.place {
             Location::Local(slot) => {
-                if pointer.at.uniform
+                if pointer.at.is_uniform
                     && StrayIndex::from_code(pointer.at.words[0]).is_none()
                     && !mask.contains(&false)
                 {
                     let first_word = to_usize(pointer.at.words[0].cast_unsigned());
-                    self.stack[slot].set_all(first_word, value, lanes);
+                    self.stack[slot].set_all(first_word, value, lane_count);
                     return;
                 }
-                for lane in (0..lanes).filter(|&lane| mask[lane]) {
+                for lane in (0..lane_count).filter(|&lane| mask[lane]) {
                     let place =
                         self.local_place(frame, handle, (slot, pointer, lane), Access::Write);
-                    let Some(first) = place else { continue };
-                    for n in 0..value.components(lanes) {
-                        let unknown_bits = value.unknown_at(n, lane, lanes);
+                    let Some(first_component) = place else {
+                        continue;
+                    };
+                    for n in 0..value.component_count(lane_count) {
+                        let unknown_bits = value.unknown_at(n, lane, lane_count);
                         self.stack[slot].set(
-                            (first + n) * lanes + lane,
-                            value.word_at(n, lane, lanes),
+                            (first_component + n) * lane_count + lane,
+                            value.word_at(n, lane, lane_count),
                             unknown_bits,
                         );
                     }
                 }
             }
             Location::Global(variable) => {
-                let mut parts = Vec::new();
-                list_scalars(&self.program.module, inner, 0, &mut parts);
+                let mut scalars = Vec::new();
+                list_scalars(&self.program.module, inner, 0, &mut scalars);
                 let access = match inner {
                     TypeInner::Atomic(_) => Access::Atomic,
                     _ => Access::Write,
                 };
-                let active_lanes: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
+                let active_lanes: Vec<_> = (0..lane_count).filter(|&lane| mask[lane]).collect();
                 for (lane, at) in self.active_lane_places(
                     frame,
                     handle,
                     (variable, pointer),
-                    &parts,
+                    &scalars,
                     &active_lanes,
                     access,
                 ) {
-                    for (n, &(offset, scalar)) in parts.iter().enumerate() {
-                        let bits = to_bits(value.word_at(n, lane, lanes), scalar);
+                    for (n, &(offset, scalar)) in scalars.iter().enumerate() {
+                        let bits = to_bits(value.word_at(n, lane, lane_count), scalar);
                         let unknown_bits =
-                            to_bits(value.unknown_at(n, lane, lanes).cast_signed(), scalar);
+                            to_bits(value.unknown_at(n, lane, lane_count).cast_signed(), scalar);
                         if unknown_bits == to_bits(-1, scalar) {
                             self.record_unwritten_store(frame, handle, variable, lane);
                         }
                         let at = at + u64::from(offset);
-                        self.touch(frame, handle, (variable, at, access), scalar, lane);
+                        self.record_access(frame, handle, (variable, at, access), scalar, lane);
                         self.set_bits(variable, at, (bits, unknown_bits), scalar);
                     }
                 }
@@ -210,13 +217,16 @@ impl<'a> Machine<'a> {
     /// Returns the active lanes with an access inside the variable, each with the first byte of its access. Counts
     /// these accesses if the variable is a storage buffer. With [`Outside::Fault`], the access of any other
     /// active lane is a fault.
-    #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each argument describes the access"
+    )]
     pub(super) fn active_lane_places(
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         (variable, pointer): (Handle<GlobalVariable>, &Pointer),
-        parts: &[(u32, Scalar)],
+        scalars: &[(u32, Scalar)],
         active_lanes: &[usize],
         access: Access,
     ) -> Vec<(usize, u64)> {
@@ -224,14 +234,14 @@ impl<'a> Machine<'a> {
         let global = &program.module.global_variables[variable];
         let name = name_of(global);
         let variable_bytes = self.variable_bytes(variable);
-        let bytes = parts
+        let access_bytes = scalars
             .iter()
             .map(|&(offset, scalar)| u64::from(offset) + u64::from(scalar.width))
             .max();
-        let bytes = bytes.unwrap_or(0);
+        let access_bytes = access_bytes.unwrap_or(0);
         let mut places = Vec::with_capacity(active_lanes.len());
         for &lane in active_lanes {
-            let at = pointer.at.word_at(0, lane, self.lanes);
+            let at = pointer.at.word_at(0, lane, self.lane_count);
             match StrayIndex::from_code(at) {
                 Some(stray) => {
                     self.record_stray_index(
@@ -242,7 +252,7 @@ impl<'a> Machine<'a> {
                         lane,
                     );
                 }
-                None if at.cast_unsigned() + bytes <= variable_bytes => {
+                None if at.cast_unsigned() + access_bytes <= variable_bytes => {
                     places.push((lane, at.cast_unsigned()));
                 }
                 None if self.options.outside == Outside::Fault => {
@@ -251,7 +261,7 @@ impl<'a> Machine<'a> {
                         at: at.cast_unsigned(),
                         size: variable_bytes,
                     };
-                    self.fault_of(lane, fault, name, Some((frame.function, handle)));
+                    self.record_lane_fault(lane, fault, name, Some((frame.function, handle)));
                 }
                 None => {}
             }
@@ -262,11 +272,16 @@ impl<'a> Machine<'a> {
             (&mut self.counter, is_storage, location)
         {
             // A read that all lanes share counts as a read of one lane, because `active_lanes` is then a single lane.
-            let lanes: Vec<_> = places
+            let lane_addresses: Vec<_> = places
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))
                 .collect();
-            counter.access((name, variable_bytes), access, bytes, &lanes);
+            counter.count_access(
+                (name, variable_bytes),
+                access,
+                access_bytes,
+                &lane_addresses,
+            );
         }
         places
     }
@@ -278,17 +293,23 @@ impl<'a> Machine<'a> {
         at: u64,
         scalar: Scalar,
     ) -> (u64, u64) {
-        let (memory, at) = self.memory_of(variable, at);
+        let (memory, word_index) = self.memory_of(variable, at);
         let join_words = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         match scalar.width {
             8 => {
-                let unknown_bits = join_words(memory.unknown(at), memory.unknown(at + 1));
+                let unknown_bits = join_words(
+                    memory.unknown_bits(word_index),
+                    memory.unknown_bits(word_index + 1),
+                );
                 (
-                    join_words(memory.word(at), memory.word(at + 1)),
+                    join_words(memory.word(word_index), memory.word(word_index + 1)),
                     unknown_bits,
                 )
             }
-            _ => (memory.word(at).into(), memory.unknown(at).into()),
+            _ => (
+                memory.word(word_index).into(),
+                memory.unknown_bits(word_index).into(),
+            ),
         }
     }
 
@@ -296,16 +317,24 @@ impl<'a> Machine<'a> {
         &mut self,
         variable: Handle<GlobalVariable>,
         at: u64,
-        (bits, unknown): (u64, u64),
+        (bits, unknown_bits): (u64, u64),
         scalar: Scalar,
     ) {
-        let (memory, at) = self.memory_of(variable, at);
+        let (memory, word_index) = self.memory_of(variable, at);
         let shifted_word = |bits: u64, shift: u32| {
             u32::try_from(bits >> shift & u64::from(u32::MAX)).expect("32 bits")
         };
-        memory.set_word(at, shifted_word(bits, 0), shifted_word(unknown, 0));
+        memory.set_word(
+            word_index,
+            shifted_word(bits, 0),
+            shifted_word(unknown_bits, 0),
+        );
         if scalar.width == 8 {
-            memory.set_word(at + 1, shifted_word(bits, 32), shifted_word(unknown, 32));
+            memory.set_word(
+                word_index + 1,
+                shifted_word(bits, 32),
+                shifted_word(unknown_bits, 32),
+            );
         }
     }
 
@@ -322,10 +351,11 @@ impl<'a> Machine<'a> {
         let is_bound = matches!(self.location_of(variable), WordLocation::Bound(_));
         if is_bound && self.options.counting.is_none() && self.options.outside == Outside::Fault {
             let name = name_of(&self.program.module.global_variables[variable]);
-            let dependency = Depends::Stored;
-            self.fault_of(
+            self.record_lane_fault(
                 lane,
-                Wrong::Unwritten { what: dependency },
+                Wrong::Unwritten {
+                    what: Depends::Stored,
+                },
                 name,
                 Some((frame.function, handle)),
             );
@@ -340,22 +370,22 @@ impl<'a> Machine<'a> {
     ) -> (&mut crate::memory::Memory, usize) {
         match self.location_of(variable) {
             WordLocation::Bound(bound) => (
-                &mut *self.memories[bound.memory],
-                to_usize((bound.offset + at) / WORD),
+                &mut *self.memories[bound.memory_index],
+                to_usize((bound.offset + at) / WORD_BYTES),
             ),
-            WordLocation::Shared => {
+            WordLocation::Workgroup => {
                 let memory = self
-                    .shared
+                    .workgroup_memories
                     .get_mut(&variable)
                     .expect("memory of the workgroup");
-                (memory, to_usize(at / WORD))
+                (memory, to_usize(at / WORD_BYTES))
             }
         }
     }
 
     /// Records an access to a scalar, and a fault if the access races with an earlier access. Does nothing while
     /// counting.
-    pub(super) fn touch(
+    pub(super) fn record_access(
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
@@ -367,19 +397,22 @@ impl<'a> Machine<'a> {
             return;
         }
         for at in (at..at + u64::from(scalar.width)).step_by(4) {
-            let (invocation, number) = match self.location_of(variable) {
+            let (invocation, dispatch_number) = match self.location_of(variable) {
                 // The dispatch does not write to a read-only binding, so no access to it races.
-                WordLocation::Bound(bound) if !bound.writable => continue,
-                WordLocation::Bound(_) => (self.invocation_of_lane(lane, false), self.number),
-                WordLocation::Shared => (self.invocation_of_lane(lane, true), 1),
+                WordLocation::Bound(bound) if !bound.is_writable => continue,
+                WordLocation::Bound(_) => {
+                    (self.invocation_of_lane(lane, false), self.dispatch_number)
+                }
+                WordLocation::Workgroup => (self.invocation_of_lane(lane, true), 1),
             };
             let reports_races = self.options.outside == Outside::Fault;
-            let (memory, word) = self.memory_of(variable, at);
-            if let Some(with) = memory.touch(word, number, access, invocation)
+            let (memory, word_index) = self.memory_of(variable, at);
+            if let Some(with) =
+                memory.record_access(word_index, dispatch_number, access, invocation)
                 && reports_races
             {
                 let name = name_of(&self.program.module.global_variables[variable]);
-                self.fault_of(
+                self.record_lane_fault(
                     lane,
                     Wrong::Race { access, with, at },
                     name,

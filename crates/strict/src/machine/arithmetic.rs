@@ -23,7 +23,7 @@ fn word_as_signed(word: i64) -> i32 {
 }
 
 /// Returns whether the type is a 32-bit integer.
-fn is_short(scalar: Scalar) -> bool {
+fn is_int32(scalar: Scalar) -> bool {
     matches!(
         scalar,
         Scalar {
@@ -38,7 +38,7 @@ pub(super) fn unary_function(op: UnaryOperator, scalar: Scalar) -> UnaryFunction
         (UnaryOperator::Negate, Kind::Float) => |x| from_float(-word_as_float(x)),
         (UnaryOperator::Negate, _) => i64::wrapping_neg,
         (UnaryOperator::LogicalNot, _) => |x| 1 - x,
-        (UnaryOperator::BitwiseNot, _) if is_short(scalar) => |x| integer_of_bits(!low_word(x)),
+        (UnaryOperator::BitwiseNot, _) if is_int32(scalar) => |x| integer_of_bits(!low_word(x)),
         (UnaryOperator::BitwiseNot, _) => |x| !x,
     }
 }
@@ -49,8 +49,8 @@ pub(super) fn binary_function(op: Op, scalar: Scalar) -> BinaryFunction {
     match (scalar.kind, scalar.width) {
         (Kind::Float, _) => float_function(op),
         (Kind::Bool, _) => bool_function(op),
-        (_, 4) => short_function(op, scalar.kind == Kind::Sint),
-        _ => long_function(op, scalar.kind == Kind::Sint),
+        (_, 4) => int32_function(op, scalar.kind == Kind::Sint),
+        _ => int64_function(op, scalar.kind == Kind::Sint),
     }
 }
 
@@ -85,7 +85,8 @@ pub(super) fn unknown_bits(
     }
 }
 
-/// Returns the number of bits of a shift. WGSL takes the count modulo the number of bits of the shifted type.
+/// Returns the number of bits by which a shift moves its left operand. WGSL takes the count modulo the number of bits
+/// of the operand's type.
 fn shift_count(scalar: Scalar, count: i64) -> u32 {
     low_word(count) & (8 * u32::from(scalar.width) - 1)
 }
@@ -117,7 +118,7 @@ fn bool_function(op: Op) -> BinaryFunction {
     }
 }
 
-fn short_function(op: Op, is_signed: bool) -> BinaryFunction {
+fn int32_function(op: Op, is_signed: bool) -> BinaryFunction {
     match (op, is_signed) {
         // The first four operators are computed in 64 bits, so that a result outside of the type's range is noticed.
         (Op::Add, _) => i64::wrapping_add,
@@ -163,7 +164,7 @@ fn short_function(op: Op, is_signed: bool) -> BinaryFunction {
     }
 }
 
-fn long_function(op: Op, is_signed: bool) -> BinaryFunction {
+fn int64_function(op: Op, is_signed: bool) -> BinaryFunction {
     fn bits_of_word(word: i64) -> u64 {
         word.cast_unsigned()
     }
@@ -205,8 +206,8 @@ fn long_function(op: Op, is_signed: bool) -> BinaryFunction {
     }
 }
 
-/// Returns a built-in function with up to three arguments that works on each component separately. It ignores arguments
-/// that it does not need. `None` if the interpreter does not have the function.
+/// Returns a function of three scalars that computes one component of a built-in function. It ignores the arguments
+/// that the built-in function does not have. `None` if the interpreter does not support the built-in function.
 pub(super) fn math_function(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
@@ -227,7 +228,7 @@ pub(super) fn math_function(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i6
         (Math::Fma, _) if is_float => {
             |a, b, c| from_float(word_as_float(a).mul_add(word_as_float(b), word_as_float(c)))
         }
-        _ if is_float || !is_short(scalar) => return None,
+        _ if is_float || !is_int32(scalar) => return None,
         (Math::Min, Kind::Sint) => |a, b, _| {
             if word_as_signed(b) < word_as_signed(a) {
                 b
@@ -322,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shift_moves_unknown_bits_as_it_moves_bits() {
+    fn a_shift_moves_unknown_bits_like_other_bits() {
         let unknown_after =
             |op, scalar, unknown_a, count| unknown_bits(op, scalar, (0, unknown_a), (count, 0));
         assert_eq!(unknown_after(Op::ShiftLeft, Scalar::U32, 0xff, 8), 0xff00);

@@ -8,7 +8,7 @@ use super::{
 use crate::Access;
 use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, Scalar, TypeInner};
 
-/// The parts of an atomic statement: its pointer, function, value and result. There may be no result.
+/// The parts of an atomic statement: its pointer, function, value and result. Some statements have no result.
 type AtomicParts<'a> = (
     Handle<Expression>,
     &'a AtomicFunction,
@@ -24,7 +24,7 @@ impl<'a> Machine<'a> {
         mask: &Mask,
     ) {
         let (handle, fun, value, result) = parts;
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         let pointer = self.pointer_of(frame, handle, mask);
         let TypeInner::Atomic(scalar) = *self.pointee_type(frame, handle) else {
             unreachable!("naga wants an atomic")
@@ -39,7 +39,7 @@ impl<'a> Machine<'a> {
         let Location::Global(variable) = pointer.place else {
             unreachable!("naga has no atomics of an invocation")
         };
-        let active_lanes: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
+        let active_lanes: Vec<_> = (0..lane_count).filter(|&lane| mask[lane]).collect();
         let components = [(0, scalar)];
         let places = self.active_lane_places(
             frame,
@@ -49,28 +49,28 @@ impl<'a> Machine<'a> {
             &active_lanes,
             Access::Atomic,
         );
-        let mut old_values = vec![0; lanes];
-        let mut exchanged_lanes = vec![0; lanes];
-        let mut unknown_words = vec![0; lanes];
+        let mut old_values = vec![0; lane_count];
+        let mut exchanged_flags = vec![0; lane_count];
+        let mut unknown_masks = vec![0; lane_count];
         for (lane, at) in places {
-            self.touch(frame, handle, (variable, at, Access::Atomic), scalar, lane);
+            self.record_access(frame, handle, (variable, at, Access::Atomic), scalar, lane);
             let (bits, unknown_bits) = self.bits_in_memory(variable, at, scalar);
             let old = from_bits(bits, scalar);
             let operand = (
-                value.word_at(0, lane, lanes),
-                value.unknown_at(0, lane, lanes),
+                value.word_at(0, lane, lane_count),
+                value.unknown_at(0, lane, lane_count),
             );
             let expected = compare_value
                 .as_ref()
-                .map(|compare_value| compare_value.word_at(0, lane, lanes));
+                .map(|compare_value| compare_value.word_at(0, lane, lane_count));
             let matches =
                 expected.is_none_or(|expected| to_bits(expected, scalar) == to_bits(old, scalar));
             let (new, new_unknown) = match matches {
                 true => updated_value(fun, scalar, (old, unknown_bits), operand),
                 false => (old, unknown_bits),
             };
-            (old_values[lane], exchanged_lanes[lane]) = (old, i64::from(matches));
-            unknown_words[lane] = unknown_bits;
+            (old_values[lane], exchanged_flags[lane]) = (old, i64::from(matches));
+            unknown_masks[lane] = unknown_bits;
             let new_bits = (
                 to_bits(new, scalar),
                 to_bits(new_unknown.cast_signed(), scalar),
@@ -79,11 +79,11 @@ impl<'a> Machine<'a> {
         }
         if let Some(result) = result {
             if compare_value.is_some() {
-                old_values.extend(exchanged_lanes);
-                unknown_words.extend(unknown_words.clone());
+                old_values.extend(exchanged_flags);
+                unknown_masks.extend(unknown_masks.clone());
             }
             frame.values[result.index()] = Some(Value::Data(
-                Data::varying(old_values).with_unknown(unknown_words),
+                Data::varying(old_values).with_unknown(unknown_masks),
             ));
         }
     }

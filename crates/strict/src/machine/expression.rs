@@ -25,7 +25,8 @@ impl<'a> Machine<'a> {
             Some(value) => value.clone(),
             None => {
                 let value = self.evaluate(frame, handle, mask);
-                // naga does not emit expressions such as constants and names of variables. This call evaluates them.
+                // naga does not emit some expressions, such as constants and names of variables. They are evaluated at
+                // their first use.
                 frame.values[handle.index()] = Some(value.clone());
                 value
             }
@@ -81,17 +82,17 @@ impl<'a> Machine<'a> {
         match &module.global_expressions[handle] {
             Expression::Literal(literal) => literal_data(*literal),
             Expression::Constant(constant) => self.constant_value(module.constants[*constant].init),
-            Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
+            Expression::ZeroValue(ty) => Data::uniform(vec![0; self.component_count(*ty)]),
             Expression::Compose { components, .. } => {
                 let parts: Vec<_> = components
                     .iter()
                     .map(|&part| self.constant_value(part))
                     .collect();
-                Data::concat(&parts, self.lanes)
+                Data::concat(&parts, self.lane_count)
             }
             Expression::Splat { size, value } => Data::concat(
                 &vec![self.constant_value(*value); *size as usize],
-                self.lanes,
+                self.lane_count,
             ),
             other => unreachable!("naga evaluates {other:?} itself"),
         }
@@ -103,24 +104,24 @@ impl<'a> Machine<'a> {
         handle: Handle<Expression>,
         mask: &Mask,
     ) -> Value {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         let function = frame.function;
         Value::Data(match &function.expressions[handle] {
             Expression::Literal(literal) => literal_data(*literal),
             Expression::Constant(constant) => {
                 self.constant_value(self.program.module.constants[*constant].init)
             }
-            Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
+            Expression::ZeroValue(ty) => Data::uniform(vec![0; self.component_count(*ty)]),
             Expression::Compose { components, .. } => {
                 let parts: Vec<_> = components
                     .iter()
                     .map(|&part| self.data_of(frame, part, mask))
                     .collect();
-                Data::concat(&parts, lanes)
+                Data::concat(&parts, lane_count)
             }
             Expression::Splat { size, value } => {
                 let value = self.data_of(frame, *value, mask);
-                Data::concat(&vec![value; *size as usize], lanes)
+                Data::concat(&vec![value; *size as usize], lane_count)
             }
             Expression::Swizzle {
                 size,
@@ -130,9 +131,9 @@ impl<'a> Machine<'a> {
                 let vector = self.data_of(frame, *vector, mask);
                 let pattern = pattern[..*size as usize].iter();
                 let parts: Vec<_> = pattern
-                    .map(|&component| vector.part(component as usize, 1, lanes))
+                    .map(|&component| vector.part(component as usize, 1, lane_count))
                     .collect();
-                Data::concat(&parts, lanes)
+                Data::concat(&parts, lane_count)
             }
             Expression::Access { base, index } => {
                 let index = self.data_of(frame, *index, mask);
@@ -145,13 +146,13 @@ impl<'a> Machine<'a> {
             }
             Expression::FunctionArgument(n) => return frame.arguments[*n as usize].clone(),
             Expression::GlobalVariable(variable) => {
-                return pointer_to(match self.private.get(variable) {
+                return pointer_to(match self.private_slots.get(variable) {
                     Some(&slot) => Location::Local(slot),
                     None => Location::Global(*variable),
                 });
             }
             Expression::LocalVariable(local) => {
-                return pointer_to(Location::Local(frame.locals + local.index()));
+                return pointer_to(Location::Local(frame.first_local + local.index()));
             }
             Expression::Load { pointer } => {
                 let from = self.pointer_of(frame, *pointer, mask);
@@ -170,7 +171,7 @@ impl<'a> Machine<'a> {
                     self.data_of(frame, *right, mask),
                 );
                 let (a, b) = self.with_same_components(a, b);
-                a.zip_by(&b, lanes, f, |a, b| unknown_bits(*op, scalar, a, b))
+                a.zip_by(&b, lane_count, f, |a, b| unknown_bits(*op, scalar, a, b))
             }
             Expression::Select {
                 condition,
@@ -178,11 +179,11 @@ impl<'a> Machine<'a> {
                 reject,
             } => {
                 let condition = self.data_of(frame, *condition, mask);
-                let (yes, no) = (
+                let (accepted, rejected) = (
                     self.data_of(frame, *accept, mask),
                     self.data_of(frame, *reject, mask),
                 );
-                self.select_components(&condition, &yes, &no)
+                self.select_components(&condition, &accepted, &rejected)
             }
             Expression::Relational { fun, argument } => {
                 let argument = self.data_of(frame, *argument, mask);
@@ -191,13 +192,16 @@ impl<'a> Machine<'a> {
                     RelationalFunction::Any => false,
                     other => unreachable!("a shader with {other:?} is not supported"),
                 };
-                let first_component = argument.part(0, 1, lanes);
-                (1..argument.components(lanes)).fold(first_component, |folded, component| {
-                    let next_component = argument.part(component, 1, lanes);
-                    folded.zip(&next_component, lanes, |a, b| {
-                        if needs_all { a & b } else { a | b }
-                    })
-                })
+                let first_component = argument.part(0, 1, lane_count);
+                (1..argument.component_count(lane_count)).fold(
+                    first_component,
+                    |folded, component| {
+                        let next_component = argument.part(component, 1, lane_count);
+                        folded.zip(&next_component, lane_count, |a, b| {
+                            if needs_all { a & b } else { a | b }
+                        })
+                    },
+                )
             }
             Expression::Math {
                 fun,
@@ -215,7 +219,7 @@ impl<'a> Machine<'a> {
                 let f = math_function(*fun, scalar).expect("supported functions");
                 let mut optional_operand = |arg: Option<Handle<Expression>>| match arg {
                     Some(arg) => self.data_of(frame, arg, mask),
-                    None => Data::uniform(vec![0; first_operand.components(lanes)]),
+                    None => Data::uniform(vec![0; first_operand.component_count(lane_count)]),
                 };
                 let (second_operand, third_operand) =
                     (optional_operand(*arg1), optional_operand(*arg2));
@@ -248,9 +252,9 @@ impl<'a> Machine<'a> {
                             kind: *kind,
                             width: from.width,
                         };
-                        let unknown_words = data.unknown.clone();
+                        let unknown_masks = data.unknown_masks.clone();
                         Data {
-                            unknown: unknown_words,
+                            unknown_masks,
                             ..data.map(|word| from_bits(to_bits(word, from), to))
                         }
                     }
@@ -264,79 +268,96 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Gives two operands the same number of components. If only one operand is a scalar, it is repeated for each
-    /// component of the other operand.
+    /// Returns two operands with the same number of components. If only one operand is a scalar, it is repeated for
+    /// each component of the other operand.
     fn with_same_components(&self, a: Data, b: Data) -> (Data, Data) {
-        let lanes = self.lanes;
-        match (a.components(lanes), b.components(lanes)) {
+        let lane_count = self.lane_count;
+        match (a.component_count(lane_count), b.component_count(lane_count)) {
             (n, m) if n == m => (a, b),
-            (1, m) => (Data::concat(&vec![a; m], lanes), b),
-            (n, _) => (a, Data::concat(&vec![b; n], lanes)),
+            (1, m) => (Data::concat(&vec![a; m], lane_count), b),
+            (n, _) => (a, Data::concat(&vec![b; n], lane_count)),
         }
     }
 
     fn map_three(&self, f: fn(i64, i64, i64) -> i64, operands: [&Data; 3]) -> Data {
-        let lanes = self.lanes;
-        let uniform = operands.iter().all(|data| data.uniform);
-        let width = if uniform { 1 } else { lanes };
-        let count = operands[0].components(lanes) * width;
-        let at = |data: &Data, n: usize| data.word_at(n / width, n % width, lanes);
-        let words =
-            (0..count).map(|n| f(at(operands[0], n), at(operands[1], n), at(operands[2], n)));
-        let result = Data::new(words.collect::<Rc<_>>(), uniform);
-        if operands.iter().all(|data| data.unknown.is_none()) {
+        let lane_count = self.lane_count;
+        let is_uniform = operands.iter().all(|data| data.is_uniform);
+        let component_words = if is_uniform { 1 } else { lane_count };
+        let word_count = operands[0].component_count(lane_count) * component_words;
+        let word = |data: &Data, n: usize| {
+            data.word_at(n / component_words, n % component_words, lane_count)
+        };
+        let words = (0..word_count).map(|n| {
+            f(
+                word(operands[0], n),
+                word(operands[1], n),
+                word(operands[2], n),
+            )
+        });
+        let result = Data::new(words.collect::<Rc<_>>(), is_uniform);
+        if operands.iter().all(|data| data.unknown_masks.is_none()) {
             return result;
         }
-        let unknown_words = (0..count).map(|n| {
-            let bits = operands.map(|data| data.unknown_at(n / width, n % width, lanes));
-            all_if_any(bits[0] | bits[1] | bits[2])
+        let unknown_masks = (0..word_count).map(|n| {
+            let masks = operands
+                .map(|data| data.unknown_at(n / component_words, n % component_words, lane_count));
+            all_if_any(masks[0] | masks[1] | masks[2])
         });
-        result.with_unknown(unknown_words.collect())
+        result.with_unknown(unknown_masks.collect())
     }
 
-    fn select_components(&self, condition: &Data, yes: &Data, no: &Data) -> Data {
-        let lanes = self.lanes;
-        let components = yes.components(lanes);
-        let uniform = condition.uniform && yes.uniform && no.uniform;
-        let width = if uniform { 1 } else { lanes };
-        let component_of = |n: usize| {
-            if condition.components(lanes) == 1 {
+    fn select_components(&self, condition: &Data, accepted: &Data, rejected: &Data) -> Data {
+        let lane_count = self.lane_count;
+        let is_uniform = condition.is_uniform && accepted.is_uniform && rejected.is_uniform;
+        let component_words = if is_uniform { 1 } else { lane_count };
+        let word_count = accepted.component_count(lane_count) * component_words;
+        let condition_component = |n: usize| {
+            if condition.component_count(lane_count) == 1 {
                 0
             } else {
-                n / width
+                n / component_words
             }
         };
-        let chosen_value = |n: usize| match condition.word_at(component_of(n), n % width, lanes) {
-            1 => yes,
-            _ => no,
+        let chosen_value = |n: usize| match condition.word_at(
+            condition_component(n),
+            n % component_words,
+            lane_count,
+        ) {
+            1 => accepted,
+            _ => rejected,
         };
-        let words =
-            (0..components * width).map(|n| chosen_value(n).word_at(n / width, n % width, lanes));
-        let result = Data::new(words.collect::<Rc<_>>(), uniform);
-        if [condition, yes, no]
+        let words = (0..word_count)
+            .map(|n| chosen_value(n).word_at(n / component_words, n % component_words, lane_count));
+        let result = Data::new(words.collect::<Rc<_>>(), is_uniform);
+        if [condition, accepted, rejected]
             .iter()
-            .all(|data| data.unknown.is_none())
+            .all(|data| data.unknown_masks.is_none())
         {
             return result;
         }
-        let unknown_words = (0..components * width).map(|n| {
+        let unknown_masks = (0..word_count).map(|n| {
+            let lane = n % component_words;
             let undecided_bits =
-                all_if_any(condition.unknown_at(component_of(n), n % width, lanes));
-            undecided_bits | chosen_value(n).unknown_at(n / width, n % width, lanes)
+                all_if_any(condition.unknown_at(condition_component(n), lane, lane_count));
+            undecided_bits | chosen_value(n).unknown_at(n / component_words, lane, lane_count)
         });
-        result.with_unknown(unknown_words.collect())
+        result.with_unknown(unknown_masks.collect())
     }
 
     fn dot_product(&self, scalar: Scalar, a: &Data, b: &Data) -> Data {
         let products = a.zip(
             b,
-            self.lanes,
+            self.lane_count,
             binary_function(BinaryOperator::Multiply, scalar),
         );
         let add = binary_function(BinaryOperator::Add, scalar);
-        let first_product = products.part(0, 1, self.lanes);
-        (1..products.components(self.lanes)).fold(first_product, |sum, component| {
-            sum.zip(&products.part(component, 1, self.lanes), self.lanes, add)
+        let first_product = products.part(0, 1, self.lane_count);
+        (1..products.component_count(self.lane_count)).fold(first_product, |sum, component| {
+            sum.zip(
+                &products.part(component, 1, self.lane_count),
+                self.lane_count,
+                add,
+            )
         })
     }
 
@@ -347,21 +368,22 @@ impl<'a> Machine<'a> {
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
         data: &Data,
-        what: Depends,
+        dependency: Depends,
         mask: &Mask,
     ) {
         let reports_faults =
             self.options.counting.is_none() && self.options.outside == Outside::Fault;
-        if data.unknown.is_none() || !reports_faults {
+        if data.unknown_masks.is_none() || !reports_faults {
             return;
         }
-        let lanes = self.lanes;
-        let is_unknown =
-            |lane: usize| (0..data.components(lanes)).any(|c| data.unknown_at(c, lane, lanes) != 0);
-        if let Some(lane) = (0..lanes).find(|&lane| mask[lane] && is_unknown(lane)) {
-            self.fault_of(
+        let lane_count = self.lane_count;
+        let is_unknown = |lane: usize| {
+            (0..data.component_count(lane_count)).any(|c| data.unknown_at(c, lane, lane_count) != 0)
+        };
+        if let Some(lane) = (0..lane_count).find(|&lane| mask[lane] && is_unknown(lane)) {
+            self.record_lane_fault(
                 lane,
-                Wrong::Unwritten { what },
+                Wrong::Unwritten { what: dependency },
                 "",
                 Some((frame.function, handle)),
             );
@@ -369,7 +391,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Counts the operations of an expression that was emitted, unless its value is the same in all lanes.
-    pub(super) fn count(
+    pub(super) fn count_operations(
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
@@ -377,11 +399,11 @@ impl<'a> Machine<'a> {
         mask: &Mask,
     ) {
         let Value::Data(data) = value else { return };
-        if self.counter.is_none() || data.uniform {
+        if self.counter.is_none() || data.is_uniform {
             return;
         }
         let is_division = match &frame.function.expressions[handle] {
-            // Every compiler removes divisions, remainders and multiplications by 1.
+            // Compilers remove divisions, remainders and multiplications by 1.
             Expression::Binary {
                 op: BinaryOperator::Divide | BinaryOperator::Modulo | BinaryOperator::Multiply,
                 right,
@@ -408,7 +430,8 @@ impl<'a> Machine<'a> {
         let Some(counter) = &mut self.counter else {
             return;
         };
-        let operations = counter.active_subgroups(mask) * data.components(self.lanes) as u64;
+        let operations =
+            counter.active_subgroups(mask) * data.component_count(self.lane_count) as u64;
         counter.operations += operations;
         counter.divisions += if is_division { operations } else { 0 };
     }

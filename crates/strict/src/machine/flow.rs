@@ -17,10 +17,10 @@ struct LeftLanes {
 }
 
 impl LeftLanes {
-    fn no_lanes(lanes: usize) -> Self {
+    fn no_lanes(lane_count: usize) -> Self {
         Self {
-            broken: vec![false; lanes],
-            continued: vec![false; lanes],
+            broken: vec![false; lane_count],
+            continued: vec![false; lane_count],
         }
     }
 }
@@ -29,9 +29,9 @@ fn is_any_set(mask: &[bool]) -> bool {
     mask.contains(&true)
 }
 
-fn add_lanes(mask: &mut [bool], others: &[bool]) {
-    for (lane, &other) in mask.iter_mut().zip(others) {
-        *lane |= other;
+fn add_lanes(mask: &mut [bool], added_mask: &[bool]) {
+    for (is_set, &is_added) in mask.iter_mut().zip(added_mask) {
+        *is_set |= is_added;
     }
 }
 
@@ -43,28 +43,30 @@ impl<'a> Machine<'a> {
         arguments: Vec<Value>,
         mask: &Mask,
     ) -> Option<Data> {
-        let locals = self.stack.len();
+        let first_local = self.stack.len();
         let mut frame = CallFrame {
             function,
             info,
             values: vec![None; function.expressions.len()],
             arguments,
-            locals,
+            first_local,
             result: None,
         };
         for (_, local) in function.local_variables.iter() {
-            let zeros = Data::uniform(vec![0; self.components(local.ty)]);
-            self.stack.push(PrivateVariable::new(&zeros, self.lanes));
+            let zeros = Data::uniform(vec![0; self.component_count(local.ty)]);
+            self.stack
+                .push(PrivateVariable::new(&zeros, self.lane_count));
         }
         for (handle, local) in function.local_variables.iter() {
             if let Some(init) = local.init {
                 let data = self.data_of(&mut frame, init, mask);
-                self.stack[locals + handle.index()] = PrivateVariable::new(&data, self.lanes);
+                self.stack[first_local + handle.index()] =
+                    PrivateVariable::new(&data, self.lane_count);
             }
         }
         let mut active_lanes = mask.clone();
         self.run_block(&mut frame, &function.body, &mut active_lanes, None);
-        self.stack.truncate(locals);
+        self.stack.truncate(first_local);
         frame.result
     }
 
@@ -92,23 +94,24 @@ impl<'a> Machine<'a> {
                 } => {
                     let condition = self.branch_value(frame, *condition, mask);
                     let lanes_of_branch = |wanted: i64| -> Mask {
-                        let lanes = mask.iter().enumerate();
-                        lanes
+                        let lane_flags = mask.iter().enumerate();
+                        lane_flags
                             .map(|(lane, &is_active)| {
-                                is_active && condition.word_at(0, lane, self.lanes) == wanted
+                                is_active && condition.word_at(0, lane, self.lane_count) == wanted
                             })
                             .collect()
                     };
-                    let (mut yes, mut no) = (lanes_of_branch(1), lanes_of_branch(0));
-                    let mut sides = [(accept, &mut yes), (reject, &mut no)];
+                    let (mut accept_mask, mut reject_mask) =
+                        (lanes_of_branch(1), lanes_of_branch(0));
+                    let mut sides = [(accept, &mut accept_mask), (reject, &mut reject_mask)];
                     if self.random.as_mut().is_some_and(Random::random_bool) {
                         sides.reverse();
                     }
                     for (branch, mask) in sides {
                         self.run_block(frame, branch, mask, left_lanes.as_deref_mut());
                     }
-                    add_lanes(&mut yes, &no);
-                    *mask = yes;
+                    add_lanes(&mut accept_mask, &reject_mask);
+                    *mask = accept_mask;
                 }
                 Statement::Switch { selector, cases } => {
                     let selector = self.branch_value(frame, *selector, mask);
@@ -204,7 +207,7 @@ impl<'a> Machine<'a> {
     ) {
         for handle in range {
             let value = self.evaluate(frame, handle, mask);
-            self.count(frame, handle, &value, mask);
+            self.count_operations(frame, handle, &value, mask);
             frame.values[handle.index()] = Some(value);
         }
     }
@@ -224,19 +227,19 @@ impl<'a> Machine<'a> {
 
     /// Makes a value the result of the function in the active lanes.
     fn set_result(&self, frame: &mut CallFrame<'a>, value: &Data, mask: &Mask) {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         let earlier_result = frame.result.take();
         frame.result = Some(match earlier_result {
             // No lane has returned before, so all lanes get this value. Lanes that return later replace it.
             None => value.clone(),
             Some(earlier_result) => {
-                let mut merged_result = PrivateVariable::new(&earlier_result, lanes);
-                for n in (0..merged_result.words.len()).filter(|n| mask[n % lanes]) {
-                    let (component, lane) = (n / lanes, n % lanes);
-                    let unknown_bits = value.unknown_at(component, lane, lanes);
-                    merged_result.set(n, value.word_at(component, lane, lanes), unknown_bits);
+                let mut merged_result = PrivateVariable::new(&earlier_result, lane_count);
+                for n in (0..merged_result.words.len()).filter(|n| mask[n % lane_count]) {
+                    let (component, lane) = (n / lane_count, n % lane_count);
+                    let unknown_bits = value.unknown_at(component, lane, lane_count);
+                    merged_result.set(n, value.word_at(component, lane, lane_count), unknown_bits);
                 }
-                merged_result.part(0, value.components(lanes), lanes)
+                merged_result.part(0, value.component_count(lane_count), lane_count)
             }
         });
     }
@@ -249,13 +252,13 @@ impl<'a> Machine<'a> {
         mask: &mut Mask,
         outer_left_lanes: Option<&mut LeftLanes>,
     ) {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         let mut unmatched_lanes = mask.clone();
-        let mut left_lanes = LeftLanes::no_lanes(lanes);
-        let mut falling_lanes = vec![false; lanes];
+        let mut left_lanes = LeftLanes::no_lanes(lane_count);
+        let mut falling_lanes = vec![false; lane_count];
         // The default takes the lanes that no other case takes, even if it precedes other cases.
-        let is_taken = |value: SwitchValue, lane: usize| {
-            let selector_value = low_word(selector.word_at(0, lane, lanes));
+        let matches_case = |value: SwitchValue, lane: usize| {
+            let selector_value = low_word(selector.word_at(0, lane, lane_count));
             match value {
                 SwitchValue::I32(n) => n.cast_unsigned() == selector_value,
                 SwitchValue::U32(n) => n == selector_value,
@@ -268,8 +271,8 @@ impl<'a> Machine<'a> {
         };
         for case in cases {
             let mut active_lanes = falling_lanes.clone();
-            for lane in 0..lanes {
-                if unmatched_lanes[lane] && is_taken(case.value, lane) {
+            for lane in 0..lane_count {
+                if unmatched_lanes[lane] && matches_case(case.value, lane) {
                     (active_lanes[lane], unmatched_lanes[lane]) = (true, false);
                 }
             }
@@ -278,7 +281,7 @@ impl<'a> Machine<'a> {
                 true => active_lanes,
                 false => {
                     add_lanes(&mut left_lanes.broken, &active_lanes);
-                    vec![false; lanes]
+                    vec![false; lane_count]
                 }
             };
         }
@@ -300,7 +303,7 @@ impl<'a> Machine<'a> {
         ),
         mask: &mut Mask,
     ) {
-        let mut exited_lanes = vec![false; self.lanes];
+        let mut exited_lanes = vec![false; self.lane_count];
         let mut active_lanes = mask.clone();
         let max_rounds = self.options.most_rounds;
         for round in 0_u64.. {
@@ -314,7 +317,7 @@ impl<'a> Machine<'a> {
                 // The shader has not ended the loop, so the interpreter ends it.
                 break;
             }
-            let mut left_lanes = LeftLanes::no_lanes(self.lanes);
+            let mut left_lanes = LeftLanes::no_lanes(self.lane_count);
             self.run_block(frame, body, &mut active_lanes, Some(&mut left_lanes));
             add_lanes(&mut active_lanes, &left_lanes.continued);
             add_lanes(&mut exited_lanes, &left_lanes.broken);
@@ -324,8 +327,8 @@ impl<'a> Machine<'a> {
             self.run_block(frame, continuing, &mut active_lanes, None);
             if let Some(condition) = break_if {
                 let condition = self.branch_value(frame, condition, &active_lanes);
-                for lane in 0..self.lanes {
-                    if active_lanes[lane] && condition.word_at(0, lane, self.lanes) == 1 {
+                for lane in 0..self.lane_count {
+                    if active_lanes[lane] && condition.word_at(0, lane, self.lane_count) == 1 {
                         (active_lanes[lane], exited_lanes[lane]) = (false, true);
                     }
                 }
@@ -339,8 +342,8 @@ impl<'a> Machine<'a> {
 
     fn run_barrier(&mut self, barrier: naga::Barrier, mask: &Mask) {
         let arrived_count = mask.iter().filter(|&&is_active| is_active).count();
-        if arrived_count < self.lanes {
-            let invocations = self.lanes;
+        if arrived_count < self.lane_count {
+            let invocations = self.lane_count;
             self.record_fault(
                 Wrong::DivergentBarrier {
                     arrived: arrived_count,

@@ -1,6 +1,6 @@
-//! Runs the workgroups of a dispatch in sequence. A workgroup runs in lockstep: all its invocations, here called lanes,
-//! take one step of the program together. The two sides of a branch run in sequence, each with the lanes of the other
-//! side masked out. A loop runs until the last lane has left it.
+//! Runs the workgroups of a dispatch in sequence. Each invocation of a workgroup is assigned to a *lane*. The lanes run
+//! in lockstep: they take one step of the program together. The two sides of a branch run in sequence, each with the
+//! lanes of the other side masked out. A loop runs until the last lane has left it.
 //!
 //! Lane `n` is invocation `n` of the workgroup, unless [`Options::shuffle`] is set. With this option, the invocations
 //! are assigned to the lanes in random order. Each step goes through the lanes in ascending order, and so through the
@@ -30,7 +30,7 @@ mod value;
 mod variable;
 
 pub(crate) use order::Random;
-pub(crate) use support::check as check_supported;
+pub(crate) use support::check_supported;
 
 use crate::{
     Access, Fault, Options, Wrong,
@@ -53,24 +53,25 @@ pub(crate) struct Program {
     pub(crate) module: Module,
     pub(crate) info: ModuleInfo,
     pub(crate) layouter: Layouter,
-    pub(crate) entry: usize,
+    /// The index of the entry point in the module.
+    pub(crate) entry_index: usize,
     pub(crate) source: String,
     pub(crate) label: String,
-    pub(crate) zeroes_workgroups: bool,
+    pub(crate) zeroes_workgroup_memory: bool,
 }
 
 impl Program {
     pub(crate) fn entry_point(&self) -> &EntryPoint {
-        &self.module.entry_points[self.entry]
+        &self.module.entry_points[self.entry_index]
     }
 
     /// Returns the size in bytes of the workgroup memory that the entry point uses. By WebGPU's rule, each variable
     /// takes a multiple of 16 bytes.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
-        let used_globals = self.info.get_entry_point(self.entry);
+        let global_uses = self.info.get_entry_point(self.entry_index);
         let variables = self.module.global_variables.iter();
         let variables = variables.filter(|(handle, variable)| {
-            variable.space == AddressSpace::WorkGroup && !used_globals[*handle].is_empty()
+            variable.space == AddressSpace::WorkGroup && !global_uses[*handle].is_empty()
         });
         let sizes = variables.map(|(_, variable)| self.layouter[variable.ty].size);
         sizes.map(|size| u64::from(size).next_multiple_of(16)).sum()
@@ -81,11 +82,11 @@ impl Program {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoundMemory {
     /// The index of the memory in [`Machine::memories`].
-    pub(crate) memory: usize,
+    pub(crate) memory_index: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
     /// True if the variable is storage that the shader declares as `read_write`.
-    pub(crate) writable: bool,
+    pub(crate) is_writable: bool,
 }
 
 /// The state of a dispatch that is running.
@@ -100,22 +101,23 @@ pub(crate) struct Machine<'a> {
     pub(crate) counter: Option<DispatchCounter>,
     pub(crate) faults: Vec<Fault>,
     /// A number that identifies the dispatch, so that memories can distinguish the accesses of different dispatches.
-    pub(crate) number: u64,
-    pub(crate) groups: [u32; 3],
-    lanes: usize,
-    group: [u32; 3],
+    pub(crate) dispatch_number: u64,
+    pub(crate) workgroup_counts: [u32; 3],
+    lane_count: usize,
+    workgroup_id: [u32; 3],
     /// The number of each lane's invocation in the workgroup.
-    invocations: Vec<u32>,
+    invocation_numbers: Vec<u32>,
     /// Decides the order of the invocations. `None` for ascending order.
     random: Option<Random>,
-    /// The number of barriers for buffers that the workgroup has passed. The next field is the number of barriers for
-    /// workgroup memory.
+    /// The number of barriers for buffers that the workgroup has passed.
     storage_phase: u32,
+    /// The number of barriers for workgroup memory that the workgroup has passed.
     workgroup_phase: u32,
     /// The private variables, then the local variables of all functions whose calls have not returned.
     stack: Vec<PrivateVariable>,
-    private: HashMap<Handle<GlobalVariable>, usize>,
-    shared: HashMap<Handle<GlobalVariable>, Memory>,
+    /// The index on the stack of each private variable.
+    private_slots: HashMap<Handle<GlobalVariable>, usize>,
+    workgroup_memories: HashMap<Handle<GlobalVariable>, Memory>,
 }
 
 /// The state of a call of a function.
@@ -124,8 +126,8 @@ struct CallFrame<'a> {
     info: &'a FunctionInfo,
     values: Vec<Option<Value>>,
     arguments: Vec<Value>,
-    /// The index on the stack of the function's first variable.
-    locals: usize,
+    /// The index on the stack of the function's first local variable.
+    first_local: usize,
     result: Option<Data>,
 }
 
@@ -137,10 +139,10 @@ impl<'a> Machine<'a> {
         options: &'a Options,
         memories: Vec<&'a mut Memory>,
         bound: Vec<Option<BoundMemory>>,
-        (number, groups): (u64, [u32; 3]),
+        (dispatch_number, workgroup_counts): (u64, [u32; 3]),
     ) -> Self {
-        let invocations = program.entry_point().workgroup_size.iter().product::<u32>();
-        let lanes = invocations as usize;
+        let invocation_count = program.entry_point().workgroup_size.iter().product::<u32>();
+        let lane_count = invocation_count as usize;
         Self {
             program,
             options,
@@ -148,53 +150,54 @@ impl<'a> Machine<'a> {
             bound,
             counter: options.counting.map(DispatchCounter::new),
             faults: Vec::new(),
-            number,
-            groups,
-            lanes,
-            group: [0; 3],
-            invocations: (0..invocations).collect(),
+            dispatch_number,
+            workgroup_counts,
+            lane_count,
+            workgroup_id: [0; 3],
+            invocation_numbers: (0..invocation_count).collect(),
             random: None,
             storage_phase: 0,
             workgroup_phase: 0,
             stack: Vec::new(),
-            private: HashMap::new(),
-            shared: HashMap::new(),
+            private_slots: HashMap::new(),
+            workgroup_memories: HashMap::new(),
         }
     }
 
     /// Runs a workgroup. `random` decides the order of its invocations; `None` means ascending order.
-    pub(crate) fn run(&mut self, group: [u32; 3], random: Option<Random>) {
+    pub(crate) fn run(&mut self, workgroup_id: [u32; 3], random: Option<Random>) {
         let program = self.program;
         let (module, entry) = (&program.module, program.entry_point());
-        self.group = group;
+        self.workgroup_id = workgroup_id;
         (self.storage_phase, self.workgroup_phase) = (0, 0);
         self.stack.clear();
-        self.private.clear();
-        self.shared.clear();
+        self.private_slots.clear();
+        self.workgroup_memories.clear();
         self.random = random;
         if let Some(random) = &mut self.random {
-            random.shuffle(&mut self.invocations);
+            random.shuffle(&mut self.invocation_numbers);
         }
         for (handle, variable) in module.global_variables.iter() {
             match variable.space {
                 AddressSpace::WorkGroup => {
                     let bytes = program.layouter[variable.ty].size.into();
                     let mut memory = Memory::new(bytes);
-                    if program.zeroes_workgroups {
+                    if program.zeroes_workgroup_memory {
                         memory.write(
                             0,
                             &vec![0; usize::try_from(bytes).expect("workgroup memory")],
                         );
                     }
-                    self.shared.insert(handle, memory);
+                    self.workgroup_memories.insert(handle, memory);
                 }
                 AddressSpace::Private => {
-                    self.private.insert(handle, self.stack.len());
+                    self.private_slots.insert(handle, self.stack.len());
                     let data = match variable.init {
                         Some(init) => self.constant_value(init),
-                        None => Data::uniform(vec![0; self.components(variable.ty)]),
+                        None => Data::uniform(vec![0; self.component_count(variable.ty)]),
                     };
-                    self.stack.push(PrivateVariable::new(&data, self.lanes));
+                    self.stack
+                        .push(PrivateVariable::new(&data, self.lane_count));
                 }
                 _ => {}
             }
@@ -204,7 +207,7 @@ impl<'a> Machine<'a> {
             Value::Data(self.entry_argument(argument.ty, argument.binding.as_ref()))
         });
         let arguments: Vec<_> = arguments.collect();
-        let info = program.info.get_entry_point(program.entry);
+        let info = program.info.get_entry_point(program.entry_index);
         for part in self.split_into_parts() {
             self.call_function(&entry.function, info, arguments.clone(), &part);
         }
@@ -213,17 +216,17 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the parts of the workgroup that run in sequence, as masks. There is one part with all lanes or, for
-    /// about half of the workgroups in random order, two parts. A shader with barriers has one part, because a barrier
-    /// needs all lanes.
+    /// Returns masks of the parts of the workgroup that run in sequence. In ascending order there is one part with all
+    /// lanes. In random order about half of the workgroups have two parts, unless the shader has barriers: all lanes
+    /// must reach a barrier together.
     fn split_into_parts(&mut self) -> Vec<Mask> {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         let module = &self.program.module;
         let mut random = self.random.as_mut();
         let random = random.take_if(|random| random.random_bool() && !order::has_barriers(module));
-        let split_lane = random.map_or(0, |random| random.number_below(lanes));
-        let masks = [0..split_lane, split_lane..lanes]
-            .map(|part| (0..lanes).map(|n| part.contains(&n)).collect());
+        let split_lane = random.map_or(0, |random| random.number_below(lane_count));
+        let masks = [0..split_lane, split_lane..lane_count]
+            .map(|part| (0..lane_count).map(|lane| part.contains(&lane)).collect());
         masks
             .into_iter()
             .filter(|mask: &Mask| mask.contains(&true))
@@ -239,7 +242,7 @@ impl<'a> Machine<'a> {
                     .iter()
                     .map(|member| self.entry_argument(member.ty, member.binding.as_ref()))
                     .collect();
-                Data::concat(&parts, self.lanes)
+                Data::concat(&parts, self.lane_count)
             }
             _ => unreachable!("naga accepts no other argument of a compute shader"),
         }
@@ -249,7 +252,7 @@ impl<'a> Machine<'a> {
         let [x, y, _] = self.program.entry_point().workgroup_size;
         let size = self.program.entry_point().workgroup_size;
         let local_id = |number: u32| [number % x, number / x % y, number / (x * y)];
-        let invocations = || self.invocations.iter().copied();
+        let invocations = || self.invocation_numbers.iter().copied();
         let varying_vector = |component_of: &dyn Fn(usize, u32) -> u32| {
             let words = (0..3).flat_map(|c| invocations().map(move |number| (c, number)));
             Data::varying(
@@ -260,11 +263,11 @@ impl<'a> Machine<'a> {
         };
         let uniform_vector = |values: [u32; 3]| Data::uniform(values.map(i64::from).to_vec());
         match built_in {
-            BuiltIn::WorkGroupId => uniform_vector(self.group),
-            BuiltIn::NumWorkGroups => uniform_vector(self.groups),
+            BuiltIn::WorkGroupId => uniform_vector(self.workgroup_id),
+            BuiltIn::NumWorkGroups => uniform_vector(self.workgroup_counts),
             BuiltIn::LocalInvocationId => varying_vector(&|c, number| local_id(number)[c]),
             BuiltIn::GlobalInvocationId => {
-                varying_vector(&|c, number| self.group[c] * size[c] + local_id(number)[c])
+                varying_vector(&|c, number| self.workgroup_id[c] * size[c] + local_id(number)[c])
             }
             BuiltIn::LocalInvocationIndex => {
                 Data::varying(invocations().map(i64::from).collect::<Vec<_>>())
@@ -279,21 +282,21 @@ impl<'a> Machine<'a> {
         wrong: Wrong,
         variable: &str,
         mask: &[bool],
-        at: Option<(&Function, Handle<Expression>)>,
+        expression: Option<(&Function, Handle<Expression>)>,
     ) {
         let lane = mask.iter().position(|&is_active| is_active).unwrap_or(0);
-        self.fault_of(lane, wrong, variable, at);
+        self.record_lane_fault(lane, wrong, variable, expression);
     }
 
-    fn fault_of(
+    fn record_lane_fault(
         &mut self,
         lane: usize,
         wrong: Wrong,
         variable: &str,
-        at: Option<(&Function, Handle<Expression>)>,
+        expression: Option<(&Function, Handle<Expression>)>,
     ) {
         let program = self.program;
-        let line = at.and_then(|(function, handle)| {
+        let line = expression.and_then(|(function, handle)| {
             let span = function.expressions.get_span(handle);
             if !span.is_defined() {
                 return None;
@@ -308,28 +311,28 @@ impl<'a> Machine<'a> {
         // If a line has several faults of one kind, only the first is kept, because a faulty line often faults in many
         // lanes and iterations.
         let kind = std::mem::discriminant(&wrong);
-        let is_known =
+        let is_duplicate =
             |fault: &Fault| fault.line == line && std::mem::discriminant(&fault.wrong) == kind;
-        if self.faults.iter().any(is_known) {
+        if self.faults.iter().any(is_duplicate) {
             return;
         }
         self.faults.push(Fault {
             wrong,
             pipeline: program.label.clone(),
             variable: variable.to_owned(),
-            workgroup: self.group,
-            invocation: self.invocations[lane] as usize,
+            workgroup: self.workgroup_id,
+            invocation: self.invocation_numbers[lane] as usize,
             line,
         });
     }
 
-    /// Returns the invocation of a lane. Its phase is the number of barriers passed: barriers for workgroup memory if
-    /// `is_shared` is true, otherwise barriers for buffers.
-    fn invocation_of_lane(&self, lane: usize, is_shared: bool) -> Invocation {
-        let [x, y, z] = self.group;
-        let group = (z * self.groups[1] + y) * self.groups[0] + x;
-        let local = self.invocations[lane];
-        let phase = if is_shared {
+    /// Returns the invocation of a lane, for an access to workgroup memory or to a buffer. Its phase counts the
+    /// barriers for this memory.
+    fn invocation_of_lane(&self, lane: usize, is_workgroup_memory: bool) -> Invocation {
+        let [x, y, z] = self.workgroup_id;
+        let group = (z * self.workgroup_counts[1] + y) * self.workgroup_counts[0] + x;
+        let local = self.invocation_numbers[lane];
+        let phase = if is_workgroup_memory {
             self.workgroup_phase
         } else {
             self.storage_phase
@@ -342,7 +345,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the number of scalars in a value of a type.
-    fn components(&self, ty: Handle<naga::Type>) -> usize {
+    fn component_count(&self, ty: Handle<naga::Type>) -> usize {
         pointer::component_count(&self.program.module, &self.program.module.types[ty].inner)
     }
 }

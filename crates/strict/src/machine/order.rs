@@ -41,8 +41,8 @@ impl Random {
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.number_below(last + 1));
+        for last_index in (1..items.len()).rev() {
+            items.swap(last_index, self.number_below(last_index + 1));
         }
     }
 }

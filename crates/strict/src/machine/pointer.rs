@@ -64,29 +64,29 @@ impl<'a> Machine<'a> {
             }
             Value::Data(data) => {
                 let base_type = self.type_of(frame, base);
-                Value::Data(self.part(frame, handle, (&data, base_type), index, mask))
+                Value::Data(self.element_of_value(frame, handle, (&data, base_type), index, mask))
             }
         }
     }
 
     fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
         let is_local = matches!(pointer.place, Location::Local(_));
-        // The distance between elements, in components for a local variable and otherwise in bytes, and the number of
-        // elements. The number is `None` for an array whose size depends on the binding.
-        let (stride, count) = match *inner {
+        // The distance between elements is in components for a local variable, otherwise in bytes. The number of
+        // elements is `None` for an array whose size depends on the binding.
+        let (stride, element_count) = match *inner {
             TypeInner::Vector { size, scalar } => (
                 if is_local { 1 } else { u64::from(scalar.width) },
                 Some(size as u32),
             ),
             TypeInner::Array { base, size, stride } => {
-                let element_words = self.components(base) as u64;
+                let element_components = self.component_count(base) as u64;
                 let count = match size {
                     ArraySize::Constant(count) => Some(count.get()),
                     _ => None,
                 };
                 (
                     if is_local {
-                        element_words
+                        element_components
                     } else {
                         stride.into()
                     },
@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
                 let at = match is_local {
                     true => earlier_members
                         .iter()
-                        .map(|member| self.components(member.ty) as u64)
+                        .map(|member| self.component_count(member.ty) as u64)
                         .sum(),
                     false => u64::from(members[earlier_members.len()].offset),
                 };
@@ -117,7 +117,7 @@ impl<'a> Machine<'a> {
             ref other => unreachable!("naga takes no element of {other:?}"),
         };
         let clamps = self.options.outside == Outside::Clamp;
-        let last = match (count, pointer.place) {
+        let last_index = match (element_count, pointer.place) {
             (Some(count), _) => count - 1,
             (None, Location::Global(variable)) if clamps => {
                 let bytes_left =
@@ -126,14 +126,14 @@ impl<'a> Machine<'a> {
             }
             _ => u32::MAX,
         };
-        let finds_wraps = self.options.outside == Outside::Fault;
-        let at = pointer.at.zip(index, self.lanes, |offset, word| {
-            let (index, wrapped) = index_of(word);
+        let reports_wraps = self.options.outside == Outside::Fault;
+        let at = pointer.at.zip(index, self.lane_count, |offset, word| {
+            let (index, has_wrapped) = index_of(word);
             match () {
                 () if StrayIndex::from_code(offset).is_some() => offset,
-                () if wrapped && finds_wraps => StrayIndex::Wrapped(index).code(),
-                () if index > last && !clamps => StrayIndex::Outside(index).code(),
-                () => offset + (u64::from(index.min(last)) * stride).cast_signed(),
+                () if has_wrapped && reports_wraps => StrayIndex::Wrapped(index).code(),
+                () if index > last_index && !clamps => StrayIndex::Outside(index).code(),
+                () => offset + (u64::from(index.min(last_index)) * stride).cast_signed(),
             }
         });
         Pointer {
@@ -143,7 +143,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns an element of a value that is not in memory.
-    fn part(
+    fn element_of_value(
         &mut self,
         frame: &CallFrame<'a>,
         handle: Handle<Expression>,
@@ -151,47 +151,49 @@ impl<'a> Machine<'a> {
         index: &Data,
         mask: &Mask,
     ) -> Data {
-        let lanes = self.lanes;
+        let lane_count = self.lane_count;
         if let TypeInner::Struct { members, .. } = inner {
             let member = to_usize(index.words[0].cast_unsigned());
-            let first_word = members[..member]
+            let first_component = members[..member]
                 .iter()
-                .map(|member| self.components(member.ty))
+                .map(|member| self.component_count(member.ty))
                 .sum();
-            return data.part(first_word, self.components(members[member].ty), lanes);
+            let member_components = self.component_count(members[member].ty);
+            return data.part(first_component, member_components, lane_count);
         }
-        let element_words = match inner {
-            TypeInner::Array { base, .. } => self.components(*base),
+        let element_components = match inner {
+            TypeInner::Array { base, .. } => self.component_count(*base),
             _ => 1,
         };
-        let count = data.components(lanes) / element_words;
-        if index.uniform && to_usize(index_of(index.words[0]).0.into()) < count {
+        let element_count = data.component_count(lane_count) / element_components;
+        if index.is_uniform && to_usize(index_of(index.words[0]).0.into()) < element_count {
             let element = to_usize(index_of(index.words[0]).0.into());
-            return data.part(element * element_words, element_words, lanes);
+            return data.part(element * element_components, element_components, lane_count);
         }
-        let mut words = vec![0; element_words * lanes];
-        let mut unknown_words = vec![0; element_words * lanes];
-        for lane in 0..lanes {
-            let (at, _) = index_of(index.word_at(0, lane, lanes));
-            let mut at = at as usize;
-            if at >= count {
+        let mut words = vec![0; element_components * lane_count];
+        let mut unknown_masks = vec![0; element_components * lane_count];
+        for lane in 0..lane_count {
+            let (element, _) = index_of(index.word_at(0, lane, lane_count));
+            let mut element = element as usize;
+            if element >= element_count {
                 if mask[lane] && self.options.outside == Outside::Fault {
                     let fault = Wrong::Outside {
                         access: READ,
-                        at: at as u64,
-                        size: count as u64,
+                        at: element as u64,
+                        size: element_count as u64,
                     };
-                    self.fault_of(lane, fault, "", Some((frame.function, handle)));
+                    self.record_lane_fault(lane, fault, "", Some((frame.function, handle)));
                 }
-                at = count - 1;
+                element = element_count - 1;
             }
-            for n in 0..element_words {
-                words[n * lanes + lane] = data.word_at(at * element_words + n, lane, lanes);
-                unknown_words[n * lanes + lane] =
-                    data.unknown_at(at * element_words + n, lane, lanes);
+            for n in 0..element_components {
+                words[n * lane_count + lane] =
+                    data.word_at(element * element_components + n, lane, lane_count);
+                unknown_masks[n * lane_count + lane] =
+                    data.unknown_at(element * element_components + n, lane, lane_count);
             }
         }
-        Data::varying(words).with_unknown(unknown_words)
+        Data::varying(words).with_unknown(unknown_masks)
     }
 
     pub(super) fn array_length(&self, pointer: &Pointer) -> i64 {
@@ -216,8 +218,8 @@ impl<'a> Machine<'a> {
         length.cast_signed()
     }
 
-    /// Returns the component of a lane's own variable at which an access begins, or `None` if the pointer is a
-    /// [`StrayIndex`], which [`Outside::Fault`] makes a fault.
+    /// Returns the number of the component of a lane's own variable at which an access begins. Returns `None` for a
+    /// [`StrayIndex`], and records a fault for it with [`Outside::Fault`].
     pub(super) fn local_place(
         &mut self,
         frame: &CallFrame<'a>,
@@ -225,12 +227,18 @@ impl<'a> Machine<'a> {
         (slot, pointer, lane): (usize, &Pointer, usize),
         access: Access,
     ) -> Option<usize> {
-        let at = pointer.at.word_at(0, lane, self.lanes);
-        let variable_words = (self.stack[slot].words.len() / self.lanes) as u64;
+        let at = pointer.at.word_at(0, lane, self.lane_count);
+        let variable_components = (self.stack[slot].words.len() / self.lane_count) as u64;
         match StrayIndex::from_code(at) {
             None => Some(to_usize(at.cast_unsigned())),
             Some(stray) => {
-                self.record_stray_index(frame, handle, (stray, "", variable_words), access, lane);
+                self.record_stray_index(
+                    frame,
+                    handle,
+                    (stray, "", variable_components),
+                    access,
+                    lane,
+                );
                 None
             }
         }
@@ -255,6 +263,6 @@ impl<'a> Machine<'a> {
             },
             StrayIndex::Wrapped(index) => Wrong::Wrapped { index },
         };
-        self.fault_of(lane, fault, name, Some((frame.function, handle)));
+        self.record_lane_fault(lane, fault, name, Some((frame.function, handle)));
     }
 }

@@ -8,8 +8,12 @@ use naga::{
     valid::{FunctionInfo, ModuleInfo},
 };
 
-/// Checks that the interpreter can run entry point number `entry` of a module. The error names the missing feature.
-pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<(), String> {
+/// Checks that the interpreter can run an entry point of a module. The error names the missing feature.
+pub(crate) fn check_supported(
+    module: &Module,
+    info: &ModuleInfo,
+    entry_index: usize,
+) -> Result<(), String> {
     for (_, ty) in module.types.iter() {
         let is_supported = match ty.inner {
             TypeInner::Scalar(scalar)
@@ -28,18 +32,23 @@ pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<
     for (handle, function) in module.functions.iter() {
         check_function(module, function, &info[handle])?;
     }
-    let point: &EntryPoint = &module.entry_points[entry];
-    check_function(module, &point.function, info.get_entry_point(entry))?;
-    let members = |ty| match &module.types[ty].inner {
+    let entry_point: &EntryPoint = &module.entry_points[entry_index];
+    check_function(
+        module,
+        &entry_point.function,
+        info.get_entry_point(entry_index),
+    )?;
+    let member_bindings = |ty| match &module.types[ty].inner {
         TypeInner::Struct { members, .. } => members
             .iter()
             .map(|member| member.binding.clone())
             .collect(),
         _ => Vec::new(),
     };
-    let arguments = point.function.arguments.iter();
-    let bindings = arguments
-        .flat_map(|argument| [vec![argument.binding.clone()], members(argument.ty)].concat());
+    let arguments = entry_point.function.arguments.iter();
+    let bindings = arguments.flat_map(|argument| {
+        [vec![argument.binding.clone()], member_bindings(argument.ty)].concat()
+    });
     for binding in bindings.flatten() {
         match binding {
             naga::Binding::BuiltIn(

@@ -29,18 +29,18 @@ pub(super) enum Value {
 #[derive(Clone, Debug)]
 pub(super) struct Data {
     pub(super) words: Rc<[i64]>,
-    pub(super) uniform: bool,
-    /// For each word, a mask of the bits that depend on unwritten memory. Usually no word has such bits, and this is
-    /// `None`.
-    pub(super) unknown: Option<Rc<Vec<u64>>>,
+    pub(super) is_uniform: bool,
+    /// For each word, a mask of the bits that depend on unwritten memory. `None` if no word has such bits, which is the
+    /// usual case.
+    pub(super) unknown_masks: Option<Rc<Vec<u64>>>,
 }
 
 impl Data {
-    pub(super) fn new(words: impl Into<Rc<[i64]>>, uniform: bool) -> Self {
+    pub(super) fn new(words: impl Into<Rc<[i64]>>, is_uniform: bool) -> Self {
         Self {
             words: words.into(),
-            uniform,
-            unknown: None,
+            is_uniform,
+            unknown_masks: None,
         }
     }
 
@@ -52,86 +52,90 @@ impl Data {
         Self::new(words, false)
     }
 
-    /// Returns the same value with `unknown` as the unknown bits of each word.
-    pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
-        let has_unknown = unknown.iter().any(|&bits| bits != 0);
+    /// Returns the same value with these masks of unknown bits, one for each word.
+    pub(super) fn with_unknown(self, unknown_masks: Vec<u64>) -> Self {
+        let has_unknown = unknown_masks.iter().any(|&mask| mask != 0);
         Self {
-            unknown: has_unknown.then(|| Rc::new(unknown)),
+            unknown_masks: has_unknown.then(|| Rc::new(unknown_masks)),
             ..self
         }
     }
 
     /// Returns the number of words of a component: one for each lane, or 1 if the value is uniform.
-    pub(super) fn words_per_component(&self, lanes: usize) -> usize {
-        if self.uniform { 1 } else { lanes }
+    pub(super) fn words_per_component(&self, lane_count: usize) -> usize {
+        if self.is_uniform { 1 } else { lane_count }
     }
 
-    pub(super) fn components(&self, lanes: usize) -> usize {
-        self.words.len() / self.words_per_component(lanes)
+    pub(super) fn component_count(&self, lane_count: usize) -> usize {
+        self.words.len() / self.words_per_component(lane_count)
     }
 
-    fn word_position(&self, component: usize, lane: usize, lanes: usize) -> usize {
-        match self.uniform {
+    fn word_position(&self, component: usize, lane: usize, lane_count: usize) -> usize {
+        match self.is_uniform {
             true => component,
-            false => component * lanes + lane,
+            false => component * lane_count + lane,
         }
     }
 
-    pub(super) fn word_at(&self, component: usize, lane: usize, lanes: usize) -> i64 {
-        self.words[self.word_position(component, lane, lanes)]
+    pub(super) fn word_at(&self, component: usize, lane: usize, lane_count: usize) -> i64 {
+        self.words[self.word_position(component, lane, lane_count)]
     }
 
-    pub(super) fn unknown_at(&self, component: usize, lane: usize, lanes: usize) -> u64 {
-        let word_position = self.word_position(component, lane, lanes);
-        self.unknown
+    pub(super) fn unknown_at(&self, component: usize, lane: usize, lane_count: usize) -> u64 {
+        let word_position = self.word_position(component, lane, lane_count);
+        self.unknown_masks
             .as_ref()
-            .map_or(0, |unknown| unknown[word_position])
+            .map_or(0, |masks| masks[word_position])
     }
 
     /// Returns `count` components from component `first` on.
-    pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Self {
-        let width = self.words_per_component(lanes);
-        let places = first * width..(first + count) * width;
-        if places == (0..self.words.len()) {
+    pub(super) fn part(&self, first: usize, count: usize, lane_count: usize) -> Self {
+        let component_words = self.words_per_component(lane_count);
+        let word_range = first * component_words..(first + count) * component_words;
+        if word_range == (0..self.words.len()) {
             return self.clone();
         }
-        let part = Self::new(&self.words[places.clone()], self.uniform);
-        match &self.unknown {
-            Some(unknown) => part.with_unknown(unknown[places].to_vec()),
+        let part = Self::new(&self.words[word_range.clone()], self.is_uniform);
+        match &self.unknown_masks {
+            Some(masks) => part.with_unknown(masks[word_range].to_vec()),
             None => part,
         }
     }
 
     /// Concatenates the components of several values.
-    pub(super) fn concat(parts: &[Self], lanes: usize) -> Self {
-        let uniform = parts.iter().all(|part| part.uniform);
-        let width = if uniform { 1 } else { lanes };
+    pub(super) fn concat(parts: &[Self], lane_count: usize) -> Self {
+        let is_uniform = parts.iter().all(|part| part.is_uniform);
+        let component_words = if is_uniform { 1 } else { lane_count };
         let mut words = Vec::new();
         for part in parts {
-            match part.uniform {
-                true => words.extend(part.words.iter().flat_map(|&word| repeat_n(word, width))),
+            match part.is_uniform {
+                true => words.extend(
+                    part.words
+                        .iter()
+                        .flat_map(|&word| repeat_n(word, component_words)),
+                ),
                 false => words.extend_from_slice(&part.words),
             }
         }
-        let joined = Self::new(words, uniform);
-        if parts.iter().all(|part| part.unknown.is_none()) {
+        let joined = Self::new(words, is_uniform);
+        if parts.iter().all(|part| part.unknown_masks.is_none()) {
             return joined;
         }
-        let unknown_words = parts.iter().flat_map(|part| {
-            let places = (0..part.components(lanes))
-                .flat_map(move |c| (0..width).map(move |lane| (c, lane)));
-            places.map(move |(c, lane)| part.unknown_at(c, lane, lanes))
+        let unknown_masks = parts.iter().flat_map(|part| {
+            let components_and_lanes = (0..part.component_count(lane_count))
+                .flat_map(move |c| (0..component_words).map(move |lane| (c, lane)));
+            components_and_lanes.map(move |(c, lane)| part.unknown_at(c, lane, lane_count))
         });
-        joined.with_unknown(unknown_words.collect())
+        joined.with_unknown(unknown_masks.collect())
     }
 
     /// Applies a function to each scalar. If any bit of an operand is unknown, all bits of its result are.
     pub(super) fn map(&self, f: impl Fn(i64) -> i64) -> Self {
         let words: Rc<[i64]> = self.words.iter().map(|&word| f(word)).collect();
-        let mapped = Self::new(words, self.uniform);
-        match &self.unknown {
-            Some(unknown) => {
-                mapped.with_unknown(unknown.iter().map(|&bits| all_if_any(bits)).collect())
+        let mapped = Self::new(words, self.is_uniform);
+        match &self.unknown_masks {
+            Some(masks) => {
+                mapped.with_unknown(masks.iter().map(|&mask| all_if_any(mask)).collect())
             }
             None => mapped,
         }
@@ -139,53 +143,53 @@ impl Data {
 
     /// Applies a function to the scalars of two values with the same number of components. If any bit of a pair of
     /// operands is unknown, all bits of their result are.
-    pub(super) fn zip(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
-        let zipped = self.zip_known(other, lanes, f);
-        self.with_unknown_of(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
+    pub(super) fn zip(&self, other: &Self, lane_count: usize, f: impl Fn(i64, i64) -> i64) -> Self {
+        let zipped = self.zip_words(other, lane_count, f);
+        self.with_unknown_of(other, zipped, lane_count, |a, b| all_if_any(a.1 | b.1))
     }
 
-    /// Like [`Data::zip`], but `unknown` computes the unknown bits of a scalar of the result from both operands, each
-    /// with its unknown bits.
+    /// Like [`Data::zip`], but `unknown_bits` computes the unknown bits of a scalar of the result. Its arguments are
+    /// both operands, each with its unknown bits.
     pub(super) fn zip_by(
         &self,
         other: &Self,
-        lanes: usize,
+        lane_count: usize,
         f: impl Fn(i64, i64) -> i64,
-        unknown: impl Fn((i64, u64), (i64, u64)) -> u64,
+        unknown_bits: impl Fn((i64, u64), (i64, u64)) -> u64,
     ) -> Self {
-        let zipped = self.zip_known(other, lanes, f);
-        self.with_unknown_of(other, zipped, lanes, unknown)
+        let zipped = self.zip_words(other, lane_count, f);
+        self.with_unknown_of(other, zipped, lane_count, unknown_bits)
     }
 
     fn with_unknown_of(
         &self,
         other: &Self,
         zipped: Self,
-        lanes: usize,
-        unknown: impl Fn((i64, u64), (i64, u64)) -> u64,
+        lane_count: usize,
+        unknown_bits: impl Fn((i64, u64), (i64, u64)) -> u64,
     ) -> Self {
-        if self.unknown.is_none() && other.unknown.is_none() {
+        if self.unknown_masks.is_none() && other.unknown_masks.is_none() {
             return zipped;
         }
-        let width = zipped.words_per_component(lanes);
-        let bits = (0..zipped.words.len()).map(|n| {
-            let (c, lane) = (n / width, n % width);
+        let component_words = zipped.words_per_component(lane_count);
+        let masks = (0..zipped.words.len()).map(|n| {
+            let (c, lane) = (n / component_words, n % component_words);
             let word_and_unknown = |data: &Self| {
                 (
-                    data.word_at(c, lane, lanes),
-                    data.unknown_at(c, lane, lanes),
+                    data.word_at(c, lane, lane_count),
+                    data.unknown_at(c, lane, lane_count),
                 )
             };
-            unknown(word_and_unknown(self), word_and_unknown(other))
+            unknown_bits(word_and_unknown(self), word_and_unknown(other))
         });
-        let bits = bits.collect();
-        zipped.with_unknown(bits)
+        let masks = masks.collect();
+        zipped.with_unknown(masks)
     }
 
-    fn zip_known(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
+    fn zip_words(&self, other: &Self, lane_count: usize, f: impl Fn(i64, i64) -> i64) -> Self {
         let (a, b) = (&self.words, &other.words);
         // The iterators know their length, so `collect` allocates once.
-        let words: Rc<[i64]> = match (self.uniform, other.uniform, a.len().min(b.len())) {
+        let words: Rc<[i64]> = match (self.is_uniform, other.is_uniform, a.len().min(b.len())) {
             (true, true, _) | (false, false, _) => {
                 a.iter().zip(b.iter()).map(|(&a, &b)| f(a, b)).collect()
             }
@@ -193,29 +197,29 @@ impl Data {
             (false, true, 1) => a.iter().map(|&a| f(a, b[0])).collect(),
             (true, false, _) => {
                 let pairs = b.iter().enumerate();
-                pairs.map(|(n, &b)| f(a[n / lanes], b)).collect()
+                pairs.map(|(n, &b)| f(a[n / lane_count], b)).collect()
             }
             (false, true, _) => {
                 let pairs = a.iter().enumerate();
-                pairs.map(|(n, &a)| f(a, b[n / lanes])).collect()
+                pairs.map(|(n, &a)| f(a, b[n / lane_count])).collect()
             }
         };
-        Self::new(words, self.uniform && other.uniform)
+        Self::new(words, self.is_uniform && other.is_uniform)
     }
 }
 
 /// Returns the unknown bits of a result in which each bit depends on all bits of an operand: all bits, if any bit of
-/// the operand is unknown. `unknown` has the operand's unknown bits.
-pub(super) fn all_if_any(unknown: u64) -> u64 {
-    if unknown == 0 { 0 } else { u64::MAX }
+/// the operand is unknown. `operand_mask` has the operand's unknown bits.
+pub(super) fn all_if_any(operand_mask: u64) -> u64 {
+    if operand_mask == 0 { 0 } else { u64::MAX }
 }
 
 /// The target of a pointer, in each lane.
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     pub(super) place: Location,
-    /// The offset: for a global variable in bytes from its beginning, for a local variable in components from its
-    /// beginning. A negative number is the code of a [`StrayIndex`].
+    /// The offset from the beginning of the variable: in bytes for a global variable, in components for a local
+    /// variable. A negative number is the code of a [`StrayIndex`].
     pub(super) at: Data,
 }
 
@@ -247,11 +251,15 @@ impl StrayIndex {
         }
     }
 
-    pub(super) fn from_code(at: i64) -> Option<Self> {
-        match at {
+    pub(super) fn from_code(offset_or_code: i64) -> Option<Self> {
+        match offset_or_code {
             0.. => None,
-            Self::WRAPPED_CODE..0 => Some(Self::Wrapped(low_word(at - Self::WRAPPED_CODE))),
-            _ => Some(Self::Outside(low_word(at.wrapping_sub(i64::MIN)))),
+            Self::WRAPPED_CODE..0 => {
+                Some(Self::Wrapped(low_word(offset_or_code - Self::WRAPPED_CODE)))
+            }
+            _ => Some(Self::Outside(low_word(
+                offset_or_code.wrapping_sub(i64::MIN),
+            ))),
         }
     }
 }
@@ -260,7 +268,7 @@ impl StrayIndex {
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the low bits are what is asked for"
+    reason = "only the low bits are wanted"
 )]
 pub(super) fn low_word(word: i64) -> u32 {
     word as u32

@@ -33,21 +33,21 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        Ok(self.params.on(run)?.index(&self.index_spec()?)?.into())
+        Ok(self.params.upload(run)?.index(&self.index_spec()?)?.into())
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let source = draw_shape(rng, 4, 1);
+        let source_shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
-        let sizes = random_view(rng, &source, &mut args);
+        let params_shape = random_view(rng, &source_shape, &mut args);
         let outer = rng.u8(..3) == 0;
         let common_shape = [rng.usize(1..4), rng.usize(..4)];
         let mut entries = Vec::new();
         let mut axis = 0;
         let mut ellipses = 0;
-        while axis < sizes.len() {
-            let size = sizes[axis] as i64;
-            let position = |rng: &mut Rng| match rng.u8(..200) {
+        while axis < params_shape.len() {
+            let size = params_shape[axis] as i64;
+            let draw_position = |rng: &mut Rng| match rng.u8(..200) {
                 0 => size,
                 1 => -size - 1,
                 _ if size == 0 => 0,
@@ -58,19 +58,19 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
                 1 if ellipses == 0 || rng.u8(..20) == 0 => {
                     entries.push("...".into());
                     ellipses += 1;
-                    axis += rng.usize(..=sizes.len() - axis);
+                    axis += rng.usize(..=params_shape.len() - axis);
                 }
                 2 => {
-                    entries.push(position(rng).into());
+                    entries.push(draw_position(rng).into());
                     axis += 1;
                 }
                 3 | 4 => {
                     let rank = if outer {
                         1
                     } else {
-                        rng.usize(1..=sizes.len() - axis)
+                        rng.usize(1..=params_shape.len() - axis)
                     };
-                    let mut shape = sizes[axis..axis + rank].to_vec();
+                    let mut shape = params_shape[axis..axis + rank].to_vec();
                     if rng.u8(..30) == 0 {
                         shape[0] += 1;
                     }
@@ -94,7 +94,7 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
                         1 => vec![common_shape[0], 1],
                         _ => vec![common_shape[1]],
                     };
-                    entries.push(nested_list(&shape, &mut || position(rng).into()));
+                    entries.push(nested_list(&shape, &mut || draw_position(rng).into()));
                     axis += 1;
                 }
             }
@@ -106,7 +106,11 @@ impl<'a> Op<'a> for ArrayIndex<'a> {
         if outer {
             args.insert("outer".into(), "yes".into());
         }
-        Case::new(operation, [("params", draw_tensor(rng, &source))], args)
+        Case::new(
+            operation,
+            [("params", draw_tensor(rng, &source_shape))],
+            args,
+        )
     }
 }
 
@@ -160,7 +164,10 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let (mut x, value) = (self.index.params.on(run)?, run.tensor(self.value)?);
+        let (mut x, value) = (
+            self.index.params.upload(run)?,
+            run.upload_tensor(self.value)?,
+        );
         x.index_update(&self.index.index_spec()?, &value, self.combine)?;
         Ok(x.into())
     }
@@ -202,10 +209,12 @@ impl<'a> Op<'a> for IndexUpdate<'a> {
     }
 }
 
-fn nested_list(shape: &[usize], value: &mut impl FnMut() -> Value) -> Value {
+fn nested_list(shape: &[usize], draw_value: &mut impl FnMut() -> Value) -> Value {
     match shape.split_first() {
-        None => value(),
-        Some((&size, inner)) => (0..size).map(|_| nested_list(inner, value)).collect(),
+        None => draw_value(),
+        Some((&size, inner_shape)) => (0..size)
+            .map(|_| nested_list(inner_shape, draw_value))
+            .collect(),
     }
 }
 
@@ -216,7 +225,7 @@ fn parse_entry(value: &Value) -> Option<Entry> {
         Value::String(text) => (text == "...").then_some(Entry::Ellipsis)?,
         Value::Object(range) => {
             let bounds = range.get("range")?.as_array()?;
-            let bound_at = |number: usize| bounds.get(number).and_then(Value::as_i64);
+            let bound_at = |index: usize| bounds.get(index).and_then(Value::as_i64);
             Entry::Range(bound_at(0), bound_at(1), bound_at(2)?)
         }
         Value::Bool(_) | Value::Array(_) => {

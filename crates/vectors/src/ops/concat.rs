@@ -61,12 +61,12 @@ impl<'a> Op<'a> for Concat<'a> {
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let is_stack = operation == Operation::Stack;
-        let source = draw_shape(rng, 4, 1);
+        let source_shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
-        let first_shape = random_view(rng, &source, &mut args);
+        let first_shape = random_view(rng, &source_shape, &mut args);
         let rank = first_shape.len() + usize::from(is_stack);
         let axis = rng.usize(..rank);
-        let mut tensors = vec![draw_tensor(rng, &source)];
+        let mut tensors = vec![draw_tensor(rng, &source_shape)];
         for _ in 1..rng.usize(1..5) {
             let mut sizes = first_shape.clone();
             if !is_stack {

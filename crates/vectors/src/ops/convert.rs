@@ -167,9 +167,11 @@ impl<'a> Op<'a> for Convert<'a> {
         let dtype_argument = |name: &str| {
             let is_named = |dtype: &&DType| args.args.get(name) == Some(&dtype.name().into());
             let named_type = CONVERTIBLE_TYPES.iter().find(is_named);
-            named_type
-                .copied()
-                .ok_or_else(|| case.bad(format!("argument `{name}` is no type that is converted")))
+            named_type.copied().ok_or_else(|| {
+                case.bad(format!(
+                    "argument `{name}` is not a type that can be converted"
+                ))
+            })
         };
         let scaling = match args.args.get("axis_of_scale") {
             None => None,
@@ -188,7 +190,7 @@ impl<'a> Op<'a> for Convert<'a> {
                     ConvertedOperation::GatherElements(GatherElements::from_case(case)?)
                 }
                 Some("crop") => ConvertedOperation::Crop(Crop::from_case(case)?),
-                _ => return Err(case.bad("argument `of` is no operation that converts")),
+                _ => return Err(case.bad("argument `of` is not an operation that can convert")),
             },
             from: dtype_argument("from")?,
             to: dtype_argument("to")?,
@@ -198,9 +200,9 @@ impl<'a> Op<'a> for Convert<'a> {
     }
 
     fn reference_answer(&self) -> Result<Answer, ReferenceError> {
-        let unconverted = self.operation.reference_answer()?;
-        if let Answer::Error(_) = unconverted {
-            return Ok(unconverted);
+        let unconverted_answer = self.operation.reference_answer()?;
+        if let Answer::Error(_) = unconverted_answer {
+            return Ok(unconverted_answer);
         }
         let (source, _) = self.operation.source_and_steps();
         let scaling = self.scaling.as_ref();
@@ -240,7 +242,7 @@ impl<'a> Op<'a> for Convert<'a> {
             .as_gather()
             .map(|from| run.upload_indices(from.indices));
         let indices = indices.transpose()?;
-        let source = run.tensor(self.operation.source_and_steps().0)?;
+        let source = run.upload_tensor(self.operation.source_and_steps().0)?;
         let inputs: Vec<_> = [Some(&source), indices.as_ref()]
             .into_iter()
             .flatten()

@@ -17,10 +17,10 @@ pub struct BoxTuples {
 }
 
 impl BoxTuples {
-    /// Returns the boxes that a plan takes as one array of tuples, with start indices of this type in `dims`
+    /// Returns the boxes that a plan takes as one array of tuples, with start indices of this type in `dim_count`
     /// dimensions.
-    pub fn of(self, dims: usize, index: DType) -> Boxes<IndexShape> {
-        let depth = usize::from(self.box_indices) + dims * (1 + usize::from(self.flips));
+    pub fn of(self, dim_count: usize, index: DType) -> Boxes<IndexShape> {
+        let depth = usize::from(self.box_indices) + dim_count * (1 + usize::from(self.flips));
         let shape = [self.count, depth];
         Boxes::of_tuples((&shape, index), self.box_indices, self.flips)
     }
@@ -56,7 +56,7 @@ impl Crop<'_> {
 
     /// Splits the tuples into box indices, start indices and flips. Parts that the tuples lack have no data.
     pub fn parts(&self) -> [Tensor; 3] {
-        let (index_columns, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
+        let (index_columns, dim_count) = (usize::from(self.boxes.box_indices), self.sizes.len());
         let column_count = self.from.indices.shape[1];
         let columns_of = |columns: Range<usize>| {
             let rows = self.from.indices.data.chunks_exact(column_count.max(1));
@@ -69,8 +69,8 @@ impl Crop<'_> {
         box_indices.shape.truncate(1);
         [
             box_indices,
-            columns_of(index_columns..index_columns + dims),
-            columns_of(index_columns + dims..column_count),
+            columns_of(index_columns..index_columns + dim_count),
+            columns_of(index_columns + dim_count..column_count),
         ]
     }
 
@@ -87,11 +87,11 @@ impl Crop<'_> {
         self.with_boxes(|boxes| reference::crop(values, shape, boxes))
     }
 
-    /// Calls `call` with the boxes in the reference's form.
-    fn with_boxes<R>(&self, call: impl FnOnce(reference::Boxes<'_>) -> R) -> R {
+    /// Calls `f` with the boxes in the reference's form.
+    fn with_boxes<R>(&self, f: impl FnOnce(reference::Boxes<'_>) -> R) -> R {
         let [box_indices, begins, flips] = self.parts();
         let flips: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
-        call(reference::Boxes {
+        f(reference::Boxes {
             begins: &begins.data,
             box_indices: self.boxes.box_indices.then_some(&box_indices.data),
             flips: self.boxes.flips.then_some(&flips),
@@ -108,7 +108,7 @@ impl Crop<'_> {
         let [box_indices, begins, flips] = self.parts();
         let box_indices = (self.boxes.box_indices).then(|| run.upload_indices(&box_indices));
         let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
-        let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
+        let flips = (self.boxes.flips).then(|| run.upload_bytes(bytes, DType::Bool, &flips.shape));
         Ok((
             run.upload_indices(&begins)?,
             box_indices.transpose()?,
@@ -175,30 +175,30 @@ impl<'a> Op<'a> for Crop<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let x = self.from.params.on(run)?;
-        let arrays = self.upload_boxes(run)?;
-        let (tensor, report) = x.crop(make_boxes(&arrays), &self.options_of(run))?;
+        let x = self.from.params.upload(run)?;
+        let box_tensors = self.upload_boxes(run)?;
+        let (tensor, report) = x.crop(make_boxes(&box_tensors), &self.options_of(run))?;
         Ok(Started::new(tensor, report))
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let (source, x, mut args) = random_params(rng);
+        let (source_shape, params_shape, mut args) = random_params(rng);
         // A shader supports four dimensions in addition to the items' dimension. A pair of uncropped dimensions counts
         // as one.
-        let inner_rank = x.len() - 1;
+        let inner_rank = params_shape.len() - 1;
         let max_dims = if inner_rank > 4 {
             8_usize.saturating_sub(inner_rank)
         } else {
             inner_rank
         };
-        let dims = rng.usize(..=max_dims);
-        let box_indices = rng.bool();
-        let flips = rng.bool();
-        let count = match box_indices {
+        let dim_count = rng.usize(..=max_dims);
+        let has_box_indices = rng.bool();
+        let has_flips = rng.bool();
+        let box_count = match has_box_indices {
             true => rng.usize(..6),
-            false => x[0] + usize::from(rng.u8(..40) == 0),
+            false => params_shape[0] + usize::from(rng.u8(..40) == 0),
         };
-        let mut sizes: Vec<usize> = x[1..=dims]
+        let mut sizes: Vec<usize> = params_shape[1..=dim_count]
             .iter()
             .map(|&size| match rng.u8(..12) {
                 0 => 0,
@@ -207,14 +207,14 @@ impl<'a> Op<'a> for Crop<'a> {
                 _ => rng.usize(1..=size.max(1)),
             })
             .collect();
-        let inner_count: usize = x[1 + dims..].iter().product();
+        let inner_count: usize = params_shape[1 + dim_count..].iter().product();
         // Halves sizes until the result is small enough. If the uncropped dimensions alone are too large, the loop ends
         // when no size is above 1.
-        while count * inner_count * sizes.iter().product::<usize>() > 2 * MAX_ELEMENTS
+        while box_count * inner_count * sizes.iter().product::<usize>() > 2 * MAX_ELEMENTS
             && sizes.iter().any(|&size| size > 1)
         {
-            let at = rng.usize(..dims);
-            sizes[at] = sizes[at].div_ceil(2);
+            let d = rng.usize(..dim_count);
+            sizes[d] = sizes[d].div_ceil(2);
         }
         let strides: Vec<i64> = sizes
             .iter()
@@ -228,39 +228,39 @@ impl<'a> Op<'a> for Crop<'a> {
             .collect();
         let may_be_outside = rng.bool();
         let mut data = Vec::new();
-        for _ in 0..count {
-            if box_indices {
-                let items = x[0] as i64;
+        for _ in 0..box_count {
+            if has_box_indices {
+                let item_count = params_shape[0] as i64;
                 data.push(match rng.u8(..if may_be_outside { 12 } else { 1 }) {
-                    10 => [-1, items, i64::MAX, i64::MIN][rng.usize(..4)],
-                    _ => rng.i64(0..items.max(1)),
+                    10 => [-1, item_count, i64::MAX, i64::MIN][rng.usize(..4)],
+                    _ => rng.i64(0..item_count.max(1)),
                 });
             }
-            for d in 0..dims {
-                let (size, end) = (sizes[d] as i64, x[1 + d] as i64);
+            for d in 0..dim_count {
+                let (size, item_size) = (sizes[d] as i64, params_shape[1 + d] as i64);
                 let reach = (size - 1).max(0).saturating_mul(strides[d]);
                 let (low, high) = match reach < 0 {
-                    true => (reach.saturating_neg().min(end), end - 1),
-                    false => (0, end.saturating_sub(1).saturating_sub(reach)),
+                    true => (reach.saturating_neg().min(item_size), item_size - 1),
+                    false => (0, item_size.saturating_sub(1).saturating_sub(reach)),
                 };
                 data.push(match rng.u8(..if may_be_outside { 20 } else { 1 }) {
                     0..8 => rng.i64(low..=high.max(low)),
-                    8..16 => rng.i64(-size - 1..=end + size),
-                    16 => (1 << 32) + rng.i64(-2..=end),
+                    8..16 => rng.i64(-size - 1..=item_size + size),
+                    16 => (1 << 32) + rng.i64(-2..=item_size),
                     17 => [i64::MIN, i64::MAX, -1 << 32][rng.usize(..3)],
-                    _ => -rng.i64(0..=2 * end),
+                    _ => -rng.i64(0..=2 * item_size),
                 });
             }
-            if flips {
-                data.extend((0..dims).map(|_| i64::from(rng.bool())));
+            if has_flips {
+                data.extend((0..dim_count).map(|_| i64::from(rng.bool())));
             }
         }
-        let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
+        let depth = usize::from(has_box_indices) + dim_count * (1 + usize::from(has_flips));
         let indices = Tensor {
-            shape: vec![count, depth],
+            shape: vec![box_count, depth],
             data,
         };
-        for (name, is_given) in [("box_indices", box_indices), ("flips", flips)] {
+        for (name, is_given) in [("box_indices", has_box_indices), ("flips", has_flips)] {
             if is_given {
                 args.insert(name.into(), "yes".into());
             }
@@ -269,7 +269,10 @@ impl<'a> Op<'a> for Crop<'a> {
         args.insert("strides".into(), strides.into());
         draw_policy(rng, &mut args);
         args.remove("negative");
-        let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];
+        let tensors = [
+            ("params", draw_tensor(rng, &source_shape)),
+            ("indices", indices),
+        ];
         Case::new(operation, tensors, args)
     }
 
@@ -377,10 +380,10 @@ impl<'a> Op<'a> for Paste<'a> {
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let Params { tensor, view } = &self.crop.from.params;
         let options = self.options(self.crop.options_of(run), run.is_unique());
-        let (mut tensor, patches) = (run.tensor(tensor)?, run.tensor(self.patches)?);
+        let (mut tensor, patches) = (run.upload_tensor(tensor)?, run.upload_tensor(self.patches)?);
         let report = if view.is_empty() {
-            let arrays = self.crop.upload_boxes(run)?;
-            tensor.paste(&patches, make_boxes(&arrays), &options)?
+            let box_tensors = self.crop.upload_boxes(run)?;
+            tensor.paste(&patches, make_boxes(&box_tensors), &options)?
         } else {
             let whole_view = View::new(tensor.shape())?;
             let dest = view
@@ -398,8 +401,8 @@ impl<'a> Op<'a> for Paste<'a> {
         let mut case = Crop::random_case(operation, rng);
         let crop = Crop::from_case(&case).expect("a random crop is one");
         let x = crop.from.params.reference_array().expect("its view is one");
-        let (count, dims) = (crop.boxes.count, crop.sizes.len());
-        let mut shape = [&[count], &crop.sizes[..], &x.shape[1 + dims..]].concat();
+        let inner_sizes = &x.shape[1 + crop.sizes.len()..];
+        let mut shape = [&[crop.boxes.count], &crop.sizes[..], inner_sizes].concat();
         disturb_shape(rng, &mut shape);
         case.tensors
             .insert("patches".into(), draw_tensor(rng, &shape));

@@ -44,7 +44,7 @@ impl<'a> Gathering<'a> {
         ) -> TensorWithReport,
     ) -> Result<Started, Error> {
         let policies = self.case_policies(run);
-        let (params, indices) = (self.params.on(run)?, run.upload_indices(self.indices)?);
+        let (params, indices) = (self.params.upload(run)?, run.upload_indices(self.indices)?);
         let (tensor, report) = gather(&params, &indices, policies)?;
         Ok(Started::new(tensor, report))
     }
@@ -62,13 +62,13 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// Draws the shape of a tensor. In a third of the calls, also draws an argument with steps that make a view of the
-/// tensor. Returns the tensor's shape, the shape of the params, and the arguments.
+/// Draws the shape of a tensor. In a third of the calls, also draws an argument with the steps of a view of the tensor.
+/// Returns the tensor's shape, the view's shape, and the arguments.
 pub(super) fn random_params(rng: &mut Rng) -> (Vec<usize>, Vec<usize>, Map<String, Value>) {
-    let source = draw_shape(rng, 5, 1);
+    let source_shape = draw_shape(rng, 5, 1);
     let mut args = Map::new();
-    let params = random_view(rng, &source, &mut args);
-    (source, params, args)
+    let params_shape = random_view(rng, &source_shape, &mut args);
+    (source_shape, params_shape, args)
 }
 
 /// A gather of slices of `params` along an axis.
@@ -125,10 +125,10 @@ impl<'a> Op<'a> for Gather<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let (source, params, mut args) = random_params(rng);
-        let axis = rng.usize(..params.len());
+        let (source_shape, params_shape, mut args) = random_params(rng);
+        let axis = rng.usize(..params_shape.len());
         let batch_dims = if rng.bool() { 0 } else { rng.usize(..=axis) };
-        let mut indices_shape = params[..batch_dims].to_vec();
+        let mut indices_shape = params_shape[..batch_dims].to_vec();
         indices_shape.extend(draw_few_dims(rng, 2));
         let sometimes_from_end = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
             0 if at < rank => at as i64 - rank as i64,
@@ -136,16 +136,19 @@ impl<'a> Op<'a> for Gather<'a> {
         };
         args.insert(
             "axis".into(),
-            sometimes_from_end(rng, axis, params.len()).into(),
+            sometimes_from_end(rng, axis, params_shape.len()).into(),
         );
         args.insert(
             "batch_dims".into(),
             sometimes_from_end(rng, batch_dims, indices_shape.len()).into(),
         );
         draw_policy(rng, &mut args);
-        let mut tuples = draw_tuples(rng, &indices_shape, &params[axis..=axis]);
+        let mut tuples = draw_tuples(rng, &indices_shape, &params_shape[axis..=axis]);
         tuples.shape = indices_shape;
-        let tensors = [("params", draw_tensor(rng, &source)), ("indices", tuples)];
+        let tensors = [
+            ("params", draw_tensor(rng, &source_shape)),
+            ("indices", tuples),
+        ];
         Case::new(operation, tensors, args)
     }
 
@@ -204,18 +207,25 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let (source, params, mut args) = random_params(rng);
-        let batch_dims = match params.len() {
-            2.. if rng.u8(..3) == 0 => rng.usize(..params.len()),
+        let (source_shape, params_shape, mut args) = random_params(rng);
+        let batch_dims = match params_shape.len() {
+            2.. if rng.u8(..3) == 0 => rng.usize(..params_shape.len()),
             _ => 0,
         };
-        let depth = rng.usize(..=params.len() - batch_dims);
-        let mut indices_shape = params[..batch_dims].to_vec();
+        let depth = rng.usize(..=params_shape.len() - batch_dims);
+        let mut indices_shape = params_shape[..batch_dims].to_vec();
         indices_shape.extend(draw_few_dims(rng, 3));
-        let indices = draw_tuples(rng, &indices_shape, &params[batch_dims..batch_dims + depth]);
+        let indices = draw_tuples(
+            rng,
+            &indices_shape,
+            &params_shape[batch_dims..batch_dims + depth],
+        );
         args.insert("batch_dims".into(), batch_dims.into());
         draw_policy(rng, &mut args);
-        let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];
+        let tensors = [
+            ("params", draw_tensor(rng, &source_shape)),
+            ("indices", indices),
+        ];
         Case::new(operation, tensors, args)
     }
 
@@ -265,15 +275,18 @@ impl<'a> Op<'a> for BatchGather<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let params = draw_shape(rng, 4, 1);
-        let batch_dims = rng.usize(..params.len());
-        let mut indices_shape = params[..batch_dims].to_vec();
+        let params_shape = draw_shape(rng, 4, 1);
+        let batch_dims = rng.usize(..params_shape.len());
+        let mut indices_shape = params_shape[..batch_dims].to_vec();
         indices_shape.push(rng.usize(..6));
         let mut args = Map::new();
         draw_policy(rng, &mut args);
-        let mut tuples = draw_tuples(rng, &indices_shape, &params[batch_dims..=batch_dims]);
+        let mut tuples = draw_tuples(rng, &indices_shape, &params_shape[batch_dims..=batch_dims]);
         tuples.shape = indices_shape;
-        let tensors = [("params", draw_tensor(rng, &params)), ("indices", tuples)];
+        let tensors = [
+            ("params", draw_tensor(rng, &params_shape)),
+            ("indices", tuples),
+        ];
         Case::new(operation, tensors, args)
     }
 
@@ -320,23 +333,30 @@ impl<'a> Op<'a> for GatherElements<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let (source, params, mut args) = random_params(rng);
-        let axis = rng.usize(..params.len());
-        let mut sizes = params.clone();
+        let (source_shape, params_shape, mut args) = random_params(rng);
+        let axis = rng.usize(..params_shape.len());
+        let mut sizes = params_shape.clone();
         for size in &mut sizes {
             if rng.u8(..3) == 0 {
                 *size = rng.usize(..=*size);
             }
         }
         sizes[axis] = rng.usize(..6);
-        let mut indices = draw_tuples(rng, &sizes, &params[axis..=axis]);
+        let mut indices = draw_tuples(rng, &sizes, &params_shape[axis..=axis]);
         disturb_shape(rng, &mut sizes);
         indices.data.resize(sizes.iter().product(), 0);
         indices.shape = sizes;
-        let from_end = if rng.bool() { params.len() as i64 } else { 0 };
+        let from_end = if rng.bool() {
+            params_shape.len() as i64
+        } else {
+            0
+        };
         args.insert("axis".into(), (axis as i64 - from_end).into());
         draw_policy(rng, &mut args);
-        let tensors = [("params", draw_tensor(rng, &source)), ("indices", indices)];
+        let tensors = [
+            ("params", draw_tensor(rng, &source_shape)),
+            ("indices", indices),
+        ];
         Case::new(operation, tensors, args)
     }
 

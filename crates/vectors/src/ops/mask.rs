@@ -36,7 +36,7 @@ impl Masked<'_> {
             true => DType::Bool,
             false => DType::U8,
         };
-        run.bytes(bytes, dtype, &self.mask.shape)
+        run.upload_bytes(bytes, dtype, &self.mask.shape)
     }
 }
 
@@ -90,19 +90,19 @@ impl<'a> Op<'a> for Masked<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let mask = self.upload_mask(run)?;
-        let count = self
+        let true_count = self
             .mask_values()
             .iter()
             .filter(|&&is_true| is_true)
             .count();
-        let capacity = Some(self.capacity.unwrap_or(count));
+        let capacity = Some(self.capacity.unwrap_or(true_count));
         let Some(params) = &self.params else {
             return Ok(mask.nonzero(capacity)?.0.into());
         };
-        let params = params.on(run)?;
+        let params = params.upload(run)?;
         let other_tensor = self
             .other
-            .map(|other_tensor| run.tensor(other_tensor))
+            .map(|other_tensor| run.upload_tensor(other_tensor))
             .transpose()?;
         let other_tensor = other_tensor.as_ref();
         let axis = self
@@ -131,14 +131,14 @@ impl<'a> Op<'a> for Masked<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let mut source = draw_shape(rng, 4, usize::from(operation != Operation::Nonzero));
+        let mut source_shape = draw_shape(rng, 4, usize::from(operation != Operation::Nonzero));
         let mut capacity = 200;
         match rng.u8(..8) {
             // A search for true elements supports at most 30 dimensions.
-            0 if operation == Operation::Nonzero => source.resize(30, 1),
+            0 if operation == Operation::Nonzero => source_shape.resize(30, 1),
             // With so many elements, devices with small limits scan the counts of true elements in several dispatches.
             1 if operation == Operation::Nonzero => {
-                source = vec![rng.usize(4200..4300)];
+                source_shape = vec![rng.usize(4200..4300)];
                 capacity = 4;
             }
             _ => {}
@@ -146,26 +146,26 @@ impl<'a> Op<'a> for Masked<'a> {
         let mut args = Map::new();
         let mut tensors = Vec::new();
         let mask_shape = if operation == Operation::Nonzero {
-            source
+            source_shape
         } else {
-            let params = random_view(rng, &source, &mut args);
-            tensors.push(("params", draw_tensor(rng, &source)));
-            let rank = params.len();
+            let params_shape = random_view(rng, &source_shape, &mut args);
+            tensors.push(("params", draw_tensor(rng, &source_shape)));
+            let rank = params_shape.len();
             match operation {
                 Operation::BooleanMask | Operation::MaskedScatter => {
                     let axis = match operation {
                         Operation::BooleanMask => rng.usize(..rank),
                         _ => 0,
                     };
-                    let end = rng.usize(axis + 1..=rank);
-                    let mut sizes = params[axis..end].to_vec();
+                    let end_dim = rng.usize(axis + 1..=rank);
+                    let mut sizes = params_shape[axis..end_dim].to_vec();
                     disturb_shape(rng, &mut sizes);
                     if operation == Operation::BooleanMask {
                         args.insert("axis".into(), axis.into());
                     } else {
-                        let rows = rng.usize(..=sizes.iter().product::<usize>().min(40));
-                        let mut values_shape = vec![rows];
-                        values_shape.extend(&params[end..]);
+                        let row_count = rng.usize(..=sizes.iter().product::<usize>().min(40));
+                        let mut values_shape = vec![row_count];
+                        values_shape.extend(&params_shape[end_dim..]);
                         disturb_shape(rng, &mut values_shape);
                         tensors.push(("other", draw_tensor(rng, &values_shape)));
                     }
@@ -173,9 +173,9 @@ impl<'a> Op<'a> for Masked<'a> {
                 }
                 Operation::Compress => {
                     let axis = rng.usize(..rank);
-                    let mut size = params[axis];
+                    let mut size = params_shape[axis];
                     if rng.u8(..3) == 0 {
-                        size = params.iter().product();
+                        size = params_shape.iter().product();
                     } else {
                         let from_end = if rng.bool() { rank as i64 } else { 0 };
                         let axis = draw_rarely(rng, axis as i64 - from_end, 9);
@@ -187,8 +187,8 @@ impl<'a> Op<'a> for Masked<'a> {
                     sizes
                 }
                 _ => {
-                    let mut draw_broadcast = || {
-                        let mut sizes = params.clone();
+                    let mut draw_broadcast_shape = || {
+                        let mut sizes = params_shape.clone();
                         for size in sizes.iter_mut().filter(|_| rng.u8(..3) == 0) {
                             *size = 1;
                         }
@@ -196,7 +196,8 @@ impl<'a> Op<'a> for Masked<'a> {
                         disturb_shape(rng, &mut sizes);
                         sizes
                     };
-                    let (mask_shape, other_shape) = (draw_broadcast(), draw_broadcast());
+                    let (mask_shape, other_shape) =
+                        (draw_broadcast_shape(), draw_broadcast_shape());
                     tensors.push(("other", draw_tensor(rng, &other_shape)));
                     mask_shape
                 }

@@ -1,7 +1,7 @@
-//! The operations of vector files. Each operation, or group of similar operations, has one file with all of its code in
-//! this crate.
+//! The operations of vector files. Each operation, or group of similar operations, has one file, which reads its
+//! arguments, runs it, and draws its random cases. Its naive version is in `reference`.
 //!
-//! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have these:
+//! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case can have these:
 //!
 //! | operation | argument | meaning |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | `nonzero`, `boolean_mask`, `compress` | `capacity` | the number of rows of the result; unused rows are -1 or 0 |
 //! | `crop`, `paste` | `box_indices: "yes"`, `flips: "yes"` | each tuple in `indices` has a box index, or has flips |
 //! | `paste` | `circular: "yes"` | positions are taken modulo the sizes of dimensions |
-//! | `convert` | `of: "crop"`, `from`, `to`, maybe `axis_of_scale`, `scale`, `bias` | the conversion of elements |
-//! | `scatter_elements`, `xla_scatter`, `index_update` | `combine: "add"` | updates are added rather than written |
+//! | `convert` | `of: "crop"`, `from`, `to`, maybe `astype` or `axis_of_scale`, `scale`, `bias` | the conversion |
+//! | `scatter_elements`, `xla_scatter`, `index_update` | `combine: "add"` or `sub`, `mul`, `min`, `max` | updates are combined |
 //!
 //! The golden vectors do not have the operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop` and
 //! `scatter_elements`. Only `convert`, `xla_scatter` and TensorFlow's scatters (`scatter_nd` and `tensor_scatter_nd_…`)
@@ -131,7 +131,7 @@ macro_rules! operations {
     ($($operation:ident($op:ident) = $name:literal,)*) => {
         /// An operation. Most operations are TensorFlow's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
+        #[allow(missing_docs, reason = "`name` returns the names in vector files")]
         pub enum Operation {
             $($operation),*
         }
@@ -171,7 +171,7 @@ macro_rules! operations {
         }
 
         /// An operation with its arguments.
-        #[allow(missing_docs, reason = "the names are TensorFlow's")]
+        #[allow(missing_docs, reason = "most names are TensorFlow's")]
         #[derive(Clone, Debug)]
         pub enum Call<'a> {
             $($operation($op<'a>)),*

@@ -9,7 +9,7 @@ pub struct Pad<'a> {
     pub params: Params<'a>,
     /// The numbers of new positions before and after each dimension, alternately in one list.
     pub paddings: Vec<usize>,
-    /// The values of the new positions.
+    /// How the values of the new positions are chosen.
     pub mode: PadMode,
     /// The constant of the mode `Constant`, a scalar.
     pub constant: &'a Tensor,
@@ -54,7 +54,7 @@ impl<'a> Op<'a> for Pad<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let constant = run.tensor(self.constant)?;
+        let constant = run.upload_tensor(self.constant)?;
         let mode = match self.mode {
             PadMode::Constant => options::Pad::Constant(&constant),
             PadMode::Edge => options::Pad::Edge,
@@ -64,18 +64,18 @@ impl<'a> Op<'a> for Pad<'a> {
         };
         Ok(self
             .params
-            .on(run)?
+            .upload(run)?
             .pad(&self.padding_pairs(), mode)?
             .into())
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let source = draw_shape(rng, 4, 1);
+        let source_shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
-        let params = random_view(rng, &source, &mut args);
+        let params_shape = random_view(rng, &source_shape, &mut args);
         let mode = PAD_MODES[rng.usize(..PAD_MODES.len())].0;
         let mut paddings = Vec::new();
-        for &size in &params {
+        for &size in &params_shape {
             for _ in 0..2 {
                 paddings.push(match rng.u8(..30) {
                     0 => size + 1,
@@ -92,7 +92,7 @@ impl<'a> Op<'a> for Pad<'a> {
         args.insert("mode".into(), mode.into());
         args.insert("paddings".into(), json!(paddings));
         let tensors = [
-            ("params", draw_tensor(rng, &source)),
+            ("params", draw_tensor(rng, &source_shape)),
             ("constant", draw_tensor(rng, &[])),
         ];
         Case::new(operation, tensors, args)

@@ -1,4 +1,4 @@
-//! The params of a gather: a view of a tensor.
+//! The array `params` of an operation: a view of a tensor.
 
 use super::*;
 
@@ -23,28 +23,28 @@ impl<'a> Params<'a> {
         apply_view_steps(self.tensor, &self.view)
     }
 
-    pub(super) fn on(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
+    pub(super) fn upload(&self, run: &DeviceRun<'_>) -> Result<wgslice::Tensor, Error> {
         run.upload_view(self.tensor, &self.view)
     }
 }
 
-/// In a third of the calls, draws the steps of a view of a source with this shape, and inserts them into `args`.
-/// Returns the shape of the params.
+/// In a third of the calls, draws the steps of a view of an array with this shape, and inserts them into `args`.
+/// Returns the shape of the view.
 pub(super) fn random_view(
     rng: &mut Rng,
-    source: &[usize],
+    source_shape: &[usize],
     args: &mut Map<String, Value>,
 ) -> Vec<usize> {
     if rng.u8(..3) > 0 {
-        return source.to_vec();
+        return source_shape.to_vec();
     }
-    let steps = draw_view_steps(rng, source);
-    match viewed_shape(source, &steps) {
+    let steps = draw_view_steps(rng, source_shape);
+    match viewed_shape(source_shape, &steps) {
         // A gather needs at least one dimension. Steps that make a scalar are left out, and so are steps that fail.
         Some(shape) if !shape.is_empty() => {
             args.insert("view".into(), steps.into());
             shape
         }
-        _ => source.to_vec(),
+        _ => source_shape.to_vec(),
     }
 }

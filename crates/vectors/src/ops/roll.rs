@@ -7,7 +7,7 @@ pub struct Roll<'a> {
     pub params: Params<'a>,
     /// The number of positions by which elements move, for each axis.
     pub shifts: Vec<i64>,
-    /// The axes.
+    /// The axis of each shift.
     pub axes: Vec<i64>,
 }
 
@@ -32,19 +32,19 @@ impl<'a> Op<'a> for Roll<'a> {
             .iter()
             .map(|&axis| isize::try_from(axis).unwrap_or(isize::MAX));
         let axes: Vec<isize> = axes.collect();
-        Ok(self.params.on(run)?.roll(&self.shifts, &axes)?.into())
+        Ok(self.params.upload(run)?.roll(&self.shifts, &axes)?.into())
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let source = draw_shape(rng, 4, 1);
+        let source_shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
-        let rank = random_view(rng, &source, &mut args).len() as i64;
+        let rank = random_view(rng, &source_shape, &mut args).len() as i64;
         let excess = i64::from(rng.u8(..30) == 0);
-        let count = rng.usize(..4);
-        let axes: Vec<i64> = (0..count)
+        let axis_count = rng.usize(..4);
+        let axes: Vec<i64> = (0..axis_count)
             .map(|_| rng.i64(-rank - excess..rank + excess))
             .collect();
-        let mut shifts: Vec<i64> = (0..count)
+        let mut shifts: Vec<i64> = (0..axis_count)
             .map(|_| match rng.u8(..30) {
                 0 => i64::MIN,
                 1 => i64::MAX,
@@ -56,6 +56,10 @@ impl<'a> Op<'a> for Roll<'a> {
         }
         args.insert("shifts".into(), json!(shifts));
         args.insert("axes".into(), json!(axes));
-        Case::new(operation, [("params", draw_tensor(rng, &source))], args)
+        Case::new(
+            operation,
+            [("params", draw_tensor(rng, &source_shape))],
+            args,
+        )
     }
 }

@@ -31,8 +31,11 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the indices and the updates on a device.
-    pub(super) fn on(&self, run: &DeviceRun<'_>) -> Result<[wgslice::Tensor; 2], Error> {
-        Ok([run.upload_indices(self.indices)?, run.tensor(self.updates)?])
+    pub(super) fn upload(&self, run: &DeviceRun<'_>) -> Result<[wgslice::Tensor; 2], Error> {
+        Ok([
+            run.upload_indices(self.indices)?,
+            run.upload_tensor(self.updates)?,
+        ])
     }
 
     /// Returns whether no two rows go to the same slice of an array of this shape.
@@ -63,11 +66,11 @@ pub(super) fn are_targets_unique<R: Hash + Eq>(
             false => Some(index).filter(|index| (0..size).contains(index)),
         }
     };
-    let mut seen_places = HashSet::new();
+    let mut seen_targets = HashSet::new();
     let mut rows = tuples.chunks_exact(sizes.len().max(1)).enumerate();
-    rows.all(|(number, tuple)| {
+    rows.all(|(row_number, tuple)| {
         let positions: Option<Vec<i64>> = tuple.iter().zip(sizes).map(position).collect();
-        positions.is_none_or(|positions| seen_places.insert((row_key(number), positions)))
+        positions.is_none_or(|positions| seen_targets.insert((row_key(row_number), positions)))
     })
 }
 
@@ -88,7 +91,7 @@ pub(super) fn random_rows(
     }
     // A workgroup of 64 invocations links 256 rows. Some cases have more rows, each of one element. In half of these
     // cases there are so many slices that most slices have no row.
-    let (depth, lead) = match rng.u8(..8) {
+    let (depth, leading_sizes) = match rng.u8(..8) {
         0 if rng.bool() => {
             shape.fill(1);
             shape[0] = rng.usize(2200..MAX_ELEMENTS);
@@ -98,9 +101,9 @@ pub(super) fn random_rows(
         1..4 => (1 + rng.usize(..shape.len()), vec![rng.usize(..40)]),
         _ => (1 + rng.usize(..shape.len()), draw_few_dims(rng, 3)),
     };
-    let mut updates_shape = [&lead, &shape[depth..]].concat();
+    let mut updates_shape = [&leading_sizes, &shape[depth..]].concat();
     if updates_shape.iter().product::<usize>() > MAX_ELEMENTS {
-        updates_shape = [&lead[..0], &shape[depth..]].concat();
+        updates_shape = [&leading_sizes[..0], &shape[depth..]].concat();
         updates_shape.insert(0, 1);
         let indices = draw_tuples(rng, &[1], &shape[..depth]);
         return (indices, draw_tensor(rng, &updates_shape));
@@ -112,7 +115,7 @@ pub(super) fn random_rows(
             .iter_mut()
             .for_each(|size| *size = (*size).min(4));
     }
-    let mut indices = draw_tuples(rng, &lead, &used_sizes);
+    let mut indices = draw_tuples(rng, &leading_sizes, &used_sizes);
     if rng.u8(..3) == 0 {
         make_tuples_differ(rng, &mut indices.data, &used_sizes);
     }
@@ -164,7 +167,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let options = run.scatter_options(Combine::Add, self.rows.indexing);
-        let [indices, updates] = self.rows.on(run)?;
+        let [indices, updates] = self.rows.upload(run)?;
         let (sums, report) = wgslice::Tensor::scatter_nd(&self.shape, &indices, &updates, options)?;
         Ok(Started::new(sums, report))
     }
@@ -240,8 +243,8 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let options = run.scatter_options(self.combine, self.rows.indexing);
-        let mut tensor = run.tensor(self.tensor)?;
-        let [indices, updates] = self.rows.on(run)?;
+        let mut tensor = run.upload_tensor(self.tensor)?;
+        let [indices, updates] = self.rows.upload(run)?;
         let report = tensor.tensor_scatter_nd(&indices, &updates, options)?;
         Ok(Started::new(tensor, report))
     }
@@ -321,8 +324,8 @@ impl<'a> Op<'a> for ScatterElements<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let options = run.scatter_options(self.combine, self.rows.indexing);
-        let mut tensor = run.tensor(self.tensor)?;
-        let [indices, updates] = self.rows.on(run)?;
+        let mut tensor = run.upload_tensor(self.tensor)?;
+        let [indices, updates] = self.rows.upload(run)?;
         let report = tensor.scatter_elements(&indices, &updates, narrow(self.axis), options)?;
         Ok(Started::new(tensor, report))
     }

@@ -27,15 +27,15 @@ impl<'a> Op<'a> for Slice<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let block = SliceSpec::block(&self.input.shape, &self.begin, &self.size)?;
-        Ok(run.tensor(self.input)?.slice(&block)?.into())
+        Ok(run.upload_tensor(self.input)?.slice(&block)?.into())
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
         let shape = draw_shape(rng, 6, 0);
         let (mut begin, mut size) = (Vec::new(), Vec::new());
-        for &dim in &shape {
-            let first_position = draw_integer(rng, 0, dim);
-            let max_size = dim.saturating_sub(usize::try_from(first_position).unwrap_or(0));
+        for &dim_size in &shape {
+            let first_position = draw_integer(rng, 0, dim_size);
+            let max_size = dim_size.saturating_sub(usize::try_from(first_position).unwrap_or(0));
             begin.push(draw_rarely(rng, first_position, -1));
             let drawn_size = draw_integer(rng, 0, max_size);
             size.push(match rng.u8(..10) {

@@ -26,7 +26,7 @@ impl<'a> Op<'a> for StridedSlice<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let sliced = run
-            .tensor(self.input)?
+            .upload_tensor(self.input)?
             .slice(&SliceSpec::try_from(&self.spec)?)?;
         Ok(sliced.into())
     }

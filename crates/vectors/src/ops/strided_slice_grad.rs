@@ -27,7 +27,7 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let dy = run.tensor(self.dy)?;
+        let dy = run.upload_tensor(self.dy)?;
         let spec = SliceSpec::try_from(&self.spec)?;
         let grad = wgslice::Tensor::slice_grad(&self.shape, &spec, &dy)?;
         Ok(grad.into())

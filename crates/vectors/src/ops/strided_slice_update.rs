@@ -33,7 +33,10 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let (mut input, value) = (run.tensor(self.input)?, run.tensor(self.value)?);
+        let (mut input, value) = (
+            run.upload_tensor(self.input)?,
+            run.upload_tensor(self.value)?,
+        );
         input.slice_update(&SliceSpec::try_from(&self.spec)?, &value)?;
         Ok(input.into())
     }

@@ -34,7 +34,7 @@ impl<'a> Op<'a> for Tile<'a> {
     }
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
-        let params = self.params.on(run)?;
+        let params = self.params.upload(run)?;
         let tiled = match self.axis {
             Some(axis) => params.repeat(
                 self.multiples[0],
@@ -46,16 +46,16 @@ impl<'a> Op<'a> for Tile<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let source = draw_shape(rng, 4, 1);
+        let source_shape = draw_shape(rng, 4, 1);
         let mut args = Map::new();
-        let params = random_view(rng, &source, &mut args);
-        let rank = params.len() as i64;
-        let count = if operation == Operation::Repeat {
+        let params_shape = random_view(rng, &source_shape, &mut args);
+        let rank = params_shape.len() as i64;
+        let multiple_count = if operation == Operation::Repeat {
             1
         } else {
-            params.len()
+            params_shape.len()
         };
-        let mut multiples: Vec<usize> = (0..count).map(|_| rng.usize(..4)).collect();
+        let mut multiples: Vec<usize> = (0..multiple_count).map(|_| rng.usize(..4)).collect();
         if operation == Operation::Repeat {
             let excess = i64::from(rng.u8(..30) == 0);
             args.insert("axis".into(), rng.i64(-rank - excess..rank + excess).into());
@@ -63,6 +63,10 @@ impl<'a> Op<'a> for Tile<'a> {
             multiples.push(1);
         }
         args.insert("multiples".into(), json!(multiples));
-        Case::new(operation, [("params", draw_tensor(rng, &source))], args)
+        Case::new(
+            operation,
+            [("params", draw_tensor(rng, &source_shape))],
+            args,
+        )
     }
 }

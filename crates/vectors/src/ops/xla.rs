@@ -4,7 +4,7 @@ use super::*;
 use crate::reference::XlaDims;
 use wgslice::options::{GatherDims, ScatterDims, XlaScatterOptions};
 
-/// The argument names of the lists in [`Numbers`], in their order: of a gather, and of a scatter.
+/// For a gather and for a scatter, the names of the arguments with the lists in [`DimensionNumbers`], in their order.
 const ARGUMENT_NAMES: [[&str; 5]; 2] = [
     [
         "offset_dims",
@@ -25,12 +25,12 @@ const ARGUMENT_NAMES: [[&str; 5]; 2] = [
 /// Dimension numbers: the window dimensions of the result, the dropped and the batching dimensions of the operand, the
 /// batching dimensions of the indices, and the operand dimension that each integer of a tuple indexes.
 #[derive(Clone, Debug)]
-pub struct Numbers {
+pub struct DimensionNumbers {
     lists: [Vec<usize>; 5],
     index_vector_dim: usize,
 }
 
-impl Numbers {
+impl DimensionNumbers {
     fn from_case(case: &Case, names: [&str; 5]) -> Result<Self, BadLine> {
         let args = case.arguments();
         let lists = names.map(|name| args.sizes(name));
@@ -60,7 +60,7 @@ pub struct XlaGather<'a> {
     /// The operand, and the index tuples.
     pub from: Gathering<'a>,
     /// The dimension numbers.
-    pub numbers: Numbers,
+    pub numbers: DimensionNumbers,
     /// The size of windows in each dimension of the operand.
     pub slice_sizes: Vec<usize>,
 }
@@ -111,7 +111,7 @@ impl<'a> Op<'a> for XlaGather<'a> {
     fn from_case(case: &'a Case) -> Result<Self, BadLine> {
         Ok(Self {
             from: Gathering::from_case(case)?,
-            numbers: Numbers::from_case(case, ARGUMENT_NAMES[0])?,
+            numbers: DimensionNumbers::from_case(case, ARGUMENT_NAMES[0])?,
             slice_sizes: case.arguments().sizes("slice_sizes")?,
         })
     }
@@ -123,7 +123,7 @@ impl<'a> Op<'a> for XlaGather<'a> {
 
     fn run(&self, run: &DeviceRun<'_>) -> Result<Started, Error> {
         let (operand, indices) = (
-            self.from.params.on(run)?,
+            self.from.params.upload(run)?,
             run.upload_indices(self.from.indices)?,
         );
         let (tensor, report) =
@@ -132,13 +132,13 @@ impl<'a> Op<'a> for XlaGather<'a> {
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let (source, operand, mut args) = random_params(rng);
-        let drawn = DrawnXla::draw_for(rng, &operand);
+        let (source_shape, operand_shape, mut args) = random_params(rng);
+        let drawn = DrawnXla::draw_for(rng, &operand_shape);
         drawn.insert(ARGUMENT_NAMES[0], &mut args);
-        args.insert("slice_sizes".into(), drawn.sizes.into());
+        args.insert("slice_sizes".into(), drawn.window_sizes.into());
         draw_clamp(rng, &mut args);
         let tensors = [
-            ("params", draw_tensor(rng, &source)),
+            ("params", draw_tensor(rng, &source_shape)),
             ("indices", drawn.indices),
         ];
         Case::new(operation, tensors, args)
@@ -157,7 +157,7 @@ pub struct XlaScatter<'a> {
     /// The windows to combine, and the index tuples.
     pub rows: Rows<'a>,
     /// The dimension numbers.
-    pub numbers: Numbers,
+    pub numbers: DimensionNumbers,
     /// How an update is combined with its element.
     pub combine: Combine,
 }
@@ -210,7 +210,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         Ok(Self {
             tensor: case.tensor("tensor")?,
             rows: Rows::from_case(case)?,
-            numbers: Numbers::from_case(case, ARGUMENT_NAMES[1])?,
+            numbers: DimensionNumbers::from_case(case, ARGUMENT_NAMES[1])?,
             combine: case.arguments().combination("combine")?,
         })
     }
@@ -230,15 +230,15 @@ impl<'a> Op<'a> for XlaScatter<'a> {
             any_order: false,
             unique: run.is_unique(),
         };
-        let mut tensor = run.tensor(self.tensor)?;
-        let [indices, updates] = self.rows.on(run)?;
+        let mut tensor = run.upload_tensor(self.tensor)?;
+        let [indices, updates] = self.rows.upload(run)?;
         let report = tensor.xla_scatter(&indices, &updates, &self.dims(), options)?;
         Ok(Started::new(tensor, report))
     }
 
     fn random_case(operation: Operation, rng: &mut Rng) -> Case {
-        let operand = draw_shape(rng, 4, 1);
-        let drawn = DrawnXla::draw_for(rng, &operand);
+        let operand_shape = draw_shape(rng, 4, 1);
+        let drawn = DrawnXla::draw_for(rng, &operand_shape);
         let mut args = Map::new();
         drawn.insert(ARGUMENT_NAMES[1], &mut args);
         draw_clamp(rng, &mut args);
@@ -260,7 +260,7 @@ impl<'a> Op<'a> for XlaScatter<'a> {
         let limit = if combine == "mul" { 2 } else { 8 };
         updates.data.iter_mut().for_each(|value| *value %= limit);
         let tensors = [
-            ("tensor", draw_tensor(rng, &operand)),
+            ("tensor", draw_tensor(rng, &operand_shape)),
             ("indices", drawn.indices),
             ("updates", updates),
         ];
@@ -303,24 +303,24 @@ fn draw_clamp(rng: &mut Rng, args: &mut Map<String, Value>) {
 /// The drawn dimension numbers, window sizes and index tuples for an operand, and the shape of the result or the
 /// updates.
 struct DrawnXla {
-    numbers: Numbers,
-    sizes: Vec<usize>,
+    numbers: DimensionNumbers,
+    window_sizes: Vec<usize>,
     indices: Tensor,
     result_shape: Vec<usize>,
 }
 
 impl DrawnXla {
-    fn draw_for(rng: &mut Rng, operand: &[usize]) -> Self {
-        let rank = operand.len();
+    fn draw_for(rng: &mut Rng, operand_shape: &[usize]) -> Self {
+        let rank = operand_shape.len();
         let mut indices_shape = draw_few_dims(rng, 2);
         let (mut dropped, mut batching, mut map) = (Vec::new(), Vec::new(), Vec::new());
-        let mut sizes = Vec::new();
+        let mut window_sizes = Vec::new();
         let mut kept_dims = Vec::new();
-        for (d, &size) in operand.iter().enumerate() {
+        for (d, &size) in operand_shape.iter().enumerate() {
             let role = rng.u8(..10);
             if role == 0 {
                 batching.push(d);
-                sizes.push(size.min(1));
+                window_sizes.push(size.min(1));
                 continue;
             }
             if (1..7).contains(&role) {
@@ -328,10 +328,10 @@ impl DrawnXla {
             }
             if (1..5).contains(&role) {
                 dropped.push(d);
-                sizes.push(size.min(1));
+                window_sizes.push(size.min(1));
             } else {
                 kept_dims.push(d);
-                sizes.push(match rng.u8(..12) {
+                window_sizes.push(match rng.u8(..12) {
                     0 => 0,
                     1..6 => size,
                     _ => rng.usize(..=size.min(6)),
@@ -341,38 +341,39 @@ impl DrawnXla {
         rng.shuffle(&mut map);
         // Draws where each batching dimension is inserted into the indices.
         let mut batch_dims_of_indices: Vec<Option<usize>> = vec![None; indices_shape.len()];
-        for (number, &d) in batching.iter().enumerate() {
+        for (batch_number, &d) in batching.iter().enumerate() {
             let at = rng.usize(..=indices_shape.len());
-            indices_shape.insert(at, operand[d]);
-            batch_dims_of_indices.insert(at, Some(number));
+            indices_shape.insert(at, operand_shape[d]);
+            batch_dims_of_indices.insert(at, Some(batch_number));
         }
-        let has_few_elements = |sizes: &[usize], indices_shape: &[usize]| {
+        let has_few_elements = |window_sizes: &[usize], indices_shape: &[usize]| {
             kept_dims
                 .iter()
-                .map(|&d| sizes[d])
+                .map(|&d| window_sizes[d])
                 .chain(indices_shape.iter().copied())
                 .product::<usize>()
                 <= 2 * MAX_ELEMENTS
         };
-        while !has_few_elements(&sizes, &indices_shape) {
-            let at = kept_dims.iter().copied().max_by_key(|&d| sizes[d]);
-            match at.filter(|&d| sizes[d] > 1) {
-                Some(d) => sizes[d] /= 2,
+        while !has_few_elements(&window_sizes, &indices_shape) {
+            let longest_dim = kept_dims.iter().copied().max_by_key(|&d| window_sizes[d]);
+            match longest_dim.filter(|&d| window_sizes[d] > 1) {
+                Some(d) => window_sizes[d] /= 2,
                 None => break,
             }
         }
         let mut data = Vec::new();
         let may_be_outside = rng.bool();
-        let tuples: usize = indices_shape.iter().product();
-        for _ in 0..tuples {
+        let tuple_count: usize = indices_shape.iter().product();
+        for _ in 0..tuple_count {
             for &d in &map {
-                let (size, last) = (operand[d] as i64, operand[d] as i64 - sizes[d] as i64);
+                let size = operand_shape[d] as i64;
+                let last_start = size - window_sizes[d] as i64;
                 data.push(match rng.u8(..if may_be_outside { 24 } else { 1 }) {
                     20 => rng.i64(-2 * size - 1..=2 * size + 1),
-                    21 => last + rng.i64(0..=2),
+                    21 => last_start + rng.i64(0..=2),
                     22 => (1 << 32) + rng.i64(0..=size),
                     23 => [i64::MIN, i64::MAX, -1, -1 << 32][rng.usize(..4)],
-                    _ => rng.i64(0..=last.max(0)),
+                    _ => rng.i64(0..=last_start.max(0)),
                 });
             }
         }
@@ -382,10 +383,10 @@ impl DrawnXla {
             _ => rng.usize(..=indices_shape.len()),
         };
         let mut indices_batching = vec![0; batching.len()];
-        for (at, number) in batch_dims_of_indices.iter().enumerate() {
-            if let Some(number) = number {
+        for (at, batch_number) in batch_dims_of_indices.iter().enumerate() {
+            if let Some(batch_number) = batch_number {
                 let is_after_vector = !is_axis_implicit && at >= index_vector_dim;
-                indices_batching[*number] = at + usize::from(is_after_vector);
+                indices_batching[*batch_number] = at + usize::from(is_after_vector);
             }
         }
         let indices = match is_axis_implicit {
@@ -407,7 +408,7 @@ impl DrawnXla {
         places.truncate(kept_dims.len());
         places.sort_unstable();
         for (&at, &d) in places.iter().zip(&kept_dims) {
-            result_shape.insert(at, sizes[d]);
+            result_shape.insert(at, window_sizes[d]);
             window.push(at);
         }
         let mut lists = [window, dropped, batching, indices_batching, map];
@@ -419,11 +420,11 @@ impl DrawnXla {
             }
         }
         Self {
-            numbers: Numbers {
+            numbers: DimensionNumbers {
                 lists,
                 index_vector_dim,
             },
-            sizes,
+            window_sizes,
             indices,
             result_shape,
         }
@@ -439,12 +440,12 @@ impl DrawnXla {
 }
 
 /// Makes a tensor from tuples of `depth` integers, which are consecutive in `data`. In the tensor, each tuple is along
-/// dimension `at`, and the other dimensions have the sizes `lead`.
-fn move_tuple_axis(data: &[i64], lead: &[usize], depth: usize, at: usize) -> Tensor {
-    let mut shape = lead.to_vec();
+/// dimension `at`, and the other dimensions have these sizes.
+fn move_tuple_axis(data: &[i64], other_sizes: &[usize], depth: usize, at: usize) -> Tensor {
+    let mut shape = other_sizes.to_vec();
     shape.insert(at, depth);
-    let inner_count: usize = lead[at..].iter().product();
-    let outer_count: usize = lead[..at].iter().product();
+    let inner_count: usize = other_sizes[at..].iter().product();
+    let outer_count: usize = other_sizes[..at].iter().product();
     let mut transposed = Vec::new();
     for o in 0..outer_count {
         for column in 0..depth {

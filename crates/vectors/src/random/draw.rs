@@ -27,13 +27,13 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     let max_entries = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
     // In at least a third of the specs, every dimension has an entry. In half of these, the last dimension has a small
     // step, because most special paths are for units that are close together.
-    let entries = match rng.u8(..3) {
+    let entry_count = match rng.u8(..3) {
         0 => shape.len(),
         _ => rng.usize(..=max_entries),
     };
-    let has_small_step = entries == shape.len() && rng.bool();
+    let has_small_step = entry_count == shape.len() && rng.bool();
     let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in 0..entries {
+    for entry in 0..entry_count {
         let size = shape.get(entry).copied().unwrap_or(3);
         let mut draw_bound = || match rng.u8(..60) {
             0 => i64::MIN,
@@ -43,7 +43,7 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         begin.push(draw_bound());
         end.push(draw_bound());
         strides.push(match rng.u8(..60) {
-            _ if has_small_step && entry + 1 == entries => [-2, -1, 2, 2, 3][rng.usize(..5)],
+            _ if has_small_step && entry + 1 == entry_count => [-2, -1, 2, 2, 3][rng.usize(..5)],
             0 => 0,
             1 => i64::MIN,
             2 => i64::MAX,
@@ -53,17 +53,17 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
         });
     }
     // In some specs, masks also have bits beyond the entries, which have no effect.
-    let bits = match rng.u8(..8) {
+    let bit_count = match rng.u8(..8) {
         0 => 32,
-        _ => entries,
+        _ => entry_count,
     };
     let mut draw_mask = |percent: u8| {
-        let set_bits = (0..bits).filter(|_| rng.u8(..100) < percent);
+        let set_bits = (0..bit_count).filter(|_| rng.u8(..100) < percent);
         set_bits.fold(0, |mask, bit| mask | 1_i32 << bit)
     };
     let masks = [draw_mask(50), draw_mask(50), draw_mask(6), draw_mask(6)];
     let ellipsis_mask = match rng.u8(..3) {
-        0 => 1_i64 << rng.usize(..entries + 1),
+        0 => 1_i64 << rng.usize(..entry_count + 1),
         _ => 0,
     };
     let json = json!({
@@ -82,13 +82,14 @@ pub(crate) fn draw_spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     }
 }
 
-/// Draws index tuples that point into dimensions of these sizes: one tuple for each position of the shape `lead`.
-pub(crate) fn draw_tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
-    let shape = [lead, &[sizes.len()]].concat();
+/// Draws index tuples that point into dimensions of these sizes: one tuple for each position of the shape
+/// `leading_sizes`.
+pub(crate) fn draw_tuples(rng: &mut Rng, leading_sizes: &[usize], sizes: &[usize]) -> Tensor {
+    let shape = [leading_sizes, &[sizes.len()]].concat();
     let has_bad_rows = rng.u8(..2) == 0;
-    let rows: usize = lead.iter().product();
-    let mut data = Vec::with_capacity(rows * sizes.len());
-    for _ in 0..rows {
+    let row_count: usize = leading_sizes.iter().product();
+    let mut data = Vec::with_capacity(row_count * sizes.len());
+    for _ in 0..row_count {
         for &size in sizes {
             let size = size as i64;
             data.push(match rng.u8(..if has_bad_rows { 25 } else { 1 }) {
@@ -121,7 +122,7 @@ pub(crate) fn make_tuples_differ(rng: &mut Rng, tuples: &mut [i64], sizes: &[usi
     }
 }
 
-/// Sometimes inserts policies for indices that differ from TensorFlow's.
+/// Sometimes inserts arguments with policies for indices, which differ from TensorFlow's policies.
 pub(crate) fn draw_policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());
@@ -132,16 +133,19 @@ pub(crate) fn draw_policy(rng: &mut Rng, args: &mut Map<String, Value>) {
 }
 
 pub(crate) fn draw_tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
-    let value = |_| match rng.i64(-127..127) {
+    let draw_value = |_| match rng.i64(-127..127) {
         0 => 127,
         value => value,
     };
-    let data = (0..shape.iter().product::<usize>()).map(value).collect();
+    let data = (0..shape.iter().product::<usize>())
+        .map(draw_value)
+        .collect();
     let shape = shape.to_vec();
     Tensor { shape, data }
 }
 
-/// In a fifth of the calls, makes all values 0 or 1, like booleans. In another fifth, makes them positive.
+/// In a fifth of the calls, makes all values except indices 0 or 1, like booleans. In another fifth, makes them
+/// positive.
 pub(crate) fn sometimes_unsigned(rng: &mut Rng, mut case: Case) -> Case {
     let change: fn(i64) -> i64 = match rng.u8(..5) {
         0 => |value| value & 1,
@@ -188,13 +192,13 @@ pub(crate) fn sometimes_floats(rng: &mut Rng, mut case: Case) -> Case {
 /// [`MAX_ELEMENTS`], because other tensors of the case may lack the empty dimensions.
 pub(crate) fn draw_shape(rng: &mut Rng, max_rank: usize, min_rank: usize) -> Vec<usize> {
     let rank = rng.usize(min_rank..=max_rank);
-    let size = |_| match rng.u8(..24) {
+    let draw_size = |_| match rng.u8(..24) {
         0 => 0,
         1..4 => 1,
         4..7 => rng.usize(10..40),
         _ => rng.usize(1..9),
     };
-    let mut shape: Vec<usize> = (0..rank).map(size).collect();
+    let mut shape: Vec<usize> = (0..rank).map(draw_size).collect();
     // Sometimes makes the last dimension long. Its rows then have so many units that tiles end within rows.
     if let Some(last) = shape.last_mut() {
         match rng.u8(..16) {
@@ -205,8 +209,8 @@ pub(crate) fn draw_shape(rng: &mut Rng, max_rank: usize, min_rank: usize) -> Vec
         }
     }
     while shape.iter().map(|&size| size.max(1)).product::<usize>() > MAX_ELEMENTS {
-        let at = rng.usize(..rank);
-        shape[at] = shape[at].div_ceil(2);
+        let dim = rng.usize(..rank);
+        shape[dim] = shape[dim].div_ceil(2);
     }
     shape
 }
@@ -241,9 +245,9 @@ pub(crate) fn draw_rarely(rng: &mut Rng, usual_value: i64, rare_value: i64) -> i
 }
 
 /// Draws one to three steps of a view: slices, transposes and broadcasts.
-pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
+pub(crate) fn draw_view_steps(rng: &mut Rng, source_shape: &[usize]) -> Vec<Value> {
     let mut steps = Vec::new();
-    let mut shape = source.to_vec();
+    let mut shape = source_shape.to_vec();
     for _ in 0..rng.usize(1..=3) {
         let step = match rng.u8(..4) {
             0 => {
@@ -266,7 +270,7 @@ pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
             _ => json!({ "strided_slice": draw_spec(rng, &shape) }),
         };
         steps.push(step);
-        match viewed_shape(source, &steps) {
+        match viewed_shape(source_shape, &steps) {
             Some(next_shape) => shape = next_shape,
             // Stops at an error, because later steps would not run.
             None => break,
@@ -276,15 +280,15 @@ pub(crate) fn draw_view_steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
 }
 
 /// Returns the shape of a view after these steps, or `None` if a step fails.
-pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
+pub(crate) fn viewed_shape(source_shape: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
     let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
     let args = Arguments {
         line: 0,
         args: &args,
     };
     let source = Tensor {
-        shape: source.to_vec(),
-        data: vec![0; source.iter().product()],
+        shape: source_shape.to_vec(),
+        data: vec![0; source_shape.iter().product()],
     };
     let view_values = oracle::apply_view_steps(&source, &args.steps("steps").ok()?);
     view_values.ok().map(|view_values| view_values.shape)

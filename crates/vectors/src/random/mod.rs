@@ -74,7 +74,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_case_has_an_answer_and_a_way_to_run() {
+    fn every_case_has_an_answer_and_a_variant() {
         let mut operations = BTreeSet::new();
         let mut success_count = 0;
         for number in 0..3000 {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_the_same_whatever_came_before() {
+    fn a_case_depends_only_on_its_seed_and_number() {
         let line = |seed, number| case(seed, number).to_line();
         assert_eq!(line(1, 17), line(1, 17));
         assert_ne!(line(1, 17), line(2, 17));
@@ -125,7 +125,7 @@ mod tests {
 
     /// Reduces cases that an assumed bug makes fail: every valid slice with a 3 in `begin` gives a wrong result.
     #[test]
-    fn what_fails_becomes_small() {
+    fn failing_cases_are_reduced() {
         let fails = |case: &Case| {
             let Ok(case) = answered(case.clone()) else {
                 return false;

@@ -88,17 +88,17 @@ fn resized_everywhere(case: &Case, size: usize, new_size: usize) -> Case {
 }
 
 fn resized_once(case: &Case, size: usize, new_size: usize) -> impl Iterator<Item = Case> {
-    let places = case.tensors.iter().flat_map(move |(name, tensor)| {
-        let is_of_size = move |&at: &usize| tensor.shape[at] == size;
+    let names_and_dims = case.tensors.iter().flat_map(move |(name, tensor)| {
+        let has_size = move |&dim: &usize| tensor.shape[dim] == size;
         (0..tensor.shape.len())
-            .filter(is_of_size)
-            .map(move |at| (name, at))
+            .filter(has_size)
+            .map(move |dim| (name, dim))
     });
-    places.map(move |(name, at)| {
+    names_and_dims.map(move |(name, dim)| {
         let mut smaller_case = case.clone();
         if let Some(tensor) = smaller_case.tensors.get_mut(name) {
             let mut shape = tensor.shape.clone();
-            shape[at] = new_size;
+            shape[dim] = new_size;
             *tensor = crop_tensor(tensor, &shape);
         }
         smaller_case
@@ -109,14 +109,14 @@ fn resized_once(case: &Case, size: usize, new_size: usize) -> impl Iterator<Item
 /// larger than the tensor's.
 fn crop_tensor(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
-    let mut at = vec![0; shape.len()];
+    let mut coordinates = vec![0; shape.len()];
     for _ in 0..shape.iter().product::<usize>() {
-        let position = at
+        let position = coordinates
             .iter()
             .zip(&tensor.shape)
             .fold(0, |sum, (c, s)| sum * s + c);
         data.push(tensor.data[position]);
-        for (c, s) in at.iter_mut().zip(shape).rev() {
+        for (c, s) in coordinates.iter_mut().zip(shape).rev() {
             *c += 1;
             if *c < *s {
                 break;
@@ -131,11 +131,11 @@ fn crop_tensor(tensor: &Tensor, shape: &[usize]) -> Tensor {
 /// Returns cases in which one tensor lacks one of its dimensions of size 1.
 fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
-        let is_single = move |&at: &usize| tensor.shape[at] == 1;
-        (0..tensor.shape.len()).filter(is_single).map(move |at| {
+        let has_size_1 = move |&dim: &usize| tensor.shape[dim] == 1;
+        (0..tensor.shape.len()).filter(has_size_1).map(move |dim| {
             let mut smaller_case = case.clone();
             if let Some(tensor) = smaller_case.tensors.get_mut(name) {
-                tensor.shape.remove(at);
+                tensor.shape.remove(dim);
             }
             smaller_case
         })
@@ -146,25 +146,25 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
 /// as they are, because those integers are the bits of subnormal numbers.
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
-        let ascending: Vec<i64> = (1..).take(tensor.data.len()).collect();
+        let ascending_values: Vec<i64> = (1..).take(tensor.data.len()).collect();
         let ascending_case = (name != "indices"
             && float_type(&case.dtype).is_none()
             && tensor.data.len() < 128
-            && tensor.data != ascending)
-            .then(|| with_data(case, name, ascending));
+            && tensor.data != ascending_values)
+            .then(|| with_data(case, name, ascending_values));
         let index_count = if name == "indices" {
             tensor.data.len()
         } else {
             0
         };
-        let nearer_cases = (0..index_count).flat_map(move |at| {
-            let value = tensor.data[at];
+        let nearer_cases = (0..index_count).flat_map(move |position| {
+            let value = tensor.data[position];
             let mut nearer_values = vec![0, value / 2, value - value.signum()];
             nearer_values.retain(|new_value| new_value.unsigned_abs() < value.unsigned_abs());
             nearer_values.dedup();
             nearer_values.into_iter().map(move |new_value| {
                 let mut data = tensor.data.clone();
-                data[at] = new_value;
+                data[position] = new_value;
                 with_data(case, name, data)
             })
         });
@@ -199,29 +199,29 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
         .get("begin")
         .and_then(Value::as_array)
         .map_or(0, Vec::len);
-    reduced_args.extend((0..entry_count).map(|at| without_entry(args, at)));
+    reduced_args.extend((0..entry_count).map(|entry_index| without_entry(args, entry_index)));
     for (name, value) in args {
         match value {
             Value::Array(list) if name == "steps" || name == "view" => {
-                for (at, step) in list.iter().enumerate() {
+                for (step_index, step) in list.iter().enumerate() {
                     let mut shorter_list = list.clone();
-                    shorter_list.remove(at);
+                    shorter_list.remove(step_index);
                     reduced_args.push(with_arg(name, shorter_list.into()));
                     let Some(Value::Object(spec)) = step.get("strided_slice") else {
                         continue;
                     };
                     for spec in shorter_args(spec) {
                         let mut steps = list.clone();
-                        steps[at] = serde_json::json!({ "strided_slice": spec });
+                        steps[step_index] = serde_json::json!({ "strided_slice": spec });
                         reduced_args.push(with_arg(name, steps.into()));
                     }
                 }
             }
             Value::Array(list) if name != "shape" => {
-                for (at, value) in list.iter().enumerate() {
+                for (entry_index, value) in list.iter().enumerate() {
                     for new_value in simpler_integers(value.as_i64().unwrap_or(0), name) {
                         let mut list = list.clone();
-                        list[at] = new_value.into();
+                        list[entry_index] = new_value.into();
                         reduced_args.push(with_arg(name, list.into()));
                     }
                 }
@@ -261,20 +261,21 @@ fn simpler_integers(value: i64, name: &str) -> Vec<i64> {
     new_values
 }
 
-/// Returns the arguments of a slice without entry `at`. In masks, bit `at` is removed and the bits above it move down.
-fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
+/// Returns the arguments of a slice without one entry. In masks, the bit of this entry is removed, and the bits above
+/// it move down.
+fn without_entry(args: &Map<String, Value>, entry_index: usize) -> Map<String, Value> {
     let mut args = args.clone();
     for (name, value) in &mut args {
         match value {
             Value::Array(list)
                 if ["begin", "end", "strides", "size"].contains(&name.as_str())
-                    && at < list.len() =>
+                    && entry_index < list.len() =>
             {
-                list.remove(at);
+                list.remove(entry_index);
             }
             Value::Number(number) if name.ends_with("_mask") => {
                 let mask = number.as_i64().unwrap_or(0);
-                let low_bits = (1_i64 << at) - 1;
+                let low_bits = (1_i64 << entry_index) - 1;
                 *value = (mask & low_bits | mask >> 1 & !low_bits).into();
             }
             _ => {}

@@ -27,7 +27,8 @@ enum PositionSource {
     List(usize, Vec<usize>),
     /// A single position.
     Single(usize),
-    /// Looked up in the array of positions with this number, by the coordinates in the dimensions of these arrays.
+    /// Looked up in the array of positions with this number, by the coordinates in the dimensions of the result that
+    /// the broadcast arrays have.
     Array(usize),
 }
 
@@ -68,7 +69,7 @@ pub fn array_index<T: Clone>(
     check_slices(&entries, shape, are_zipped)?;
     let (mut sources, mut result_dims) = (Vec::new(), Vec::new());
     let mut arrays: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
-    // The index in `entries` of each array. Next to arrays, a single position also counts as an array.
+    // The index in `entries` of each array. If there are arrays, a single position also counts as an array.
     let mut array_numbers: Vec<usize> = Vec::new();
     let mut add_array = |number: usize, result_dims: &mut Vec<ResultDimension>| {
         if array_numbers.is_empty() {
@@ -149,12 +150,12 @@ pub fn array_index<T: Clone>(
         // In an outer expression, the positions of arrays are checked after all other entries, so their errors come
         // last. `source_and_size` has the number of the array's source and the size of its dimension.
         for (list, source_and_size) in arrays.drain(..) {
-            let checked_list = list
+            let checked_positions = list
                 .iter()
                 .map(|&position| position_in_range(position, source_and_size[1]));
-            let checked_list: Vec<usize> = checked_list.collect::<Result<_, _>>()?;
-            if let PositionSource::List(_, empty) = &mut sources[source_and_size[0]] {
-                *empty = checked_list;
+            let checked_positions: Vec<usize> = checked_positions.collect::<Result<_, _>>()?;
+            if let PositionSource::List(_, positions) = &mut sources[source_and_size[0]] {
+                *positions = checked_positions;
             }
         }
     }
@@ -186,14 +187,14 @@ pub fn array_index<T: Clone>(
     for element in all_coordinates(&sizes) {
         let shared_coordinates = &element[first_array_dim..first_array_dim + common_shape.len()];
         let own_coordinate = |dim: usize| {
-            let list_number = own_dims.iter().position(|&(found, _)| found == dim);
-            let list_number = list_number.expect("a list belongs to a dimension of its own");
-            let skipped = if list_number < first_array_dim {
+            let own_index = own_dims.iter().position(|&(own_dim, _)| own_dim == dim);
+            let own_index = own_index.expect("a list belongs to a dimension of its own");
+            let skipped_dims = if own_index < first_array_dim {
                 0
             } else {
                 common_shape.len()
             };
-            element[list_number + skipped]
+            element[own_index + skipped_dims]
         };
         let mut source_position = Vec::new();
         for (axis, source) in sources.iter().enumerate() {
@@ -267,9 +268,10 @@ fn expand_ellipsis(
         };
         return fail_with(kind, "too many indices for array");
     };
-    let whole_dims = std::iter::repeat_n(Entry::Range(None, None, 1), uncovered_dims);
-    let at = entries.iter().position(|entry| *entry == Entry::Ellipsis);
-    let (leading_entries, remaining_entries) = entries.split_at(at.unwrap_or(entries.len()));
+    let whole_ranges = std::iter::repeat_n(Entry::Range(None, None, 1), uncovered_dims);
+    let ellipsis_index = entries.iter().position(|entry| *entry == Entry::Ellipsis);
+    let (leading_entries, remaining_entries) =
+        entries.split_at(ellipsis_index.unwrap_or(entries.len()));
     // The ellipsis stays, because it separates arrays even if it covers no dimension.
     let ellipsis = remaining_entries.first().cloned();
     let after_ellipsis = remaining_entries.iter().skip(1).cloned();
@@ -277,12 +279,13 @@ fn expand_ellipsis(
         .iter()
         .cloned()
         .chain(ellipsis)
-        .chain(whole_dims)
+        .chain(whole_ranges)
         .chain(after_ellipsis)
         .collect())
 }
 
-/// Rejects strides of 0, and single positions that are out of range. These errors come before all errors of arrays.
+/// Rejects strides of 0 and, unless arrays are broadcast together, single positions that are out of range. These errors
+/// come before the errors of positions in arrays.
 fn check_slices(
     entries: &[Entry],
     shape: &[usize],
@@ -315,7 +318,7 @@ fn position_in_range(position: i64, size: usize) -> Result<usize, ReferenceError
     let size = size as i128;
     let from_begin = i128::from(position) + if position < 0 { size } else { 0 };
     match usize::try_from(from_begin) {
-        Ok(found) if from_begin < size => Ok(found),
+        Ok(resolved) if from_begin < size => Ok(resolved),
         _ => fail_with("position", format!("index {position} is out of bounds")),
     }
 }
@@ -347,13 +350,13 @@ fn slice_positions(size: usize, begin: Option<i64>, end: Option<i64>, stride: i6
 
 fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceError> {
     let (longer, shorter) = if a.len() < b.len() { (b, a) } else { (a, b) };
-    let mut joined = longer.to_vec();
-    let skipped = longer.len() - shorter.len();
-    for (size, &other) in joined[skipped..].iter_mut().zip(shorter) {
-        match (*size, other) {
-            (1, _) => *size = other,
+    let mut common_shape = longer.to_vec();
+    let skipped_dims = longer.len() - shorter.len();
+    for (size, &other_size) in common_shape[skipped_dims..].iter_mut().zip(shorter) {
+        match (*size, other_size) {
+            (1, _) => *size = other_size,
             (_, 1) => {}
-            (size, other) if size == other => {}
+            (size, other_size) if size == other_size => {}
             _ => {
                 return fail_with(
                     "array_shapes",
@@ -362,5 +365,5 @@ fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>, ReferenceErr
             }
         }
     }
-    Ok(joined)
+    Ok(common_shape)
 }

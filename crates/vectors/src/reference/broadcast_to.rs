@@ -7,7 +7,8 @@ use super::{
 /// Returns the values of an array of `shape`, broadcast to `new_shape`.
 ///
 /// The axes are aligned from the last. An axis has the size of the new axis, or has size 1 and is repeated. Along
-/// leading axes that the array lacks, the whole array is repeated. The array may not have more axes than the new shape.
+/// leading axes that the array lacks, the whole array is repeated. The array must not have more axes than the new
+/// shape.
 ///
 /// ```
 /// use wgslice_vectors::reference::broadcast_to;
@@ -38,14 +39,14 @@ pub fn broadcast_to<T: Clone>(
         );
     }
     let mut result = vec_for_shape(new_shape)?;
-    let new_dims = new_shape.len() - shape.len();
+    let leading_dims = new_shape.len() - shape.len();
     for element in all_coordinates(new_shape) {
         let source: Vec<usize> = (0..shape.len())
             .map(|axis| {
                 if shape[axis] == 1 {
                     0
                 } else {
-                    element[new_dims + axis]
+                    element[leading_dims + axis]
                 }
             })
             .collect();

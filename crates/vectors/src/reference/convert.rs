@@ -28,7 +28,7 @@ impl Numbers {
         match self {
             Self::Truths => 8,
             Self::Unsigned(bits) | Self::Signed(bits) => bits,
-            Self::Float(exponents, mantissas) => 1 + exponents + mantissas,
+            Self::Float(exponent_bits, mantissa_bits) => 1 + exponent_bits + mantissa_bits,
         }
     }
 }
@@ -57,7 +57,7 @@ enum ConversionRule {
     Wrap,
 }
 
-/// The exact value of an element: `sign · size · 2^exponent`.
+/// The exact value of an element: `sign · significand · 2^exponent`.
 #[derive(Clone, Copy, Debug)]
 enum ExactValue {
     Nan {
@@ -68,12 +68,12 @@ enum ExactValue {
     },
     Finite {
         negative: bool,
-        size: u128,
+        significand: u128,
         exponent: i32,
     },
 }
 
-/// Converts elements, given and returned as their bits: signed integers of an element's size.
+/// Converts elements. Elements and results are given by their bits, as signed integers of an element's size.
 ///
 /// # Errors
 ///
@@ -147,23 +147,24 @@ pub fn convert(
 fn value_of(numbers: Numbers, element: i64) -> ExactValue {
     let width = numbers.bit_width();
     let bits = element as u64 & (u64::MAX >> (64 - width));
-    let finite = |negative, size, exponent| ExactValue::Finite {
+    let finite = |negative, significand, exponent| ExactValue::Finite {
         negative,
-        size,
+        significand,
         exponent,
     };
     match numbers {
         Numbers::Truths => finite(false, u128::from(bits != 0), 0),
         Numbers::Signed(_) => finite(element < 0, element.unsigned_abs().into(), 0),
         Numbers::Unsigned(_) => finite(false, bits.into(), 0),
-        Numbers::Float(exponents, mantissas) => {
+        Numbers::Float(exponent_bits, mantissa_bits) => {
             let is_negative = bits >> (width - 1) == 1;
-            let size = bits & (u64::MAX >> (65 - width));
-            let infinity = ((1 << exponents) - 1) << mantissas;
-            match size.cmp(&infinity) {
+            let unsigned_bits = bits & (u64::MAX >> (65 - width));
+            let infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
+            match unsigned_bits.cmp(&infinity) {
                 Ordering::Less => {
-                    let (size, exponent) = size_and_exponent((exponents, mantissas), size);
-                    finite(is_negative, size, exponent)
+                    let (significand, exponent) =
+                        significand_and_exponent((exponent_bits, mantissa_bits), unsigned_bits);
+                    finite(is_negative, significand, exponent)
                 }
                 Ordering::Equal => ExactValue::Infinite {
                     negative: is_negative,
@@ -176,16 +177,16 @@ fn value_of(numbers: Numbers, element: i64) -> ExactValue {
     }
 }
 
-/// Returns the number with these bits, ignoring the sign: its digits, and the exponent of 2. Infinity is treated as the
-/// number after the largest one, so that rounding can reach it.
-fn size_and_exponent((exponents, mantissas): (u32, u32), bits: u64) -> (u128, i32) {
-    let bias = (1 << (exponents - 1)) - 1;
-    let (exponent, mantissa) = (bits >> mantissas, bits & ((1 << mantissas) - 1));
-    let min_exponent = 1 - bias - mantissas as i32;
+/// Returns the significand of the number with these bits, ignoring the sign, and its exponent of 2. Infinity is treated
+/// as the number after the largest one, so rounding can reach it.
+fn significand_and_exponent((exponent_bits, mantissa_bits): (u32, u32), bits: u64) -> (u128, i32) {
+    let bias = (1 << (exponent_bits - 1)) - 1;
+    let (exponent, mantissa) = (bits >> mantissa_bits, bits & ((1 << mantissa_bits) - 1));
+    let min_exponent = 1 - bias - mantissa_bits as i32;
     match exponent {
         0 => (mantissa.into(), min_exponent),
         _ => (
-            (mantissa + (1 << mantissas)).into(),
+            (mantissa + (1 << mantissa_bits)).into(),
             min_exponent + exponent as i32 - 1,
         ),
     }
@@ -198,9 +199,9 @@ fn float_of(value: ExactValue) -> f64 {
 
 /// Compares `a.0 · 2^a.1` with `b.0 · 2^b.1`. Neither `a.0` nor `b.0` has more than 70 bits.
 fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
-    let top_bit = |(size, exponent): (u128, i32)| match size {
+    let top_bit = |(significand, exponent): (u128, i32)| match significand {
         0 => i32::MIN,
-        _ => 128 - size.leading_zeros() as i32 + exponent,
+        _ => 128 - significand.leading_zeros() as i32 + exponent,
     };
     top_bit(a).cmp(&top_bit(b)).then_with(|| {
         if a.0 == 0 {
@@ -211,10 +212,14 @@ fn compare_values(a: (u128, i32), b: (u128, i32)) -> Ordering {
     })
 }
 
-/// Returns the index of the number nearest to `value` in an ascending sequence with indices up to `last`. In a tie, the
-/// even index wins.
-fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u128, i32)) -> u128 {
-    let (mut low, mut high) = (0, last + 1);
+/// Returns the index of the number nearest to `value` in an ascending sequence with indices up to `last_index`. In a
+/// tie, the even index wins.
+fn index_of_nearest(
+    last_index: u128,
+    value: (u128, i32),
+    number: impl Fn(u128) -> (u128, i32),
+) -> u128 {
+    let (mut low, mut high) = (0, last_index + 1);
     while high - low > 1 {
         let middle = (low + high) / 2;
         match compare_values(number(middle), value) {
@@ -222,8 +227,8 @@ fn index_of_nearest(last: u128, value: (u128, i32), number: impl Fn(u128) -> (u1
             _ => low = middle,
         }
     }
-    if low == last {
-        return last;
+    if low == last_index {
+        return last_index;
     }
     let (a, b) = (number(low), number(low + 1));
     let min_exponent = a.1.min(b.1);
@@ -251,49 +256,60 @@ fn element_of(numbers: Numbers, value: ExactValue, rule: ConversionRule) -> i64 
         } => is_negative,
     };
     // In a cast to booleans, every number except 0 is true.
-    let is_zero = matches!(value, ExactValue::Finite { size: 0, .. });
+    let is_zero = matches!(value, ExactValue::Finite { significand: 0, .. });
     let bits = match numbers {
         Numbers::Truths if rule != ConversionRule::Nearest => u64::from(!is_zero),
         Numbers::Truths | Numbers::Unsigned(_) | Numbers::Signed(_) => {
-            let max_size: u128 = match (numbers, is_negative) {
+            let max_magnitude: u128 = match (numbers, is_negative) {
                 (Numbers::Truths, false) => 1,
                 (Numbers::Unsigned(_), false) => (1 << width) - 1,
                 (Numbers::Signed(_), false) => (1 << (width - 1)) - 1,
                 (Numbers::Signed(_), true) => 1 << (width - 1),
                 _ => 0,
             };
-            let size = match value {
+            let magnitude = match value {
                 ExactValue::Nan { .. } => 0,
-                ExactValue::Infinite { .. } => max_size,
+                ExactValue::Infinite { .. } => max_magnitude,
                 // The low bits of an integer form the element.
-                ExactValue::Finite { size, .. } if rule == ConversionRule::Wrap => size,
-                ExactValue::Finite { size, exponent, .. }
-                    if rule == ConversionRule::Cut && exponent < 0 =>
-                {
-                    (size >> exponent.unsigned_abs().min(127)).min(max_size)
+                ExactValue::Finite { significand, .. } if rule == ConversionRule::Wrap => {
+                    significand
                 }
-                ExactValue::Finite { size, exponent, .. } => {
-                    index_of_nearest(max_size, (size, exponent), |n| (n, 0))
+                ExactValue::Finite {
+                    significand,
+                    exponent,
+                    ..
+                } if rule == ConversionRule::Cut && exponent < 0 => {
+                    (significand >> exponent.unsigned_abs().min(127)).min(max_magnitude)
                 }
+                ExactValue::Finite {
+                    significand,
+                    exponent,
+                    ..
+                } => index_of_nearest(max_magnitude, (significand, exponent), |n| (n, 0)),
             };
             if is_negative {
-                (size as u64).wrapping_neg()
+                (magnitude as u64).wrapping_neg()
             } else {
-                size as u64
+                magnitude as u64
             }
         }
-        Numbers::Float(exponents, mantissas) => {
-            let infinity = ((1_u64 << exponents) - 1) << mantissas;
-            let size = match value {
-                ExactValue::Nan { .. } => infinity + (1 << (mantissas - 1)),
+        Numbers::Float(exponent_bits, mantissa_bits) => {
+            let infinity = ((1_u64 << exponent_bits) - 1) << mantissa_bits;
+            let unsigned_bits = match value {
+                ExactValue::Nan { .. } => infinity + (1 << (mantissa_bits - 1)),
                 ExactValue::Infinite { .. } => infinity,
-                ExactValue::Finite { size, exponent, .. } => {
-                    let value_of_bits =
-                        |n: u128| size_and_exponent((exponents, mantissas), n as u64);
-                    index_of_nearest(infinity.into(), (size, exponent), value_of_bits) as u64
+                ExactValue::Finite {
+                    significand,
+                    exponent,
+                    ..
+                } => {
+                    let value_of_bits = |n: u128| {
+                        significand_and_exponent((exponent_bits, mantissa_bits), n as u64)
+                    };
+                    index_of_nearest(infinity.into(), (significand, exponent), value_of_bits) as u64
                 }
             };
-            size | u64::from(is_negative) << (width - 1)
+            unsigned_bits | u64::from(is_negative) << (width - 1)
         }
     };
     // Extends the sign, because the result is a signed integer of the element's size.

@@ -1,7 +1,8 @@
 //! `crop`: cuts boxes out of the items of an array. `paste`: writes boxes into the items.
 
 use super::{
-    Gathered, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with, value_at,
+    Gathered, ReferenceError, Scattered, all_coordinates, check_length, fail_with, value_at,
+    value_at_mut,
 };
 use super::{format_shape, vec_for_shape};
 
@@ -34,23 +35,23 @@ impl Boxes<'_> {
     /// Checks the boxes for an array of this shape.
     fn check_boxes(&self, values_shape: &[usize]) -> Result<(), ReferenceError> {
         let Self { count, sizes, .. } = *self;
-        let dims = sizes.len();
-        check_length("begins", self.begins.len(), &[count, dims])?;
-        let items = self.box_indices.map_or(count, <[_]>::len);
-        check_length("box_indices", items, &[count])?;
-        let flip_count = self.flips.map_or(count * dims, <[_]>::len);
-        check_length("flips", flip_count, &[count, dims])?;
-        if values_shape.len() <= dims {
+        let dim_count = sizes.len();
+        check_length("begins", self.begins.len(), &[count, dim_count])?;
+        let box_index_count = self.box_indices.map_or(count, <[_]>::len);
+        check_length("box_indices", box_index_count, &[count])?;
+        let flip_count = self.flips.map_or(count * dim_count, <[_]>::len);
+        check_length("flips", flip_count, &[count, dim_count])?;
+        if values_shape.len() <= dim_count {
             return fail_with("crop_rank", "there is no dimension for each size");
         }
-        if self.strides.len() != dims {
+        if self.strides.len() != dim_count {
             return fail_with("crop_strides", "there is no stride for each size");
         }
-        let items = values_shape[0];
-        if self.box_indices.is_none() && count != items {
-            return fail_with("crop_items", format!("{count} boxes of {items} items"));
+        let item_count = values_shape[0];
+        if self.box_indices.is_none() && count != item_count {
+            return fail_with("crop_items", format!("{count} boxes of {item_count} items"));
         }
-        for d in 0..dims {
+        for d in 0..dim_count {
             let (size, stride) = (sizes[d] as i128, i128::from(self.strides[d]));
             if stride == 0 {
                 return fail_with("stride_zero", format!("stride {d} is 0"));
@@ -71,35 +72,35 @@ impl Boxes<'_> {
     /// The first coordinate of `element` is the number of its box, and the other coordinates are its position in the
     /// box.
     fn place_of_element(&self, element: &[usize], values_shape: &[usize]) -> Option<Vec<usize>> {
-        let (n, dims) = (element[0], self.sizes.len());
-        let items = values_shape[0] as i128;
+        let (n, dim_count) = (element[0], self.sizes.len());
+        let item_count = values_shape[0] as i128;
         let mut item = self
             .box_indices
-            .map_or(n as i128, |items| i128::from(items[n]));
-        if self.clamp && items > 0 {
-            item = item.clamp(0, items - 1);
+            .map_or(n as i128, |box_indices| i128::from(box_indices[n]));
+        if self.clamp && item_count > 0 {
+            item = item.clamp(0, item_count - 1);
         }
         let mut coordinates = vec![item];
-        for d in 0..dims {
+        for d in 0..dim_count {
             let (size, stride) = (self.sizes[d] as i128, i128::from(self.strides[d]));
-            let end = values_shape[1 + d] as i128 - 1;
-            let mut begin = i128::from(self.begins[n * dims + d]);
+            let last_position = values_shape[1 + d] as i128 - 1;
+            let mut begin = i128::from(self.begins[n * dim_count + d]);
             if self.clamp && !self.circular {
                 // Clamps `begin` to the range in which all elements are inside the item.
                 let reach = (size - 1) * stride;
-                begin = begin.clamp(0 - reach.min(0), end - reach.max(0));
+                begin = begin.clamp(0 - reach.min(0), last_position - reach.max(0));
             }
             let mut j = element[1 + d] as i128;
-            if self.flips.is_some_and(|flips| flips[n * dims + d]) {
+            if self.flips.is_some_and(|flips| flips[n * dim_count + d]) {
                 j = size - 1 - j;
             }
             let position = begin + j * stride;
             coordinates.push(match self.circular {
-                true => position.rem_euclid(end + 1),
+                true => position.rem_euclid(last_position + 1),
                 false => position,
             });
         }
-        coordinates.extend(element[1 + dims..].iter().map(|&c| c as i128));
+        coordinates.extend(element[1 + dim_count..].iter().map(|&c| c as i128));
         coordinates
             .iter()
             .zip(values_shape)
@@ -134,7 +135,7 @@ impl Boxes<'_> {
 /// # Errors
 ///
 /// Fails with `data_length`, `crop_rank`, `crop_strides`, `crop_items`, then `stride_zero` and `crop_box_size` for each
-/// dimension in turn, and `too_large`, in this order.
+/// dimension, and `too_large`, in this order.
 pub fn crop<T: Clone + Default>(
     values: &[T],
     values_shape: &[usize],
@@ -186,7 +187,7 @@ pub fn crop<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// Fails with the errors of [`crop`], then `crop_shape` and `data_length` for `patches`.
+/// Fails with the errors of [`crop`] except `too_large`, then `crop_shape` and `data_length` for `patches`.
 pub fn paste<T: Clone>(
     values: &[T],
     values_shape: &[usize],
@@ -210,7 +211,7 @@ pub fn paste<T: Clone>(
         match boxes.place_of_element(&element, values_shape) {
             Some(place) => {
                 let patch = value_at(patches, &shape, &element).clone();
-                *at_mut(&mut result, values_shape, &place) = patch;
+                *value_at_mut(&mut result, values_shape, &place) = patch;
             }
             None if bad_rows.last() != Some(&element[0]) => bad_rows.push(element[0]),
             None => {}

@@ -62,8 +62,9 @@ pub fn gather<T: Clone + Default>(
         .map(|&index| indexing.resolve_index(index, params_shape[axis]))
         .collect();
     for element in all_coordinates(&shape) {
-        let (leading_coordinates, rest) = element.split_at(axis);
-        let (index_coordinates, trailing_coordinates) = rest.split_at(inner_indices_shape.len());
+        let (leading_coordinates, other_coordinates) = element.split_at(axis);
+        let (index_coordinates, trailing_coordinates) =
+            other_coordinates.split_at(inner_indices_shape.len());
         let index = [&leading_coordinates[..batch_dims], index_coordinates].concat();
         values.push(match *value_at(&positions, indices_shape, &index) {
             Some(position) => {
@@ -128,7 +129,7 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceErr
         return fail_with("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve_position(axis, rank) else {
-        // The smallest rank with this axis: TensorFlow's message gives it.
+        // TensorFlow's message contains the smallest rank that has this axis.
         let min_rank = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
@@ -147,13 +148,13 @@ fn resolve_batch(
     indices_rank: usize,
     axis: usize,
 ) -> Result<usize, ReferenceError> {
-    // All axes of indices may be batch dimensions. So `indices_rank` itself, which is one more than the last axis, is
+    // All axes of indices can be batch dimensions. So `indices_rank` itself, which is one more than the last axis, is
     // a valid `batch_dims`.
-    let batch = match batch_dims {
+    let resolved_dims = match batch_dims {
         ..0 => resolve_position(batch_dims, indices_rank),
         _ => resolve_position(batch_dims, indices_rank + 1),
     };
-    let Some(batch) = batch else {
+    let Some(batch_dims) = resolved_dims else {
         return fail_with(
             "batch_dims",
             format!(
@@ -163,19 +164,19 @@ fn resolve_batch(
             ),
         );
     };
-    if batch >= params_rank {
+    if batch_dims >= params_rank {
         return fail_with(
             "batch_dims",
-            format!("batch_dims ({batch}) must be less than rank(params) ({params_rank})."),
+            format!("batch_dims ({batch_dims}) must be less than rank(params) ({params_rank})."),
         );
     }
-    if batch > axis {
+    if batch_dims > axis {
         return fail_with(
             "batch_dims",
-            format!("batch_dims ({batch}) must be less than or equal to axis ({axis})."),
+            format!("batch_dims ({batch_dims}) must be less than or equal to axis ({axis})."),
         );
     }
-    Ok(batch)
+    Ok(batch_dims)
 }
 
 /// Returns the position that `number` means among `count` positions. A negative number counts from the end. `None` if

@@ -18,8 +18,9 @@ pub struct Gathered<T> {
     pub values: Vec<T>,
     /// The numbers of the rows that point outside of params, ascending. Every element of the slices of these rows is
     /// `T::default()`. Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In `crop`
-    /// a row is a box, and only its elements outside of the item are `T::default()`. In the other gathers a row is a
-    /// single index, numbered through `indices.shape`.
+    /// a row is a box, and only its elements outside of the item are `T::default()`. In `xla_gather` a row is an index
+    /// tuple, numbered through the other dimensions of `indices`. In the other gathers a row is a single index,
+    /// numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 
@@ -94,7 +95,7 @@ pub fn gather_nd<T: Clone + Default>(
     if params_shape.is_empty() {
         return fail_with("params_rank", "params must be at least a vector");
     }
-    let Some((&depth, lead)) = indices_shape.split_last() else {
+    let Some((&depth, leading_sizes)) = indices_shape.split_last() else {
         return fail_with("indices_rank", "indices must be at least a vector");
     };
     let rank = params_shape.len();
@@ -108,7 +109,7 @@ pub fn gather_nd<T: Clone + Default>(
         );
     }
     // Rows without indices (depth 0) are also rejected, although each would only copy the empty params.
-    if params.is_empty() && !lead.contains(&0) {
+    if params.is_empty() && !leading_sizes.contains(&0) {
         let shape = format_shape(params_shape);
         return fail_with(
             "empty_params",
@@ -118,20 +119,20 @@ pub fn gather_nd<T: Clone + Default>(
 
     let indexed_sizes = &params_shape[batch_dims..batch_dims + depth];
     let slice_shape = &params_shape[batch_dims + depth..];
-    let shape = [lead, slice_shape].concat();
+    let shape = [leading_sizes, slice_shape].concat();
     let mut values = vec_for_shape(&shape)?;
     let mut bad_rows = Vec::new();
-    for (number, row) in all_coordinates(lead).enumerate() {
-        let index = indexing.resolve_row(indices, indices_shape, &row, indexed_sizes);
-        if index.is_none() {
-            bad_rows.push(number);
+    for (row_number, row) in all_coordinates(leading_sizes).enumerate() {
+        let positions = indexing.resolve_row(indices, indices_shape, &row, indexed_sizes);
+        if positions.is_none() {
+            bad_rows.push(row_number);
         }
-        for rest in all_coordinates(slice_shape) {
-            values.push(match &index {
-                Some(index) => value_at(
+        for slice_element in all_coordinates(slice_shape) {
+            values.push(match &positions {
+                Some(positions) => value_at(
                     params,
                     params_shape,
-                    &[&row[..batch_dims], index, &rest].concat(),
+                    &[&row[..batch_dims], positions, &slice_element].concat(),
                 )
                 .clone(),
                 None => T::default(),
@@ -146,7 +147,7 @@ pub fn gather_nd<T: Clone + Default>(
 }
 
 /// Checks that both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`. If
-/// `batch_dims` is 0, accepts scalars too.
+/// `batch_dims` is 0, also accepts scalars.
 pub(super) fn check_batch(
     params_shape: &[usize],
     indices_shape: &[usize],

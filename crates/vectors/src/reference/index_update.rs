@@ -35,8 +35,8 @@ pub fn index_update<T: Clone>(
 ) -> Result<Vec<T>, ReferenceError> {
     check_length("values", values.len(), shape)?;
     check_length("value", value.len(), value_shape)?;
-    let places: Vec<usize> = (0..values.len()).collect();
-    let (selection_shape, places) = array_index(&places, shape, entries, outer)?;
+    let element_indices: Vec<usize> = (0..values.len()).collect();
+    let (selection_shape, selected_indices) = array_index(&element_indices, shape, entries, outer)?;
     let surplus_dims = value_shape.len().saturating_sub(selection_shape.len());
     let leading_ones = value_shape.iter().take_while(|&&size| size == 1).count();
     let aligned_shape = &value_shape[surplus_dims.min(leading_ones)..];
@@ -48,11 +48,11 @@ pub fn index_update<T: Clone>(
         );
     }
     let mut result = values.to_vec();
-    for (place, new) in iter::zip(
-        places,
+    for (index, new) in iter::zip(
+        selected_indices,
         broadcast_to(value, aligned_shape, &selection_shape)?,
     ) {
-        combine(&mut result[place], &new);
+        combine(&mut result[index], &new);
     }
     Ok(result)
 }

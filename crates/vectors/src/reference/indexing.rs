@@ -38,16 +38,17 @@ impl Indexing {
         is_inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// Returns the positions that a row of indices selects in dimensions of the sizes `dims`. `row` has the coordinates
-    /// of the row in all dimensions of `indices` except the last. `None` if an index of the row is bad.
+    /// Returns the positions that a row of indices selects in dimensions of these sizes. `row` has the coordinates of
+    /// the row in all dimensions of `indices` except the last. `None` if an index of the row is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],
         indices_shape: &[usize],
         row: &[usize],
-        dims: &[usize],
+        sizes: &[usize],
     ) -> Option<Vec<usize>> {
-        dims.iter()
+        sizes
+            .iter()
             .enumerate()
             .map(|(k, &size)| {
                 let index = *value_at(indices, indices_shape, &[row, &[k]].concat());

@@ -24,12 +24,12 @@ pub fn nonzero(
     shape: &[usize],
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<i64>), ReferenceError> {
-    let found_positions = true_positions(mask, shape)?;
-    let rows = capacity.unwrap_or(found_positions.len());
-    let result_shape = vec![rows, shape.len()];
+    let selected_positions = true_positions(mask, shape)?;
+    let row_count = capacity.unwrap_or(selected_positions.len());
+    let result_shape = vec![row_count, shape.len()];
     let mut result = vec_for_shape(&result_shape)?;
     for row in all_coordinates(&result_shape) {
-        let position = found_positions.get(row[0]);
+        let position = selected_positions.get(row[0]);
         // No array has 2^63 positions.
         result.push(position.map_or(-1, |position| i64::try_from(position[row[1]]).unwrap_or(-1)));
     }
@@ -57,7 +57,7 @@ pub fn boolean_mask<T: Clone + Default>(
     capacity: Option<usize>,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
-    let found_positions = true_positions(mask.0, mask.1)?;
+    let selected_positions = true_positions(mask.0, mask.1)?;
     let rank = mask.1.len();
     if rank == 0 {
         return fail_with("mask_scalar", "mask cannot be scalar.");
@@ -72,11 +72,11 @@ pub fn boolean_mask<T: Clone + Default>(
     let mut result_shape = shape.to_vec();
     result_shape.splice(
         axis..axis + rank,
-        [capacity.unwrap_or(found_positions.len())],
+        [capacity.unwrap_or(selected_positions.len())],
     );
     let mut result = vec_for_shape(&result_shape)?;
     for mut element in all_coordinates(&result_shape) {
-        let value = match found_positions.get(element[axis]) {
+        let value = match selected_positions.get(element[axis]) {
             Some(position) => {
                 element.splice(axis..=axis, position.iter().copied());
                 value_at(values, shape, &element).clone()
@@ -103,7 +103,7 @@ pub fn compress<T: Clone + Default>(
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("values", values.len(), shape)?;
     if condition.1.len() != 1 {
-        return fail_with("condition", "the condition is no vector");
+        return fail_with("condition", "the condition is not a vector");
     }
     let flat_shape = [values.len()];
     let (shape, axis) = match axis {
@@ -166,21 +166,20 @@ pub fn masked_scatter<T: Clone + Default>(
     mask: (&[bool], &[usize]),
     updates: (&[T], &[usize]),
 ) -> Result<Vec<T>, ReferenceError> {
-    // The index of each element in the array.
-    let mut numbers = zeros_of_shape::<usize>(shape)?;
-    numbers
+    let mut element_indices = zeros_of_shape::<usize>(shape)?;
+    element_indices
         .iter_mut()
         .enumerate()
-        .for_each(|(n, number)| *number = n);
-    let (selected_shape, numbers) = boolean_mask(&numbers, shape, mask, 0, None)?;
+        .for_each(|(n, index)| *index = n);
+    let (selected_shape, selected_indices) = boolean_mask(&element_indices, shape, mask, 0, None)?;
     check_length("values", values.len(), shape)?;
     check_length("updates", updates.0.len(), updates.1)?;
     if updates.1.is_empty() || updates.1[1..] != selected_shape[1..] {
         return fail_with("mask_values", "updates do not have the shape of slices");
     }
     let mut result = values.to_vec();
-    for (number, update) in numbers.into_iter().zip(updates.0) {
-        result[number] = update.clone();
+    for (index, update) in selected_indices.into_iter().zip(updates.0) {
+        result[index] = update.clone();
     }
     Ok(result)
 }

@@ -1,13 +1,14 @@
 //! The operations, in a slow and obvious form.
 //!
-//! This module defines the correct results of the fast paths. It goes through the elements of the result one at a time,
-//! and looks each value up by its coordinates. It uses no memory strides, no merged axes and no code of `wgslice`,
-//! so that it does not share mistakes with the fast paths.
+//! This module defines the correct results of the fast paths. It goes through elements one at a time and finds each by
+//! its coordinates. It uses no memory strides, no merged axes and no code of `wgslice`, so it does not share mistakes
+//! with the fast paths.
 //!
-//! The semantics are the same as in TensorFlow 2.21's CPU kernels. Vectors from TensorFlow check this. Technical limits
-//! of TensorFlow (rank 8 for slices, index depth 7 for gathers and scatters) do not apply to this module.
+//! TensorFlow's operations have the same semantics as TensorFlow 2.21's CPU kernels. Vectors from TensorFlow check
+//! this. Vectors from NumPy and JAX check most other operations. Technical limits of TensorFlow (rank 8 for slices,
+//! index depth 7 for gathers and scatters) do not apply to this module.
 //!
-//! Elements may have any type that can be cloned, such as strings:
+//! Except in [`convert()`], elements can have any type that can be cloned, such as strings:
 //!
 //! ```
 //! use wgslice_vectors::reference::{Spec, strided_slice};
@@ -148,7 +149,7 @@ fn format_shape(shape: &[usize]) -> String {
     format!("[{}]", sizes.join(","))
 }
 
-/// Returns the product of a shape, or `None` if it does not fit a `usize`.
+/// Returns the product of the sizes of a shape, or `None` if it does not fit a `usize`.
 fn element_count(shape: &[usize]) -> Option<usize> {
     // A zero makes the product 0, even if the other sizes would overflow.
     if shape.contains(&0) {
@@ -162,7 +163,7 @@ fn element_count(shape: &[usize]) -> Option<usize> {
 /// Makes an empty vector with capacity for the values of a result of `shape`.
 ///
 /// If there is too little memory, returns the error `too_large` instead of aborting, because even a short shape can
-/// request any amount.
+/// request any amount of memory.
 fn vec_for_shape<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
@@ -215,7 +216,7 @@ fn value_at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &
 }
 
 /// Returns the value at `coordinates` of a row-major array of `shape`, for writing.
-fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
+fn value_at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
     &mut values[row_major_position(shape, coordinates)]
 }
 

@@ -64,23 +64,24 @@ pub fn pad<T: Clone>(
     let mut result = vec_for_shape(&padded_shape)?;
     for element in all_coordinates(&padded_shape) {
         let mut source_coordinates = Vec::new();
-        for ((&at, &size), &[before, _]) in element.iter().zip(shape).zip(paddings) {
-            let (at, size) = (at as i64 - before as i64, size as i64);
-            let is_inside = (0..size).contains(&at);
+        for ((&coordinate, &size), &[before, _]) in element.iter().zip(shape).zip(paddings) {
+            let (position, size) = (coordinate as i64 - before as i64, size as i64);
+            let is_inside = (0..size).contains(&position);
             source_coordinates.push(match mode {
-                PadMode::Constant => Some(at).filter(|_| is_inside),
-                PadMode::Edge => Some(at.clamp(0, size - 1)),
-                PadMode::Reflect if at < 0 => Some(-at),
-                PadMode::Reflect if !is_inside => Some(2 * size - 2 - at),
-                PadMode::Symmetric if at < 0 => Some(-at - 1),
-                PadMode::Symmetric if !is_inside => Some(2 * size - 1 - at),
-                PadMode::Wrap => Some(at.rem_euclid(size)),
-                PadMode::Reflect | PadMode::Symmetric => Some(at),
+                PadMode::Constant => Some(position).filter(|_| is_inside),
+                PadMode::Edge => Some(position.clamp(0, size - 1)),
+                PadMode::Reflect if position < 0 => Some(-position),
+                PadMode::Reflect if !is_inside => Some(2 * size - 2 - position),
+                PadMode::Symmetric if position < 0 => Some(-position - 1),
+                PadMode::Symmetric if !is_inside => Some(2 * size - 1 - position),
+                PadMode::Wrap => Some(position.rem_euclid(size)),
+                PadMode::Reflect | PadMode::Symmetric => Some(position),
             });
         }
-        let position = |at: Option<i64>| at.and_then(|at| usize::try_from(at).ok());
+        let to_usize =
+            |position: Option<i64>| position.and_then(|position| usize::try_from(position).ok());
         let source_coordinates: Option<Vec<usize>> =
-            source_coordinates.into_iter().map(position).collect();
+            source_coordinates.into_iter().map(to_usize).collect();
         result.push(
             source_coordinates
                 .map_or(constant, |source_coordinates| {

@@ -1,8 +1,8 @@
 //! `scatter_elements`: combines an update for each index into an element along one axis.
 
 use super::{
-    Indexing, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with,
-    gather_elements::check_elements_shape, value_at,
+    Indexing, ReferenceError, Scattered, all_coordinates, check_length, fail_with,
+    gather_elements::check_elements_shape, value_at, value_at_mut,
 };
 
 /// Returns a copy of `tensor` into which `updates` are combined, each into the element at the position along `axis`
@@ -66,7 +66,7 @@ pub fn scatter_elements<T: Clone>(
         match indexing.resolve_index(index, shape[axis]) {
             Some(position) => {
                 element[axis] = position;
-                combine(at_mut(&mut values, shape, &element), update);
+                combine(value_at_mut(&mut values, shape, &element), update);
             }
             None => bad_rows.push(row),
         }

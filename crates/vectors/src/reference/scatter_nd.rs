@@ -5,7 +5,7 @@
 //! a caller can follow either policy: fail if the list is not empty, or go on without these rows.
 
 use super::{
-    Indexing, ReferenceError, all_coordinates, at_mut, check_length, element_count, value_at,
+    Indexing, ReferenceError, all_coordinates, check_length, element_count, value_at, value_at_mut,
 };
 use super::{fail_with, format_shape, zeros_of_shape};
 
@@ -16,7 +16,8 @@ pub struct Scattered<T> {
     pub values: Vec<T>,
     /// The numbers of the rows that point outside of the array, in ascending order. The updates of these rows are
     /// dropped. Rows are numbered row-major through `indices.shape[..-1]`, or through `indices.shape` in
-    /// `scatter_elements`.
+    /// `scatter_elements`. In `paste` a row is a box, and only its elements outside of the item are dropped. In
+    /// `xla_scatter` a row is an index tuple, numbered through the other dimensions of `indices`.
     pub bad_rows: Vec<usize>,
 }
 
@@ -167,26 +168,27 @@ fn check_shapes(
     shape: &[usize],
 ) -> Result<(), ReferenceError> {
     let leading_sizes = &indices_shape[..indices_shape.len() - 1];
-    let (outer, rank, updates_rank) = (leading_sizes.len(), shape.len(), updates_shape.len());
+    let (leading_dims, rank, updates_rank) =
+        (leading_sizes.len(), shape.len(), updates_shape.len());
     let updates = format_shape(updates_shape);
     if !updates_shape.starts_with(leading_sizes) {
         let indices = format_shape(indices_shape);
         return fail_with(
             "updates_shape",
             format!(
-                "Dimensions [0,{outer}) of indices[shape={indices}] must match dimensions \
-                 [0,{outer}) of updates[shape={updates}]"
+                "Dimensions [0,{leading_dims}) of indices[shape={indices}] must match dimensions \
+                 [0,{leading_dims}) of updates[shape={updates}]"
             ),
         );
     }
-    let slice = shape.get(depth..);
-    if slice != Some(&updates_shape[outer..]) {
+    let slice_shape = shape.get(depth..);
+    if slice_shape != Some(&updates_shape[leading_dims..]) {
         let shape = format_shape(shape);
         return fail_with(
             "updates_shape",
             format!(
                 "Dimensions [{depth},{rank}) of input[shape={shape}] must match dimensions \
-                 [{outer},{updates_rank}) of updates[shape={updates}]"
+                 [{leading_dims},{updates_rank}) of updates[shape={updates}]"
             ),
         );
     }
@@ -205,8 +207,8 @@ fn check_vector(
     let &[count] = indices_shape else {
         return Ok(());
     };
-    let slices = [&[count], shape.get(1..).unwrap_or_default()].concat();
-    if updates_shape == slices {
+    let expected_shape = [&[count], shape.get(1..).unwrap_or_default()].concat();
+    if updates_shape == expected_shape {
         return Ok(());
     }
     fail_with(
@@ -238,24 +240,25 @@ impl<T> ScatterRows<'_, T> {
         mut combine: impl FnMut(&mut T, &T),
     ) -> Scattered<T> {
         let mut bad_rows = Vec::new();
-        // Without updates there is nothing to combine. There may still be more rows than a loop can go through,
-        // because a shape with a 0 may have any other sizes.
+        // Without updates there is nothing to combine. There can still be more rows than a loop can go through,
+        // because a shape with a 0 can have any other sizes.
         if self.updates.is_empty() {
             return Scattered { values, bad_rows };
         }
-        let (lead, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
+        let (leading_sizes, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
         let (indexed_sizes, slice_shape) = shape.split_at(depth[0]);
-        for (number, row) in all_coordinates(lead).enumerate() {
-            let index = indexing.resolve_row(self.indices, self.indices_shape, &row, indexed_sizes);
-            let Some(index) = index else {
-                bad_rows.push(number);
+        for (row_number, row) in all_coordinates(leading_sizes).enumerate() {
+            let positions =
+                indexing.resolve_row(self.indices, self.indices_shape, &row, indexed_sizes);
+            let Some(positions) = positions else {
+                bad_rows.push(row_number);
                 continue;
             };
-            for rest in all_coordinates(slice_shape) {
-                let update_coordinates = [&row[..], &rest].concat();
-                let target_coordinates = [&index[..], &rest].concat();
+            for slice_element in all_coordinates(slice_shape) {
+                let update_coordinates = [&row[..], &slice_element].concat();
+                let target_coordinates = [&positions[..], &slice_element].concat();
                 combine(
-                    at_mut(&mut values, shape, &target_coordinates),
+                    value_at_mut(&mut values, shape, &target_coordinates),
                     value_at(self.updates, self.updates_shape, &update_coordinates),
                 );
             }

@@ -42,11 +42,11 @@ pub fn slice<T: Clone>(
             ),
         );
     }
-    let mut result = Vec::with_capacity(rank);
+    let mut block_shape = Vec::with_capacity(rank);
     for dim in 0..rank {
-        result.push(checked_size(dim, shape[dim], begin[dim], size[dim])?);
+        block_shape.push(checked_size(dim, shape[dim], begin[dim], size[dim])?);
     }
-    let values = all_coordinates(&result)
+    let values = all_coordinates(&block_shape)
         .map(|element| {
             let source: Vec<usize> = (0..rank)
                 .map(|dim| element[dim] + to_usize(begin[dim].into()))
@@ -54,7 +54,7 @@ pub fn slice<T: Clone>(
             value_at(input, shape, &source).clone()
         })
         .collect();
-    Ok((result, values))
+    Ok((block_shape, values))
 }
 
 /// Checks `begin` and `size` of a block for dimension `dim`, which has `count` positions. Returns the number of

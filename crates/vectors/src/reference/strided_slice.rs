@@ -1,10 +1,10 @@
 //! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! There are three steps, each a function: [`assign_entries`] assigns the specs to the dimensions of the input,
-//! [`select_positions`] turns the spec of one dimension into a range of positions, and
+//! There are three steps, each a function: [`assign_entries`] assigns the entries of the spec to the dimensions of the
+//! input, [`select_positions`] turns the entry of one dimension into a range of positions, and
 //! [`Selection::source_coordinates`] lists the elements by their coordinates. The first broken rule is reported, in
-//! this order: vectors, ellipses, specs of a scalar or too many specs, and then for each input dimension a stride of 0,
-//! a single index with a negative stride, and a single index out of range.
+//! this order: vectors, ellipses, entries for a scalar or too many entries, and then for each input dimension a stride
+//! of 0, a single index with a negative stride, and a single index out of range.
 
 use super::{ReferenceError, all_coordinates, check_length, fail_with, value_at};
 
@@ -90,10 +90,10 @@ pub(super) struct Selection {
 impl Selection {
     /// Returns the elements that `spec` selects from an array of `shape`.
     pub(super) fn new(shape: &[usize], spec: &Spec<'_>) -> Result<Self, ReferenceError> {
-        let (items, axes) = assign_entries(spec, shape.len())?;
+        let (dim_specs, axes) = assign_entries(spec, shape.len())?;
         let mut ranges = Vec::with_capacity(shape.len());
-        for (dim, item) in items.iter().enumerate() {
-            ranges.push(select_positions(item, dim, shape[dim])?);
+        for (dim, dim_spec) in dim_specs.iter().enumerate() {
+            ranges.push(select_positions(dim_spec, dim, shape[dim])?);
         }
         let shape = axes
             .iter()
@@ -166,14 +166,14 @@ fn assign_entries(
         strides,
         ..
     } = *spec;
-    let count = begin.len();
-    if end.len() != count || strides.len() != count || count >= 32 {
+    let entry_count = begin.len();
+    if end.len() != entry_count || strides.len() != entry_count || entry_count >= 32 {
         let (end, strides) = (end.len(), strides.len());
         return fail_with(
             "spec_vectors",
             format!(
                 "Expected begin, end, and strides to be 1D equal size tensors, but got shapes \
-                 [{count}], [{end}], and [{strides}] instead."
+                 [{entry_count}], [{end}], and [{strides}] instead."
             ),
         );
     }
@@ -184,30 +184,30 @@ fn assign_entries(
         );
     }
     let is_bit_set = |mask: i32, i: usize| (mask >> i) & 1 == 1;
-    let mut items = Vec::new();
+    let mut dim_specs = Vec::new();
     let mut axes = Vec::new();
-    for i in 0..count {
+    for i in 0..entry_count {
         if is_bit_set(spec.ellipsis_mask, i) {
             // The entries after the ellipsis take the last `dims_after` dimensions. The ellipsis takes all remaining
             // dimensions before them.
-            let dims_after = (i + 1..count)
+            let dims_after = (i + 1..entry_count)
                 .filter(|&j| !is_bit_set(spec.new_axis_mask, j))
                 .count();
-            for dim in items.len()..rank.saturating_sub(dims_after) {
-                items.push(WHOLE_DIMENSION);
+            for dim in dim_specs.len()..rank.saturating_sub(dims_after) {
+                dim_specs.push(WHOLE_DIMENSION);
                 axes.push(ResultAxis::Of(dim));
             }
         } else if is_bit_set(spec.new_axis_mask, i) {
             axes.push(ResultAxis::New);
-        } else if items.len() < rank {
+        } else if dim_specs.len() < rank {
             if is_bit_set(spec.shrink_axis_mask, i) {
-                items.push(DimensionSpec::Index {
+                dim_specs.push(DimensionSpec::Index {
                     index: begin[i],
                     stride: strides[i],
                 });
             } else {
-                axes.push(ResultAxis::Of(items.len()));
-                items.push(DimensionSpec::PythonRange {
+                axes.push(ResultAxis::Of(dim_specs.len()));
+                dim_specs.push(DimensionSpec::PythonRange {
                     begin: (!is_bit_set(spec.begin_mask, i)).then_some(begin[i]),
                     end: (!is_bit_set(spec.end_mask, i)).then_some(end[i]),
                     stride: strides[i],
@@ -223,16 +223,16 @@ fn assign_entries(
         }
     }
     // Without an ellipsis, the remaining dimensions are whole. With an ellipsis, no dimension remains.
-    for dim in items.len()..rank {
-        items.push(WHOLE_DIMENSION);
+    for dim in dim_specs.len()..rank {
+        dim_specs.push(WHOLE_DIMENSION);
         axes.push(ResultAxis::Of(dim));
     }
-    Ok((items, axes))
+    Ok((dim_specs, axes))
 }
 
-/// Returns the positions that `item` selects in dimension `dim`, which has `size` positions.
+/// Returns the positions that `dim_spec` selects in dimension `dim`, which has `size` positions.
 fn select_positions(
-    item: &DimensionSpec,
+    dim_spec: &DimensionSpec,
     dim: usize,
     size: usize,
 ) -> Result<PythonRange, ReferenceError> {
@@ -245,11 +245,12 @@ fn select_positions(
             i128::from(v)
         }
     };
-    let (DimensionSpec::PythonRange { stride, .. } | DimensionSpec::Index { stride, .. }) = *item;
+    let (DimensionSpec::PythonRange { stride, .. } | DimensionSpec::Index { stride, .. }) =
+        *dim_spec;
     if stride == 0 {
         return fail_with("stride_zero", format!("strides[{dim}] must be non-zero"));
     }
-    match *item {
+    match *dim_spec {
         DimensionSpec::Index { stride: ..0, .. } => fail_with(
             "shrink_stride",
             "only stride 1 allowed on non-range indexing.",
@@ -270,11 +271,16 @@ fn select_positions(
         }
         DimensionSpec::PythonRange { begin, end, stride } => {
             let step = i128::from(stride);
-            let (first, last) = if step > 0 { (0, size) } else { (size - 1, -1) };
-            let clamped_bound = |v: i64| wrap(v).clamp(first.min(last), first.max(last));
+            let (default_begin, default_end) = if step > 0 { (0, size) } else { (size - 1, -1) };
+            let clamped_bound = |v: i64| {
+                wrap(v).clamp(
+                    default_begin.min(default_end),
+                    default_begin.max(default_end),
+                )
+            };
             Ok(PythonRange {
-                begin: begin.map_or(first, clamped_bound),
-                end: end.map_or(last, clamped_bound),
+                begin: begin.map_or(default_begin, clamped_bound),
+                end: end.map_or(default_end, clamped_bound),
                 step,
             })
         }

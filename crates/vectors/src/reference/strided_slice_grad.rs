@@ -1,8 +1,8 @@
 //! `strided_slice_grad`: writes values to the positions that a slice would read them from.
 
 use super::{
-    ReferenceError, Spec, at_mut, check_length, fail_with, format_shape, strided_slice::Selection,
-    zeros_of_shape,
+    ReferenceError, Spec, check_length, fail_with, format_shape, strided_slice::Selection,
+    value_at_mut, zeros_of_shape,
 };
 use std::iter;
 
@@ -43,7 +43,7 @@ pub fn strided_slice_grad<T: Clone + Default>(
     }
     let mut values = zeros_of_shape(shape)?;
     for (source, value) in iter::zip(selection.source_coordinates(), dy) {
-        *at_mut(&mut values, shape, &source) = value.clone();
+        *value_at_mut(&mut values, shape, &source) = value.clone();
     }
     Ok(values)
 }

@@ -1,10 +1,11 @@
 //! `strided_slice_update`: assigns to a slice.
 
 use super::{
-    ReferenceError, Spec, at_mut,
+    ReferenceError, Spec,
     broadcast_to::{broadcast_to, can_broadcast},
     check_length, fail_with, format_shape,
     strided_slice::Selection,
+    value_at_mut,
 };
 use std::iter;
 
@@ -58,7 +59,7 @@ pub fn strided_slice_update<T: Clone>(
     }
     let new_values = broadcast_to(value, aligned_shape, &selection.shape)?;
     for (source, value) in iter::zip(selection.source_coordinates(), new_values) {
-        *at_mut(&mut values, shape, &source) = value;
+        *value_at_mut(&mut values, shape, &source) = value;
     }
     Ok(values)
 }

@@ -29,7 +29,7 @@ pub fn tile<T: Clone>(
     let tiled_shape: Vec<usize> = shape
         .iter()
         .zip(multiples)
-        .map(|(size, n)| size * n)
+        .map(|(size, multiple)| size * multiple)
         .collect();
     let mut result = vec_for_shape(&tiled_shape)?;
     for element in all_coordinates(&tiled_shape) {

@@ -34,8 +34,8 @@ pub fn transpose<T: Clone>(
             format!("perm {perm} does not name each of {rank} axes once"),
         );
     }
-    let result: Vec<usize> = perm.iter().map(|&axis| shape[axis]).collect();
-    let moved_values = all_coordinates(&result)
+    let new_shape: Vec<usize> = perm.iter().map(|&axis| shape[axis]).collect();
+    let moved_values = all_coordinates(&new_shape)
         .map(|element| {
             let mut source = vec![0; rank];
             for (&axis, c) in perm.iter().zip(element) {
@@ -44,5 +44,5 @@ pub fn transpose<T: Clone>(
             value_at(values, shape, &source).clone()
         })
         .collect();
-    Ok((result, moved_values))
+    Ok((new_shape, moved_values))
 }

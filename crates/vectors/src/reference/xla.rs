@@ -4,7 +4,8 @@
 //! StableHLO's interpreter, a scatter drops a whole window if any of its elements is outside the operand.
 
 use super::{
-    Gathered, ReferenceError, Scattered, all_coordinates, at_mut, check_length, fail_with, value_at,
+    Gathered, ReferenceError, Scattered, all_coordinates, check_length, fail_with, value_at,
+    value_at_mut,
 };
 use super::{format_shape, zeros_of_shape};
 use std::collections::BTreeSet;
@@ -34,21 +35,28 @@ fn are_unique(dims: &[&[usize]]) -> bool {
 
 impl Dims<'_> {
     /// Checks the constraints that do not involve slice sizes or updates.
-    fn check_dims(&self, operand: &[usize], indices: &[usize]) -> Result<(), ReferenceError> {
-        let (rank, indices_rank, vector_dim) =
-            (operand.len(), indices.len(), self.index_vector_dim);
+    fn check_dims(
+        &self,
+        operand_shape: &[usize],
+        indices_shape: &[usize],
+    ) -> Result<(), ReferenceError> {
+        let (rank, indices_rank, vector_dim) = (
+            operand_shape.len(),
+            indices_shape.len(),
+            self.index_vector_dim,
+        );
         let are_below = |dims: &[usize], rank: usize| dims.iter().all(|&d| d < rank);
         let depth = if vector_dim < indices_rank {
-            indices.get(vector_dim).copied()
+            indices_shape.get(vector_dim).copied()
         } else {
             Some(1)
         };
-        let batch = indices_rank - usize::from(vector_dim < indices_rank);
+        let batch_rank = indices_rank - usize::from(vector_dim < indices_rank);
         let holds = self.window.len() + self.dropped.len() + self.batching.len() == rank // C1
             && vector_dim <= indices_rank // C2
             && Some(self.map.len()) == depth // C3
             && are_unique(&[self.window]) && self.window.is_sorted() // C4
-            && are_below(self.window, batch + self.window.len()) // C5
+            && are_below(self.window, batch_rank + self.window.len()) // C5
             && are_unique(&[self.dropped, self.batching]) // C6
             && self.dropped.is_sorted() && are_below(self.dropped, rank) // C7, C8
             && self.batching.is_sorted() && are_below(self.batching, rank) // C10, C11
@@ -58,12 +66,12 @@ impl Dims<'_> {
             && self.batching.len() == self.indices_batching.len() // C16
             && are_unique(&[self.map, self.batching]) && are_below(self.map, rank); // C18, C19
         let batching_pairs = || self.batching.iter().zip(self.indices_batching);
-        if holds && batching_pairs().all(|(&a, &b)| operand[a] == indices[b])
+        if holds && batching_pairs().all(|(&a, &b)| operand_shape[a] == indices_shape[b])
         /* C17 */
         {
             return Ok(());
         }
-        let (operand, indices) = (format_shape(operand), format_shape(indices));
+        let (operand, indices) = (format_shape(operand_shape), format_shape(indices_shape));
         fail_with(
             "dimension_numbers",
             format!("{self:?} of {operand} by {indices}"),
@@ -71,8 +79,8 @@ impl Dims<'_> {
     }
 
     /// Returns the shape of the indices without the dimension of tuples.
-    fn batch_sizes(&self, indices: &[usize]) -> Vec<usize> {
-        let sizes = indices.iter().enumerate();
+    fn batch_sizes(&self, indices_shape: &[usize]) -> Vec<usize> {
+        let sizes = indices_shape.iter().enumerate();
         let batch_sizes = sizes.filter(|&(d, _)| d != self.index_vector_dim);
         batch_sizes.map(|(_, &size)| size).collect()
     }
@@ -112,9 +120,9 @@ impl Dims<'_> {
     fn place_of_element(
         &self,
         element: &[usize],
-        operand: &[usize],
+        operand_shape: &[usize],
         (indices, indices_shape): (&[i64], &[usize]),
-        sizes: &[usize],
+        window_sizes: &[usize],
         clamp: bool,
     ) -> (usize, Option<Vec<usize>>) {
         let batch_index: Vec<usize> = self
@@ -130,10 +138,10 @@ impl Dims<'_> {
             i128::from(*value_at(indices, indices_shape, &coordinates))
         };
         let offset_index: Vec<usize> = self.window.iter().map(|&d| element[d]).collect();
-        let full_offset_index = self.full_window(operand.len(), &offset_index, 0);
+        let full_offset_index = self.full_window(operand_shape.len(), &offset_index, 0);
         let mut target = Some(Vec::new());
-        for d_operand in 0..operand.len() {
-            let last_start = operand[d_operand] as i128 - sizes[d_operand] as i128;
+        for d_operand in 0..operand_shape.len() {
+            let last_start = operand_shape[d_operand] as i128 - window_sizes[d_operand] as i128;
             let mut full_start_index = 0;
             if let Some(d_start) = self.map.iter().position(|&d| d == d_operand) {
                 full_start_index = start_index(d_start);
@@ -154,9 +162,10 @@ impl Dims<'_> {
                 .filter(|_| is_inside)
                 .map(|target| [target, vec![position]].concat());
         }
-        let sizes = self.batch_sizes(indices_shape);
-        let tuple = batch_index.iter().zip(&sizes);
-        (tuple.fold(0, |sum, (c, size)| sum * size + c), target)
+        let batch_sizes = self.batch_sizes(indices_shape);
+        let coordinates_and_sizes = batch_index.iter().zip(&batch_sizes);
+        let tuple_number = coordinates_and_sizes.fold(0, |sum, (c, size)| sum * size + c);
+        (tuple_number, target)
     }
 }
 
@@ -165,7 +174,8 @@ impl Dims<'_> {
 ///
 /// # Errors
 ///
-/// Fails if a constraint is broken, or if windows have no elements but the result has some.
+/// Fails with `data_length` or `too_large`. Fails with `dimension_numbers` if a constraint is broken, or if windows
+/// have no elements but the result has some.
 pub fn xla_gather<T: Clone + Default>(
     operand: &[T],
     shape: &[usize],
@@ -198,24 +208,26 @@ pub fn xla_gather<T: Clone + Default>(
         .filter(is_kept)
         .map(|d| slice_sizes[d])
         .collect();
-    let result = dims.join_sizes(&dims.batch_sizes(indices_shape), &offset_sizes);
-    if slice_sizes.contains(&0) && !result.contains(&0) {
+    let result_shape = dims.join_sizes(&dims.batch_sizes(indices_shape), &offset_sizes);
+    if slice_sizes.contains(&0) && !result_shape.contains(&0) {
         return fail_with("dimension_numbers", wrong_shape());
     }
-    let mut values = zeros_of_shape::<T>(&result)?;
+    let mut values = zeros_of_shape::<T>(&result_shape)?;
     let mut bad_rows = BTreeSet::new();
-    for element in all_coordinates(&result) {
+    for element in all_coordinates(&result_shape) {
         let indices = (indices, indices_shape);
-        let (tuple, place) = dims.place_of_element(&element, shape, indices, slice_sizes, clamp);
+        let (tuple_number, place) =
+            dims.place_of_element(&element, shape, indices, slice_sizes, clamp);
         match place {
             Some(place) => {
-                *at_mut(&mut values, &result, &element) = value_at(operand, shape, &place).clone();
+                *value_at_mut(&mut values, &result_shape, &element) =
+                    value_at(operand, shape, &place).clone();
             }
-            None => drop(bad_rows.insert(tuple)),
+            None => drop(bad_rows.insert(tuple_number)),
         }
     }
     Ok(Gathered {
-        shape: result,
+        shape: result_shape,
         values,
         bad_rows: bad_rows.into_iter().collect(),
     })
@@ -226,7 +238,8 @@ pub fn xla_gather<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// Fails if a constraint is broken, or if there are updates for an operand without elements.
+/// Fails with `data_length`, with `dimension_numbers` if a constraint is broken, and with `empty_output` if there are
+/// updates for an operand without elements.
 #[expect(
     clippy::too_many_arguments,
     reason = "three arrays, each with its shape, as in the functions beside it"
@@ -246,13 +259,13 @@ pub fn xla_scatter<T: Clone>(
     check_length("scatter_indices", indices.len(), indices_shape)?;
     check_length("updates", updates.len(), updates_shape)?;
     dims.check_dims(shape, indices_shape)?;
-    let batch = dims.batch_sizes(indices_shape);
-    let window: Option<Vec<usize>> = dims
+    let batch_sizes = dims.batch_sizes(indices_shape);
+    let updates_window: Option<Vec<usize>> = dims
         .window
         .iter()
         .map(|&d| updates_shape.get(d).copied())
         .collect();
-    let window = window.unwrap_or_default();
+    let updates_window = updates_window.unwrap_or_default();
     let wrong_shape = || {
         format!(
             "updates {} of {}",
@@ -260,11 +273,13 @@ pub fn xla_scatter<T: Clone>(
             format_shape(shape)
         )
     };
-    if window.len() != dims.window.len() || dims.join_sizes(&batch, &window) != updates_shape {
+    if updates_window.len() != dims.window.len()
+        || dims.join_sizes(&batch_sizes, &updates_window) != updates_shape
+    {
         return fail_with("dimension_numbers", wrong_shape());
     }
-    let sizes = dims.full_window(shape.len(), &window, 1);
-    let exceeds = |d: &usize| sizes[*d] > shape[*d];
+    let window_sizes = dims.full_window(shape.len(), &updates_window, 1);
+    let exceeds = |d: &usize| window_sizes[*d] > shape[*d];
     let is_window_dim = |d: &usize| !dims.dropped.contains(d) && !dims.batching.contains(d);
     if (0..shape.len()).filter(is_window_dim).any(|d| exceeds(&d)) {
         return fail_with("dimension_numbers", wrong_shape());
@@ -276,13 +291,14 @@ pub fn xla_scatter<T: Clone>(
     let mut bad_rows = BTreeSet::new();
     for element in all_coordinates(updates_shape) {
         let indices = (indices, indices_shape);
-        let (tuple, place) = dims.place_of_element(&element, shape, indices, &sizes, clamp);
+        let (tuple_number, place) =
+            dims.place_of_element(&element, shape, indices, &window_sizes, clamp);
         match place {
             Some(place) => combine(
-                at_mut(&mut values, shape, &place),
+                value_at_mut(&mut values, shape, &place),
                 value_at(updates, updates_shape, &element),
             ),
-            None => drop(bad_rows.insert(tuple)),
+            None => drop(bad_rows.insert(tuple_number)),
         }
     }
     Ok(Scattered {

@@ -52,9 +52,9 @@ const MEMORY_DIVISOR: usize = 4;
 const MAX_GROUP_ROWS: usize = 1 << 20;
 
 pub(super) struct Output {
-    to: UnfinishedFile,
+    unfinished_file: UnfinishedFile,
     writer: SerializedFileWriter<File>,
-    encoders: ArrowRowGroupWriterFactory,
+    encoder_factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
 }
 
@@ -64,7 +64,8 @@ impl Output {
         if path.file_name().is_none() || path.is_dir() {
             return Err(unwritten(&"it is a folder, but must be a file"));
         }
-        let (to, file) = UnfinishedFile::create(path).map_err(|error| unwritten(&error))?;
+        let (unfinished_file, file) =
+            UnfinishedFile::create(path).map_err(|error| unwritten(&error))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .build();
@@ -73,11 +74,11 @@ impl Output {
         // row groups in parallel.
         let parts = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
-        let (writer, encoders) = parts.map_err(|error| unwritten(&error))?;
+        let (writer, encoder_factory) = parts.map_err(|error| unwritten(&error))?;
         Ok(Self {
-            to,
+            unfinished_file,
             writer,
-            encoders,
+            encoder_factory,
             schema,
         })
     }
@@ -95,15 +96,15 @@ impl Output {
         });
         let group_bytes = total_bytes / partitions.len().max(1);
         let Self {
-            to,
+            unfinished_file,
             writer,
-            encoders,
+            encoder_factory,
             schema,
         } = self;
         let shared = Arc::new(SharedOutput {
-            path: to.path.clone(),
+            path: unfinished_file.path.clone(),
             writer: Mutex::new(writer),
-            encoders,
+            encoder_factory,
             schema,
             group_bytes: group_bytes.clamp(MIN_ROW_GROUP_BYTES, ROW_GROUP_BYTES),
         });
@@ -122,7 +123,9 @@ impl Output {
         let file = writer.inner();
         file.sync_all().map_err(|error| unwritten(&error))?;
         let bytes = file.metadata().map_err(|error| unwritten(&error))?.len();
-        to.finish(file).map_err(|error| unwritten(&error))?;
+        unfinished_file
+            .finish(file)
+            .map_err(|error| unwritten(&error))?;
         Ok((rows, bytes))
     }
 }
@@ -131,7 +134,7 @@ impl Output {
 struct SharedOutput {
     path: PathBuf,
     writer: Mutex<SerializedFileWriter<File>>,
-    encoders: ArrowRowGroupWriterFactory,
+    encoder_factory: ArrowRowGroupWriterFactory,
     schema: SchemaRef,
     /// The estimated size in bytes at which a row group is complete.
     group_bytes: usize,
@@ -185,11 +188,11 @@ async fn write_partition(
         if batch.num_rows() == 0 {
             continue;
         }
-        // Some steps of a plan lose the metadata of columns, such as the shape of tensors, so it is restored here.
+        // Some steps of a plan drop the metadata of columns, such as the shape of tensors, so it is restored here.
         let batch = RecordBatch::try_new(Arc::clone(&shared.schema), batch.columns().to_vec());
         let batch = batch.map_err(|error| unwritten(&error))?;
         if group_rows == 0 {
-            let encoders = shared.encoders.create_column_writers(0);
+            let encoders = shared.encoder_factory.create_column_writers(0);
             group = encoders.map_err(|error| unwritten(&error))?;
         }
         shared

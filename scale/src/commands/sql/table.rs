@@ -58,14 +58,14 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
         lengths.max().unwrap_or(0)
     });
     // A table has three characters between two columns, and two at each end.
-    let room = terminal_width.saturating_sub(3 * fields.len() + 1);
-    let width = fair_width(max_lengths.collect(), room);
+    let text_width = terminal_width.saturating_sub(3 * fields.len() + 1);
+    let column_width = fair_width(max_lengths.collect(), text_width);
     let table = fields.iter().zip(column_texts).map(|(field, texts)| {
         let texts = texts
             .iter()
-            .map(|text| text.as_ref().map(|text| shorten(text, width)));
+            .map(|text| text.as_ref().map(|text| shorten(text, column_width)));
         let texts: ArrayRef = Arc::new(texts.collect::<StringArray>());
-        (shorten(field.name(), width), texts, true)
+        (shorten(field.name(), column_width), texts, true)
     });
     let table = RecordBatch::try_from_iter_with_nullable(table).map_err(Failure::work)?;
     super::print(pretty_format_batches(&[table]).map_err(Failure::work)?)?;
@@ -76,20 +76,22 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the width in characters to which columns are truncated, at least 6. Wide columns share the width that
-/// narrower columns do not need.
-fn fair_width(mut max_lengths: Vec<usize>, room: usize) -> usize {
+/// Returns the width in characters to which columns are truncated, at least 6. Unless this minimum is too wide, the
+/// texts of a row have at most `text_width` characters together. Wide columns share the width that narrower columns do
+/// not need.
+fn fair_width(mut max_lengths: Vec<usize>, text_width: usize) -> usize {
     const MIN_COLUMN_WIDTH: usize = 6;
     max_lengths.sort_unstable();
-    let (mut room, mut columns) = (room, max_lengths.len());
+    let (mut remaining_width, mut remaining_columns) = (text_width, max_lengths.len());
     for length in max_lengths {
-        if length > room / columns {
+        if length > remaining_width / remaining_columns {
             break;
         }
-        room -= length;
-        columns -= 1;
+        remaining_width -= length;
+        remaining_columns -= 1;
     }
-    room.checked_div(columns)
+    remaining_width
+        .checked_div(remaining_columns)
         .unwrap_or(usize::MAX)
         .max(MIN_COLUMN_WIDTH)
 }

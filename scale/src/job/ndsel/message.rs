@@ -87,34 +87,35 @@ impl Display for Ndsel {
     }
 }
 
-fn check_fields(message: &Message, what: &str, fields: &[&str]) -> Result<(), Error> {
+fn check_fields(message: &Message, object_name: &str, fields: &[&str]) -> Result<(), Error> {
     match message.keys().find(|key| !fields.contains(&&key[..])) {
         Some(key) => refused(
             "unknown_field",
-            format_args!("{what} has {key:?}, which is none of {fields:?}"),
+            format_args!("{object_name} has {key:?}, which is none of {fields:?}"),
         ),
         None => Ok(()),
     }
 }
 
-/// Returns the list in a field, or `None` if there is no such field. Fails if the field is not a list of `what`.
+/// Returns the list in a field, or `None` if there is no such field. Fails if the field is not a list, or if `read`
+/// returns `None` for an item. `items_name` names the expected items in the error.
 fn list<T>(
     message: &Message,
     name: &str,
     read: impl Fn(&Value) -> Option<T>,
-    what: &str,
+    items_name: &str,
 ) -> Result<Option<Vec<T>>, Error> {
     let Some(value) = message.get(name) else {
         return Ok(None);
     };
     match value
         .as_array()
-        .and_then(|all| all.iter().map(read).collect())
+        .and_then(|items| items.iter().map(read).collect())
     {
-        Some(all) => Ok(Some(all)),
+        Some(items) => Ok(Some(items)),
         None => refused(
             "invalid_json",
-            format_args!("{name} is {value}, and no list of {what}"),
+            format_args!("{name} is {value}, and no list of {items_name}"),
         ),
     }
 }
@@ -143,7 +144,7 @@ fn labels(message: &Message, name: &str) -> Result<Option<Vec<String>>, Error> {
 fn integer(message: &Message, name: &str, default: i64) -> Result<i64, Error> {
     match message.get(name).map(|value| (value, value.as_i64())) {
         None => Ok(default),
-        Some((_, Some(found))) => Ok(found),
+        Some((_, Some(integer))) => Ok(integer),
         Some((value, None)) => refused(
             "invalid_json",
             format_args!("{name} is {value}, and no 64-bit integer"),
@@ -151,12 +152,12 @@ fn integer(message: &Message, name: &str, default: i64) -> Result<i64, Error> {
     }
 }
 
-fn to_i64(number: i128, what: &str) -> Result<i64, Error> {
+fn to_i64(number: i128, number_name: &str) -> Result<i64, Error> {
     match number.try_into() {
         Ok(number) => Ok(number),
         Err(_) => refused(
             "invalid_json",
-            format_args!("{what} would be {number}, beyond 64 bits"),
+            format_args!("{number_name} would be {number}, beyond 64 bits"),
         ),
     }
 }
@@ -183,23 +184,26 @@ impl Bound {
     fn at(number: i64) -> Self {
         Self {
             number: Number::At(number),
-            implicit: false,
+            is_implicit: false,
         }
     }
 
     /// Parses a bound. An implicit bound is written as a list of one number.
     fn read(value: &Value) -> Option<Self> {
-        let (number, implicit) = match value.as_array().map(|list| &list[..]) {
+        let (number, is_implicit) = match value.as_array().map(|list| &list[..]) {
             Some([number]) => (number, true),
             Some(_) => return None,
             None => (value, false),
         };
         let number = Number::read(number)?;
-        Some(Self { number, implicit })
+        Some(Self {
+            number,
+            is_implicit,
+        })
     }
 
     pub(super) fn json(self) -> Value {
-        match self.implicit {
+        match self.is_implicit {
             true => json!([self.number.json()]),
             false => self.number.json(),
         }
@@ -289,18 +293,18 @@ impl Ndsel {
         })
     }
 
-    /// Parses a box. It selects the positions that equal the box's coordinates. The names of its fields begin with
+    /// Parses a box, which selects the positions that equal its coordinates. The names of the box's fields begin with
     /// `prefix`.
     fn domain(message: &Message, prefix: &str) -> Result<Self, Error> {
         let bounds = |name: &str| {
             let name = format!("{prefix}{name}");
-            let found = list(
+            let bounds = list(
                 message,
                 &name,
                 Bound::read,
                 "bounds: 64-bit integers, -inf or +inf",
             )?;
-            Ok::<_, Error>(found.map(|found| (name, found)))
+            Ok::<_, Error>(bounds.map(|bounds| (name, bounds)))
         };
         let begin = bounds("inclusive_min")?;
         let upper_bound_fields = ["exclusive_max", "inclusive_max", "shape"];
@@ -313,8 +317,8 @@ impl Ndsel {
         }
         let [end, last, shape] = upper_bound_fields.map(bounds);
         let (end, last, shape) = (end?, last?, shape?);
-        let name = format!("{prefix}labels");
-        let labels = labels(message, &name)?;
+        let labels_name = format!("{prefix}labels");
+        let labels = labels(message, &labels_name)?;
         let declared_rank = match message.get("input_rank").map(Value::as_u64) {
             None => None,
             Some(Some(rank)) if rank <= MAX_DIMS as u64 => Some(("input_rank", rank as usize)),
@@ -324,12 +328,13 @@ impl Ndsel {
             }
         };
         let lists = [&begin, &end, &last, &shape].into_iter().flatten();
-        let lists = lists.map(|(name, list)| (&name[..], list.len()));
-        let lists = lists.chain(labels.iter().map(|labels| (&name[..], labels.len())));
-        let mut lists = declared_rank.into_iter().chain(lists).peekable();
-        let rank = lists.peek().map_or(0, |(_, rank)| *rank);
-        for (name, found) in lists {
-            check_rank(name, found, rank)?;
+        let lengths = lists.map(|(name, list)| (&name[..], list.len()));
+        let label_counts = labels.iter().map(|labels| (&labels_name[..], labels.len()));
+        let ranks = declared_rank.into_iter().chain(lengths).chain(label_counts);
+        let mut ranks = ranks.peekable();
+        let rank = ranks.peek().map_or(0, |(_, rank)| *rank);
+        for (name, found_rank) in ranks {
+            check_rank(name, found_rank, rank)?;
         }
         let begin = begin.map_or_else(|| vec![Bound::at(0); rank], |(_, begin)| begin);
         let end = if let Some((_, end)) = end {
@@ -346,7 +351,7 @@ impl Ndsel {
             vec![
                 Bound {
                     number,
-                    implicit: true
+                    is_implicit: true
                 };
                 rank
             ]

@@ -12,7 +12,7 @@
 //! becomes a box with the coordinates 2, 3 and 4, and the rule `1 + 2 · coordinate`. Positions are counted from 0: -1
 //! is not the last position.
 //!
-//! `message` parses and prints messages; `select` computes what a message selects from an array.
+//! `message` parses and prints messages; `select` converts a message to an index expression for an array.
 
 mod message;
 mod select;
@@ -43,7 +43,7 @@ pub struct Ndsel {
 struct Bound {
     number: Number,
     /// True if the bound is clamped to the coordinates that have positions in the array.
-    implicit: bool,
+    is_implicit: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -76,16 +76,17 @@ enum Rule {
     },
 }
 
-fn refused<T>(reason: &str, detail: impl Display) -> Result<T, Error> {
-    Err(Error::usage(format_args!("NDSel: {reason}: {detail}")))
+/// Returns an error with the draft's code for the reason.
+fn refused<T>(code: &str, detail: impl Display) -> Result<T, Error> {
+    Err(Error::usage(format_args!("NDSel: {code}: {detail}")))
 }
 
-fn check_rank(name: &str, found: usize, rank: usize) -> Result<(), Error> {
-    match found == rank {
+fn check_rank(name: &str, entry_count: usize, rank: usize) -> Result<(), Error> {
+    match entry_count == rank {
         true => Ok(()),
         false => refused(
             "rank_mismatch",
-            format_args!("{name} has {found} entries, but others have {rank}"),
+            format_args!("{name} has {entry_count} entries, but others have {rank}"),
         ),
     }
 }

@@ -21,30 +21,32 @@ impl Ndsel {
         // For each entry that is not a single position, the dimension of the result that it becomes.
         let mut result_dims = Vec::new();
         for (axis, (rule, &size)) in self.rules.iter().zip(shape).enumerate() {
-            let check = |position: i128| match i64::try_from(position) {
-                Ok(inside) if (0..size as i64).contains(&inside) => Ok(inside),
+            let checked_position = |position: i128| match i64::try_from(position) {
+                Ok(position) if (0..size as i64).contains(&position) => Ok(position),
                 _ => Err(Error::usage(format_args!(
                     "NDSel: position {position} of dimension {axis}, which has {size}: positions are counted from 0, and \
                      below the size"
                 ))),
             };
             let (item, dim) = match rule {
-                Rule::At(offset) => (single_position(check((*offset).into())?), None),
+                Rule::At(offset) => (single_position(checked_position((*offset).into())?), None),
                 &Rule::Along {
                     offset,
                     stride,
                     dim,
                 } => {
                     let range = self.coordinate_range(dim, offset, stride, size)?;
-                    let at = |number: i128| i128::from(offset) + i128::from(stride) * number;
+                    let position_at =
+                        |coordinate: i128| i128::from(offset) + i128::from(stride) * coordinate;
                     let item = match range {
                         [first, end] if first == end => position_range(0, 0, 1),
                         [first, end] if stride == 0 && end - first > 1 => {
                             return Err(repeated_dimension(dim));
                         }
                         [first, end] => {
-                            let first = check(at(first))?;
-                            position_range(first, check(at(end - 1))? + stride.signum(), stride)
+                            let first = checked_position(position_at(first))?;
+                            let last = checked_position(position_at(end - 1))?;
+                            position_range(first, last + stride.signum(), stride)
                         }
                     };
                     (item, Some(dim))
@@ -55,22 +57,22 @@ impl Ndsel {
                     list,
                     bounds,
                 } => {
-                    let (values, dim) = self.listed(list)?;
-                    let mut found = Vec::new();
-                    for value in values {
-                        if Number::At(value) < bounds[0] || Number::At(value) > bounds[1] {
+                    let (indices, dim) = self.listed(list)?;
+                    let mut positions = Vec::new();
+                    for index in indices {
+                        if Number::At(index) < bounds[0] || Number::At(index) > bounds[1] {
                             let [low, high] = bounds.map(Number::json);
                             let detail =
-                                format_args!("NDSel: index {value} is not from {low} to {high}");
+                                format_args!("NDSel: index {index} is not from {low} to {high}");
                             return Err(Error::usage(detail));
                         }
-                        found.push(check(
-                            i128::from(*offset) + i128::from(*stride) * i128::from(value),
+                        positions.push(checked_position(
+                            i128::from(*offset) + i128::from(*stride) * i128::from(index),
                         )?);
                     }
-                    match (dim, &found[..]) {
+                    match (dim, &positions[..]) {
                         (None, &[position]) => (single_position(position), None),
-                        _ => (listed_positions(found), dim),
+                        _ => (listed_positions(positions), dim),
                     }
                 }
             };
@@ -85,7 +87,7 @@ impl Ndsel {
                 .count()
             {
                 1 => {}
-                0 if self.count(dim) == Some(1) => {
+                0 if self.coordinate_count(dim) == Some(1) => {
                     items.push(IndexItem::Slice(SliceItem::NewAxis));
                     result_dims.push(dim);
                 }
@@ -99,7 +101,7 @@ impl Ndsel {
     }
 
     /// Returns the number of coordinates along a dimension of the box, or `None` if it depends on the array.
-    fn count(&self, dim: usize) -> Option<i128> {
+    fn coordinate_count(&self, dim: usize) -> Option<i128> {
         match (self.begin[dim].number, self.end[dim].number) {
             (Number::At(begin), Number::At(end)) => Some(i128::from(end) - i128::from(begin)),
             _ => None,
@@ -108,7 +110,7 @@ impl Ndsel {
 
     /// Returns the first coordinate along dimension `dim` of the box, and the exclusive end of the coordinates.
     /// Implicit or infinite bounds are limited to coordinates with positions in the array's dimension of size `size`.
-    /// Fails if that leaves an infinite bound.
+    /// Fails if a bound is still infinite.
     fn coordinate_range(
         &self,
         dim: usize,
@@ -119,18 +121,18 @@ impl Ndsel {
         let [begin, end] = [self.begin[dim], self.end[dim]];
         let (offset, wide_stride, size) = (i128::from(offset), i128::from(stride), size as i128);
         // The first coordinate whose position is at least `position` or, if the stride is negative, at most `position`.
-        let first = |position: i128| {
+        let first_coordinate = |position: i128| {
             let distance = (position - offset) * wide_stride.signum();
             distance.div_euclid(wide_stride.abs())
                 + i128::from(distance.rem_euclid(wide_stride.abs()) > 0)
         };
         let inside_range = match stride.signum() {
-            1 => Some([first(0), first(size)]),
-            -1 => Some([first(size - 1), first(-1)]),
+            1 => Some([first_coordinate(0), first_coordinate(size)]),
+            -1 => Some([first_coordinate(size - 1), first_coordinate(-1)]),
             _ => None,
         };
-        let limit = |bound: Bound, side: usize| match (bound.number, inside_range) {
-            (Number::At(number), Some(inside_range)) if bound.implicit => {
+        let limited = |bound: Bound, side: usize| match (bound.number, inside_range) {
+            (Number::At(number), Some(inside_range)) if bound.is_implicit => {
                 Ok(i128::from(number).clamp(inside_range[0].min(inside_range[1]), inside_range[1]))
             }
             (Number::At(number), _) => Ok(number.into()),
@@ -141,7 +143,7 @@ impl Ndsel {
                 "NDSel: the array does not say where dimension {dim} ends: give finite bounds"
             ))),
         };
-        Ok([limit(begin, 0)?, limit(end, 1)?])
+        Ok([limited(begin, 0)?, limited(end, 1)?])
     }
 
     /// Returns the numbers of an index array, and the dimension of the box along which they are listed. The dimension
@@ -162,11 +164,11 @@ impl Ndsel {
             if long_dims.next().is_some() {
                 return Err(joint_dimension(dim));
             }
-            let count = self.count(dim).unwrap_or(sizes[dim] as i128);
+            let count = self.coordinate_count(dim).unwrap_or(sizes[dim] as i128);
             if count != sizes[dim] as i128 {
-                let found = sizes[dim];
+                let number_count = sizes[dim];
                 let detail = format_args!(
-                    "index_array has {found} numbers along dimension {dim}, which has {count}"
+                    "index_array has {number_count} numbers along dimension {dim}, which has {count}"
                 );
                 return refused("rank_mismatch", detail);
             }

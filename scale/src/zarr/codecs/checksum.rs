@@ -26,7 +26,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// If the metadata does not give the position of the checksum, `is_at_start` does.
+    /// Makes the codec that `metadata` describes. If it does not give the position of the checksum, `is_at_start` does.
     pub(super) fn new(
         metadata: &MetadataV3,
         kind: Kind,

@@ -100,11 +100,13 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
     loop {
         let (token, rest) = block.split_first().ok_or_else(cut_short)?;
         block = rest;
-        let literals = count(token >> 4, &mut block).ok_or_else(cut_short)?;
-        if literals > length - decoded.len() {
+        let literal_count = read_count(token >> 4, &mut block).ok_or_else(cut_short)?;
+        if literal_count > length - decoded.len() {
             return Err(damaged_block("it has more bytes than it says"));
         }
-        let (bytes, rest) = block.split_at_checked(literals).ok_or_else(cut_short)?;
+        let (bytes, rest) = block
+            .split_at_checked(literal_count)
+            .ok_or_else(cut_short)?;
         decoded.extend_from_slice(bytes);
         block = rest;
         if block.is_empty() {
@@ -113,12 +115,12 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
         let (offset, rest) = block.split_first_chunk().ok_or_else(cut_short)?;
         block = rest;
         let offset = usize::from(u16::from_le_bytes(*offset));
-        let copied = count(token & 15, &mut block).ok_or_else(cut_short)? + 4;
-        if offset == 0 || offset > decoded.len() || copied > length - decoded.len() {
+        let copy_length = read_count(token & 15, &mut block).ok_or_else(cut_short)? + 4;
+        if offset == 0 || offset > decoded.len() || copy_length > length - decoded.len() {
             return Err(damaged_block("it refers to bytes that are not there"));
         }
         // A copy can overlap the bytes that it writes, which then repeat.
-        let mut remaining = copied;
+        let mut remaining = copy_length;
         let begin = decoded.len() - offset;
         while remaining > 0 {
             let available = remaining.min(decoded.len() - begin);
@@ -134,14 +136,14 @@ fn decode(mut block: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
 
 /// Reads a count that begins in four bits of a token. If all four are set, it continues in the next bytes. Returns
 /// `None` if the block ends before the count does.
-fn count(bits: u8, block: &mut &[u8]) -> Option<usize> {
+fn read_count(bits: u8, block: &mut &[u8]) -> Option<usize> {
     let mut count = usize::from(bits);
     if bits == 15 {
         loop {
-            let (&more, rest) = block.split_first()?;
+            let (&byte, rest) = block.split_first()?;
             *block = rest;
-            count = count.checked_add(usize::from(more))?;
-            if more != 255 {
+            count = count.checked_add(usize::from(byte))?;
+            if byte != 255 {
                 break;
             }
         }

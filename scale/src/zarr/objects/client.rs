@@ -90,8 +90,9 @@ pub(super) fn wait<T: Send + 'static>(
     start(requests)?.wait()
 }
 
-/// Returns how many times requests are tried, and for how long. A request fails within seconds if it finds no server,
-/// and after about a minute if it gets no answer. In addition, failed tasks are tried again.
+/// Returns how failed requests are retried: how many times, with which pauses, and for how long. A request fails within
+/// seconds if it finds no server, and after about a minute if it gets no answer. In addition, failed tasks are tried
+/// again.
 fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -136,11 +137,11 @@ fn known_store<C: HttpConnector>(
     };
     let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|error| unfit(&error))?;
     // Arrays in the same bucket share connections.
-    let place = url.as_str().trim_end_matches('/');
-    let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
+    let store_url = url.as_str().trim_end_matches('/');
+    let store_url = store_url.strip_suffix(path.as_ref()).unwrap_or(store_url);
     let mut stores = stores.lock().unwrap_or_else(PoisonError::into_inner);
     let stores = stores.get_or_insert_default();
-    if let Some(store) = stores.get(place) {
+    if let Some(store) = stores.get(store_url) {
         return Ok((store.clone(), path));
     }
     let connector = connector().map_err(|error| unfit(&error))?;
@@ -179,12 +180,12 @@ fn known_store<C: HttpConnector>(
             "{error}: set the variables of the environment that it needs, which begin with AWS_, GOOGLE_ or AZURE_"
         ))
     })?;
-    stores.insert(place.to_owned(), store.clone());
+    stores.insert(store_url.to_owned(), store.clone());
     Ok((store, path))
 }
 
 /// Converts an error of an object store to an I/O error of the kind that fits best.
-pub(super) fn failure(error: &object_store::Error) -> io::Error {
+pub(super) fn to_io_error(error: &object_store::Error) -> io::Error {
     use object_store::Error as E;
     let kind = match error {
         E::NotFound { .. } => io::ErrorKind::NotFound,
@@ -207,7 +208,7 @@ pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
 /// connection was refused.
 fn error_message(error: &dyn error::Error) -> String {
     /// The maximum number of characters in a message. A server's answer can be a whole web page.
-    const MESSAGE_LENGTH: usize = 600;
+    const MAX_MESSAGE_LENGTH: usize = 600;
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -218,7 +219,7 @@ fn error_message(error: &dyn error::Error) -> String {
         }
     }
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(MESSAGE_LENGTH) {
+    if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE_LENGTH) {
         line.truncate(end);
         line.push('…');
     }

@@ -15,12 +15,12 @@ pub(crate) use client::connect;
 pub(crate) use requests::Objects;
 
 use super::store::{BegunRequest, JOB_FOLDER, JOB_RECORD, Piece, Place, Unread};
-use client::{failure, is_unanswered, wait};
+use client::{is_unanswered, to_io_error, wait};
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{
     Error as StoreError, GetRange, ObjectStore, ObjectStoreExt, PutMode, path::Path,
 };
-use requests::{ReadAnswer, head, prefix_of};
+use requests::{ReadAnswer, head, listing_prefix};
 use std::{collections::HashSet, io, pin::pin};
 use zarrs::storage::{
     Bytes,
@@ -63,8 +63,8 @@ impl Objects {
         let is_part = request_range(range).is_some();
         match (answer?, range) {
             (Ok((bytes, size)), _) => {
-                let found = piece.within(size)?;
-                if found.end - found.start != bytes.len() as u64 {
+                let piece_range = piece.within(size)?;
+                if piece_range.end - piece_range.start != bytes.len() as u64 {
                     return Err(InvalidByteRangeError::new(range, size).into());
                 }
                 Ok(Some(bytes))
@@ -75,8 +75,8 @@ impl Objects {
                 let Some(size) = self.size(key)? else {
                     return Ok(None);
                 };
-                let found = piece.within(size)?;
-                let range = ByteRange::FromStart(found.start, Some(length));
+                let piece_range = piece.within(size)?;
+                let range = ByteRange::FromStart(piece_range.start, Some(length));
                 self.read(key, Piece { range, ..piece })
             }
             (Err(error), _) if is_part && !is_unanswered(&error) => {
@@ -85,9 +85,9 @@ impl Objects {
                 if let Ok(Some(size)) = self.size(key) {
                     piece.within(size)?;
                 }
-                Err(failure(&error).into())
+                Err(to_io_error(&error).into())
             }
-            (Err(error), _) => Err(failure(&error).into()),
+            (Err(error), _) => Err(to_io_error(&error).into()),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Place for Objects {
         format!("{url}/{key}")
     }
 
-    fn missing(&self) -> Option<&'static str> {
+    fn missing_reason(&self) -> Option<&'static str> {
         None
     }
 
@@ -138,22 +138,22 @@ impl Place for Objects {
             self.prefix.clone(),
             self.path(JOB_FOLDER),
         );
-        let found = wait(async move {
-            let others = store.list(prefix_of(&prefix)).try_filter(|found| {
-                let is_other = !found.location.prefix_matches(&record);
+        let first_other = wait(async move {
+            let others = store.list(listing_prefix(&prefix)).try_filter(|object| {
+                let is_other = !object.location.prefix_matches(&record);
                 async move { is_other }
             });
             let mut others = pin!(others);
             others.try_next().await
         })?;
-        Ok(found.map_err(|error| failure(&error))?.is_none())
+        Ok(first_other.map_err(|error| to_io_error(&error))?.is_none())
     }
 
     fn enter(&self, _: &str) -> io::Result<()> {
         Ok(())
     }
 
-    fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
+    fn write(&self, key: &str, value: &[u8], job_id: &str) -> io::Result<()> {
         /// The maximum number of times that a put is tried. A put can fail because another task of this job, or a
         /// late task of an earlier job, puts the same object at the same time.
         const ATTEMPTS: usize = 8;
@@ -161,18 +161,18 @@ impl Place for Objects {
         let mut has_failed = false;
         for _ in 0..ATTEMPTS {
             if key != JOB_RECORD {
-                self.check(job)?;
+                self.check_running(job_id)?;
             }
-            match self.put(key, value, mode, Some(job))? {
+            match self.put(key, value, mode, Some(job_id))? {
                 Ok(()) => return Ok(()),
                 Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
-                Err(error) if has_failed => return Err(failure(&error)),
+                Err(error) if has_failed => return Err(to_io_error(&error)),
                 // The object may have been written although the request failed.
                 Err(_) => has_failed = true,
             }
             mode = match self.head(key)? {
                 None => PutMode::Create,
-                Some(head) if head.job.as_deref() == Some(job) => return Ok(()),
+                Some(head) if head.job_id.as_deref() == Some(job_id) => return Ok(()),
                 Some(_) if key == JOB_RECORD => break,
                 Some(head) => PutMode::Update(head.version),
             };
@@ -186,28 +186,28 @@ impl Place for Objects {
     #[cfg(feature = "cluster")]
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()> {
         let outcome = self.put(key, value, PutMode::Overwrite, None)?;
-        outcome.map_err(|error| failure(&error))
+        outcome.map_err(|error| to_io_error(&error))
     }
 
-    fn written_by(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>> {
+    fn written_by(&self, keys: &[String], job_id: &str) -> io::Result<Vec<bool>> {
         let store = self.store.clone();
         let paths: Vec<Path> = keys.iter().map(|key| self.path(key)).collect();
-        let (prefix, job) = (self.prefix.clone(), job.to_owned());
-        let found = wait(async move {
+        let (prefix, job_id) = (self.prefix.clone(), job_id.to_owned());
+        let is_written = wait(async move {
             // A listing shows which objects exist, but not which job put them.
             let mut listed: HashSet<Path> = paths.iter().take(1).cloned().collect();
             if paths.len() > 1 {
-                let all = store.list(prefix_of(&prefix));
-                listed = all.map_ok(|found| found.location).try_collect().await?;
+                let all = store.list(listing_prefix(&prefix));
+                listed = all.map_ok(|object| object.location).try_collect().await?;
             }
             let checks = paths.into_iter().map(|path| {
-                let (store, job, is_listed) = (&store, &job, listed.contains(&path));
+                let (store, job_id, is_listed) = (&store, &job_id, listed.contains(&path));
                 async move {
                     if !is_listed {
                         return Ok(false);
                     }
                     let head = head(&**store, &path).await?;
-                    Ok(head.is_some_and(|head| head.job.as_ref() == Some(job)))
+                    Ok(head.is_some_and(|head| head.job_id.as_ref() == Some(job_id)))
                 }
             });
             stream::iter(checks)
@@ -215,7 +215,7 @@ impl Place for Objects {
                 .try_collect()
                 .await
         })?;
-        found.map_err(|error: StoreError| failure(&error))
+        is_written.map_err(|error: StoreError| to_io_error(&error))
     }
 
     fn remove(&self, key: &str) -> io::Result<()> {
@@ -228,7 +228,9 @@ impl Place for Objects {
                     Err(error) => return Err(error),
                 }
             }
-            let listed = store.list(prefix_of(&path)).map_ok(|found| found.location);
+            let listed = store
+                .list(listing_prefix(&path))
+                .map_ok(|object| object.location);
             let mut removed = store.delete_stream(listed.boxed());
             while let Some(outcome) = removed.next().await {
                 match outcome {
@@ -238,6 +240,6 @@ impl Place for Objects {
             }
             Ok(())
         })?;
-        removed.map_err(|error| failure(&error))
+        removed.map_err(|error| to_io_error(&error))
     }
 }

@@ -7,12 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zarrs::storage::Bytes;
 
 /// The minimum size in bytes of an answer that uses this memory. Shorter answers get their own memory.
-pub(super) const LONG_ANSWER: u64 = 256 << 10;
+pub(super) const LONG_ANSWER_BYTES: u64 = 256 << 10;
 /// The maximum number of bytes of free memory that are kept for later answers.
 const MAX_FREE_BYTES: usize = 64 << 20;
 
 const ANSWER_PURPOSE: Purpose<&str> = Purpose {
-    what: "an answer of a store",
+    content: "an answer of a store",
     way_out: "make smaller chunks",
 };
 
@@ -48,8 +48,8 @@ fn answer_memory(bytes: usize) -> Result<ReceivedAnswer, Error> {
     let fits = |buffer: &Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.capacity());
     let mut buffer = {
         let mut free = free_buffers();
-        let number = free.iter().rposition(fits);
-        number.map_or_else(Buffer::default, |number| free.remove(number))
+        let index = free.iter().rposition(fits);
+        index.map_or_else(Buffer::default, |index| free.remove(index))
     };
     buffer.reset(0, bytes, ANSWER_PURPOSE)?;
     Ok(ReceivedAnswer(buffer))
@@ -82,20 +82,20 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_answers_is_used_again() {
+    fn memory_of_answers_is_reused() {
         let first = answer(&[b"some ", b"", b"bytes"], 1000);
         assert_eq!(first, &b"some bytes"[..]);
-        let place = first.as_ptr();
+        let address = first.as_ptr();
         let other = answer(&[b"others"], 1000);
-        assert_ne!(other.as_ptr(), place, "both are used");
+        assert_ne!(other.as_ptr(), address, "both are used");
         // A slice of an answer keeps the answer's memory.
         let part = first.slice(5..);
         drop(first);
-        assert_ne!(answer(&[b"more"], 1000).as_ptr(), place);
+        assert_ne!(answer(&[b"more"], 1000).as_ptr(), address);
         assert_eq!((&part[..], &other[..]), (&b"bytes"[..], &b"others"[..]));
         drop((part, other));
-        let places: Vec<_> = (0..3).map(|_| answer(&[b"again"], 900)).collect();
-        assert!(places.iter().any(|answer| answer.as_ptr() == place));
+        let answers: Vec<_> = (0..3).map(|_| answer(&[b"again"], 900)).collect();
+        assert!(answers.iter().any(|answer| answer.as_ptr() == address));
         // An answer that is longer than announced is complete.
         assert_eq!(answer(&[&[1; 900], &[2; 900]], 900).len(), 1800);
         // Five buffers exceed the limit for free memory, so the one that was freed first is released.
@@ -120,11 +120,12 @@ mod tests {
             }),
         ];
         assert!(block_on(receive(stream::iter(parts), 8)).is_err());
-        let none = block_on(receive(stream::empty(), 1 << 60)).unwrap_err();
+        let error = block_on(receive(stream::empty(), 1 << 60)).unwrap_err();
         assert!(
-            none.to_string()
+            error
+                .to_string()
                 .contains("an answer of a store, of 1152921504606846976 bytes"),
-            "{none}"
+            "{error}"
         );
     }
 }

@@ -1,8 +1,8 @@
 //! Requests for single objects of a store.
 
 use super::{
-    client::{StartedRequests, connect_for_start, failure, start, wait},
-    received::{LONG_ANSWER, receive},
+    client::{StartedRequests, connect_for_start, start, to_io_error, wait},
+    received::{LONG_ANSWER_BYTES, receive},
 };
 use crate::zarr::{Error, JOB_RECORD};
 use object_store::{
@@ -34,7 +34,7 @@ const JOB_MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 /// The properties of an object that are known without reading its bytes.
 pub(super) struct Head {
     pub(super) size: u64,
-    pub(super) job: Option<String>,
+    pub(super) job_id: Option<String>,
     pub(super) version: UpdateVersion,
 }
 
@@ -47,12 +47,12 @@ pub(super) async fn head(
         ..GetOptions::default()
     };
     match store.get_opts(path, options).await {
-        Ok(found) => Ok(Some(Head {
-            size: found.meta.size,
-            job: found.attributes.get(&JOB_MARK).map(|job| job.to_string()),
+        Ok(object) => Ok(Some(Head {
+            size: object.meta.size,
+            job_id: object.attributes.get(&JOB_MARK).map(|id| id.to_string()),
             version: UpdateVersion {
-                e_tag: found.meta.e_tag,
-                version: found.meta.version,
+                e_tag: object.meta.e_tag,
+                version: object.meta.version,
             },
         })),
         Err(StoreError::NotFound { .. }) => Ok(None),
@@ -77,8 +77,8 @@ impl Objects {
 
     pub(super) fn head(&self, key: &str) -> io::Result<Option<Head>> {
         let (store, path) = (self.store.clone(), self.path(key));
-        let found = wait(async move { head(&*store, &path).await })?;
-        found.map_err(|error| failure(&error))
+        let outcome = wait(async move { head(&*store, &path).await })?;
+        outcome.map_err(|error| to_io_error(&error))
     }
 
     /// Reads a range of an object, or all of it. Returns the bytes that were read, and the size of the whole object in
@@ -99,12 +99,14 @@ impl Objects {
                 range,
                 ..GetOptions::default()
             };
-            let found = store.get_opts(&path, options).await?;
-            let size = found.meta.size;
-            let bytes = found.range.end - found.range.start;
+            let object = store.get_opts(&path, options).await?;
+            let size = object.meta.size;
+            let bytes = object.range.end - object.range.start;
             let answer = match usize::try_from(bytes) {
-                Ok(length) if bytes >= LONG_ANSWER => receive(found.into_stream(), length).await?,
-                _ => found.bytes().await?,
+                Ok(length) if bytes >= LONG_ANSWER_BYTES => {
+                    receive(object.into_stream(), length).await?
+                }
+                _ => object.bytes().await?,
             };
             Ok((answer, size))
         })
@@ -115,26 +117,26 @@ impl Objects {
         key: &str,
         value: &[u8],
         mode: PutMode,
-        job: Option<&str>,
+        job_id: Option<&str>,
     ) -> io::Result<object_store::Result<()>> {
         let (store, path) = (self.store.clone(), self.path(key));
         let payload = PutPayload::from(Bytes::copy_from_slice(value));
         let mut options = PutOptions::from(mode);
-        if let Some(job) = job {
-            options.attributes = Attributes::from_iter([(JOB_MARK, job.to_owned())]);
+        if let Some(job_id) = job_id {
+            options.attributes = Attributes::from_iter([(JOB_MARK, job_id.to_owned())]);
         }
         wait(async move { store.put_opts(&path, payload, options).await.map(drop) })
     }
 
     /// Returns an error if the job is over, or if its record cannot be read.
-    pub(super) fn check(&self, job: &str) -> io::Result<()> {
+    pub(super) fn check_running(&self, job_id: &str) -> io::Result<()> {
         let record = match self.get(JOB_RECORD, None)? {
             Ok((record, _)) => record,
             Err(StoreError::NotFound { .. }) => Bytes::new(),
-            Err(error) => return Err(failure(&error)),
+            Err(error) => return Err(to_io_error(&error)),
         };
         let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
-        if record["id"] == job {
+        if record["id"] == job_id {
             return Ok(());
         }
         Err(io::Error::new(
@@ -145,6 +147,6 @@ impl Objects {
 }
 
 /// Returns the prefix for a listing, or `None` if it is empty, so that the whole bucket is listed.
-pub(super) fn prefix_of(prefix: &Path) -> Option<&Path> {
+pub(super) fn listing_prefix(prefix: &Path) -> Option<&Path> {
     (!prefix.as_ref().is_empty()).then_some(prefix)
 }

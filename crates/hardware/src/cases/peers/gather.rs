@@ -17,8 +17,8 @@ pub(crate) fn gather_launch(
     let inner_shape = &shape[depth..];
     let run: usize = inner_shape.iter().product();
     let mut body = String::new();
-    let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
-    // The shape of the result from which each peer's kernel computes coordinates.
+    let indices_binding = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
+    // The shape of the result, from which the kernel computes coordinates.
     let out_shape = match peer {
         // burn gathers along one axis only.
         Peer::Burn if depth > 1 => return None,
@@ -81,7 +81,7 @@ pub(crate) fn gather_launch(
     let invocations = rows * run;
     let tuple_strides = row_major_strides(&shape[..depth]);
     Some(Launch {
-        source: assemble_shader(peer, "f32", indices, &body),
+        source: assemble_shader(peer, "f32", indices_binding, &body),
         workgroup: peer.workgroup_size(),
         invocations,
         uniforms: vec![

@@ -66,8 +66,8 @@ pub(crate) struct Launch {
     indices: Option<HashedIndices>,
 }
 
-/// The declarations at the beginning of all kernels. `head.x` is the number of invocations. The other parts of `head`
-/// depend on the kernel.
+/// The declarations at the beginning of all kernels. `head.x` is the number of invocations. The other
+/// components of `head` depend on the kernel.
 const SHADER_HEAD: &str = "\
 struct Uniforms {
     head: vec4<u32>,
@@ -134,7 +134,7 @@ fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     )
 }
 
-/// Returns the WGSL of [`onnx_runtime_coordinate`] with signed numbers.
+/// Like [`onnx_runtime_coordinate`], but with signed numbers, and with a subtraction in place of the remainder.
 fn tfjs_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");
