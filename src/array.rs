@@ -1,7 +1,11 @@
 //! Values in host memory: [`Array`] is a result, [`ArrayRef`] an argument.
 
 use crate::prelude::*;
-use crate::{Backend, Element, Error, SliceSpec, View, cpu::Dest, shape::check_elements};
+use crate::{
+    Backend, Element, Error, SliceSpec, View,
+    cpu::{Dest, Pieces},
+    shape::check_elements,
+};
 use alloc::borrow::Cow;
 
 /// An array in host memory: a shape, and values in row-major order.
@@ -18,9 +22,10 @@ impl<T: Element> Array<T> {
     /// Makes an array of shape `shape` from the bytes that `run` writes. Returns the array and the result of `run`.
     pub(crate) fn collect<R>(
         shape: &[usize],
+        pieces: Pieces,
         run: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(Self, R), Error> {
-        let (data, outcome) = T::collect(shape.iter().product(), run)?;
+        let (data, outcome) = T::collect(shape.iter().product(), pieces, run)?;
         let shape = shape.to_vec();
         Ok((Self { shape, data }, outcome))
     }
@@ -172,7 +177,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
         }
         let slice_move = crate::moves::Move::from_view(view.clone(), T::DTYPE);
         let copy = |dest: Dest<'_>| backend.run_slice(&slice_move, T::as_bytes(&memory), dest);
-        let (Array { data, .. }, ()) = Array::collect(&view.shape, copy)?;
+        let (Array { data, .. }, ()) = Array::collect(&view.shape, slice_move.pieces(), copy)?;
         Ok((data.into(), view.shape.into()))
     }
 }

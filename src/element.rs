@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use crate::{
     DType, Error,
-    cpu::{Dest, fill_values, map_in_large_pages},
+    cpu::{Dest, Pieces, fill_values, map_in_large_pages},
 };
 
 /// A Rust type that an array can hold.
@@ -29,10 +29,12 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     #[doc(hidden)]
     fn writable(values: &mut [Self]) -> Writable<'_>;
 
-    /// Makes `len` elements from the bytes that `fill` writes. Returns the elements and the result of `fill`.
+    /// Makes `len` elements from the bytes that `fill` writes. `pieces` says what it writes. Returns the elements and
+    /// the result of `fill`.
     #[doc(hidden)]
     fn collect<R>(
         len: usize,
+        pieces: Pieces,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(Vec<Self>, R), Error>;
 
@@ -109,9 +111,10 @@ macro_rules! elements {
 
             fn collect<R>(
                 len: usize,
+                pieces: Pieces,
                 fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
             ) -> Result<(Vec<Self>, R), Error> {
-                fill_values(Vec::new(), len, fill)
+                fill_values(Vec::new(), len, pieces, fill)
             }
 
             fn fill(
@@ -146,16 +149,17 @@ impl Element for bool {
     // A Rust bool must be 0 or 1, but the bytes of a tensor can have any value. Every value except 0 counts as true.
     fn collect<R>(
         len: usize,
+        pieces: Pieces,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(Vec<Self>, R), Error> {
-        let (bytes, outcome) = u8::collect(len, fill)?;
+        let (bytes, outcome) = u8::collect(len, pieces, fill)?;
         Ok((bytes.into_iter().map(|byte| byte != 0).collect(), outcome))
     }
     fn fill(
         values: &mut [Self],
         fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (filled, ()) = Self::collect(values.len(), |dest| fill(dest.all()))?;
+        let (filled, ()) = Self::collect(values.len(), Pieces::Short, |dest| fill(dest.all()))?;
         values.copy_from_slice(&filled);
         Ok(())
     }

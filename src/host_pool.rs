@@ -7,7 +7,7 @@
 
 use crate::{
     Error,
-    cpu::{Dest, fill_values},
+    cpu::{Dest, Pieces, fill_values},
     lock::KeptValue,
     prelude::*,
 };
@@ -21,7 +21,7 @@ const MIN_KEPT_BYTES: usize = 1 << 20;
 pub(crate) struct HostPool(KeptValue<Vec<u8>>);
 
 impl HostPool {
-    /// Makes `len` bytes that `fill` writes. Returns the bytes and the result of `fill`. Fails if the memory cannot be
+    /// Makes `len` bytes that `fill` writes. `pieces` says what it writes. Returns the bytes and the result of `fill`. Fails if the memory cannot be
     /// allocated.
     ///
     /// Reuses the kept buffer if `len` is at least [`MIN_KEPT_BYTES`] and between half of the buffer's capacity and all
@@ -29,6 +29,7 @@ impl HostPool {
     pub(crate) fn collect<R>(
         &self,
         len: usize,
+        pieces: Pieces,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(PooledBytes, R), Error> {
         let kept_memory = if len < MIN_KEPT_BYTES {
@@ -36,7 +37,7 @@ impl HostPool {
         } else {
             self.take_kept(len)
         };
-        let (bytes, outcome) = fill_values(kept_memory.unwrap_or_default(), len, fill)?;
+        let (bytes, outcome) = fill_values(kept_memory.unwrap_or_default(), len, pieces, fill)?;
         let pool = self.clone();
         Ok((PooledBytes { bytes, pool }, outcome))
     }
@@ -80,11 +81,11 @@ impl Drop for PooledBytes {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{Dest, HostPool, MIN_KEPT_BYTES, PooledBytes};
+    use super::{Dest, HostPool, MIN_KEPT_BYTES, Pieces, PooledBytes};
 
     fn pooled_bytes(pool: &HostPool, len: usize) -> PooledBytes {
         let fill = |dest: Dest<'_>| Ok(dest.all().len());
-        let (bytes, filled) = pool.collect(len, fill).unwrap();
+        let (bytes, filled) = pool.collect(len, Pieces::Short, fill).unwrap();
         assert_eq!((bytes.as_ref().len(), filled), (len, len));
         bytes
     }

@@ -13,7 +13,7 @@ pub(crate) use works::Works;
 
 use crate::{
     DType, Error, Report, View,
-    cpu::{self, Dest, Indices, Threads, Weave},
+    cpu::{self, Dest, Indices, Pieces, Threads, Weave},
     element::zeroed,
     error,
     moves::{Effect, Find, Move, Operation},
@@ -519,6 +519,25 @@ impl Plan {
         match &self.form {
             Form::One { step_move, .. } => Some(step_move),
             Form::Many(_) => None,
+        }
+    }
+
+    /// Returns the pieces that [`Self::run_steps`] copies to a new first output.
+    pub(crate) fn pieces(&self) -> Pieces {
+        match &self.form {
+            Form::One { step_move, .. } => step_move.pieces(),
+            Form::Many(steps) if steps.shortcut.is_some() => Pieces::Short,
+            Form::Many(steps) => {
+                let mut writing_moves = steps
+                    .steps
+                    .iter()
+                    .filter(|(_, operands)| operands.to == Operand::Output(0))
+                    .map(|(step_move, _)| step_move);
+                match (writing_moves.next(), writing_moves.next()) {
+                    (Some(only_move), None) => only_move.pieces(),
+                    _ => Pieces::Short,
+                }
+            }
         }
     }
 

@@ -12,14 +12,18 @@ mod texture;
 
 use crate::prelude::*;
 use crate::{
-    Array, Backend, DType, Element, Error, Plan, SliceSpec, View, cpu::Dest, error,
-    host_pool::PooledBytes, shape::check_elements, text::Shape,
+    Array, Backend, DType, Element, Error, Plan, SliceSpec, View,
+    cpu::{Dest, Pieces},
+    error,
+    host_pool::PooledBytes,
+    shape::check_elements,
+    text::Shape,
 };
 use alloc::{borrow::Cow, sync::Arc};
 use core::fmt;
 
 #[cfg(feature = "gpu")]
-use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
+use crate::{Gpu, backend::Device, element::zeroed, gpu::DeviceBytes};
 
 /// An array on a backend: upload it once, slice and gather many times, and read back the results.
 ///
@@ -169,7 +173,7 @@ impl Tensor {
     /// browser; or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        Ok(Array::collect(self.shape(), |dest| self.read(dest))?.0)
+        Ok(Array::collect(self.shape(), self.read_pieces(), |dest| self.read(dest))?.0)
     }
 
     /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
@@ -201,7 +205,7 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        let (mut array, ()) = Array::collect(self.shape(), |dest| {
+        let (mut array, ()) = Array::collect(self.shape(), Pieces::Short, |dest| {
             dest.all();
             Ok(())
         })?;
@@ -228,10 +232,7 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn read_into_async<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         let contiguous_tensor = self.contiguous()?;
-        let (Device::Gpu(gpu), TensorStorage::Device(source)) = (
-            &contiguous_tensor.backend.device,
-            &contiguous_tensor.storage,
-        ) else {
+        let Some((gpu, source)) = contiguous_tensor.on_device() else {
             return self.read_into(values);
         };
         self.check_elements_are::<T>()?;
@@ -286,10 +287,7 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn bytes_async(&self) -> Result<Cow<'_, [u8]>, Error> {
         let contiguous_tensor = self.contiguous()?;
-        let (Device::Gpu(gpu), TensorStorage::Device(source)) = (
-            &contiguous_tensor.backend.device,
-            &contiguous_tensor.storage,
-        ) else {
+        let Some((gpu, source)) = contiguous_tensor.on_device() else {
             return self.bytes();
         };
         let mut bytes = zeroed(self.len_bytes())?;
@@ -318,15 +316,29 @@ impl Tensor {
         if !self.is_contiguous() {
             return self.contiguous()?.read(dest);
         }
+        #[cfg(feature = "gpu")]
+        if let Some((gpu, source)) = self.on_device() {
+            return gpu.open_device().download_bytes(source, dest.all());
+        }
+        dest.copy_from(&self.bytes()?, self.backend.threads);
+        Ok(())
+    }
+
+    /// Returns the pieces that [`Self::read`] copies.
+    fn read_pieces(&self) -> Pieces {
+        match self.backend.is_cpu() {
+            false => Pieces::Short,
+            true if self.is_contiguous() => Pieces::Long,
+            true => self.layout.pieces(self.dtype),
+        }
+    }
+
+    /// Returns the device and the bytes on it, or `None` if the tensor is on the CPU.
+    #[cfg(feature = "gpu")]
+    fn on_device(&self) -> Option<(&Gpu, &DeviceBytes)> {
         match (&self.backend.device, &self.storage) {
-            #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), TensorStorage::Device(source)) => {
-                gpu.open_device().download_bytes(source, dest.all())
-            }
-            _ => {
-                dest.copy_from(&self.bytes()?, self.backend.threads);
-                Ok(())
-            }
+            (Device::Gpu(gpu), TensorStorage::Device(bytes)) => Some((gpu, bytes)),
+            _ => None,
         }
     }
 

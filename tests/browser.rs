@@ -163,9 +163,9 @@ fn errors_of_calls_that_would_wait_name_another_call() {
         let report = table.gather_nd(&ids, GatherNdOptions::default()).unwrap().1;
         for (outcome, instead) in [
             (table.to_array::<f32>().map(drop), "Tensor::to_array_async"),
-            (table.bytes().map(drop), "Tensor::to_array_async"),
+            (table.bytes().map(drop), "bytes_async"),
             (backend.wait(), "Backend::wait_async"),
-            (table.read_into(&mut [0f32; 8]), "Tensor::to_array_async"),
+            (table.read_into(&mut [0f32; 8]), "read_into_async"),
             (
                 (backend.slice((&TABLE, &[8]), &slice![..; -1])).map(drop),
                 "Backend::run_async",

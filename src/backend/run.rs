@@ -6,7 +6,7 @@ use super::Backend;
 use crate::prelude::*;
 use crate::{
     Array, DType, Element, Error, Plan, Report, Values, ValuesMut,
-    cpu::{Dest, Indices},
+    cpu::{Dest, Indices, Pieces},
     error,
     moves::Move,
     shape::check_elements,
@@ -56,7 +56,10 @@ impl Backend {
         values: &[Values<'_>],
     ) -> Result<(Array<T>, Report), Error> {
         let arguments = Self::split_arguments(plan, T::DTYPE, values)?;
-        Array::collect(plan.shape(), |result| self.run_to(plan, arguments, result))
+        let pieces = self.pieces(plan, arguments);
+        Array::collect(plan.shape(), pieces, |result| {
+            self.run_to(plan, arguments, result)
+        })
     }
 
     /// Like [`Self::run`], for a plan that was made for these values. On the CPU the values are not checked again.
@@ -72,7 +75,8 @@ impl Backend {
             inputs,
             changed_array: None,
         };
-        let (data, report) = T::collect(plan.shape().iter().product(), |result| {
+        let len = plan.shape().iter().product();
+        let (data, report) = T::collect(len, plan.pieces(), |result| {
             self.run_on_cpu(&plan, arguments, result)
         })?;
         let shape = plan.into_shape();
@@ -202,6 +206,16 @@ impl Backend {
         })
     }
 
+    /// Returns the pieces that are copied to a new result.
+    fn pieces(&self, plan: &Plan, arguments: HostArguments<'_, '_>) -> Pieces {
+        match arguments.changed_array {
+            #[cfg(feature = "gpu")]
+            _ if *self.device_for(plan) != Device::Cpu => Pieces::Short,
+            Some(_) => Pieces::Long,
+            None => plan.pieces(),
+        }
+    }
+
     fn run_on_cpu(
         &self,
         plan: &Plan,
@@ -284,7 +298,8 @@ impl Backend {
                 outcome => return outcome,
             }
         }
-        Array::collect(plan.shape(), |result| {
+        let pieces = self.pieces(plan, arguments);
+        Array::collect(plan.shape(), pieces, |result| {
             self.run_on_cpu(plan, arguments, result)
         })
     }

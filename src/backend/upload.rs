@@ -3,7 +3,7 @@
 use crate::{
     ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
     backend::Device,
-    cpu::Dest,
+    cpu::{Dest, Pieces},
     moves::Move,
     shape::{check_elements, check_length, elements},
     tensor::TensorStorage,
@@ -31,7 +31,7 @@ impl Backend {
                     dest.copy_from(bytes, self.threads);
                     Ok(())
                 };
-                self.host_storage(bytes.len(), copy)?.0
+                self.host_storage(bytes.len(), Pieces::Long, copy)?.0
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => TensorStorage::Device(
@@ -78,7 +78,8 @@ impl Backend {
         let storage = match &self.device {
             Device::Cpu => {
                 let run = |dest: Dest<'_>| self.run_slice(&slice_move, bytes, dest);
-                self.host_storage(slice_move.result_bytes(), run)?.0
+                self.host_storage(slice_move.result_bytes(), slice_move.pieces(), run)?
+                    .0
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
@@ -98,7 +99,7 @@ impl Backend {
     ) -> Result<Tensor, Error> {
         let storage = match &self.device {
             Device::Cpu => {
-                self.host_storage(bytes.len(), |dest| {
+                self.host_storage(bytes.len(), Pieces::Long, |dest| {
                     dest.copy_from(bytes, self.threads);
                     Ok(())
                 })?
@@ -117,9 +118,10 @@ impl Backend {
     pub(crate) fn host_storage<R>(
         &self,
         len: usize,
+        pieces: Pieces,
         fill: impl FnOnce(Dest<'_>) -> Result<R, Error>,
     ) -> Result<(TensorStorage, R), Error> {
-        let (bytes, outcome) = self.host_pool.collect(len, fill)?;
+        let (bytes, outcome) = self.host_pool.collect(len, pieces, fill)?;
         Ok((TensorStorage::Pooled(Arc::new(bytes)), outcome))
     }
 }

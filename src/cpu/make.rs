@@ -3,7 +3,7 @@
 //! places of up to [`MAX_LOCATED_GROUPS`] groups. Then a loop copies these groups in the order of the result.
 
 use super::{
-    Dest,
+    Dest, Pieces,
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
     locate::{BOX_NS, Clip, Located, Locator, NOWHERE, numbering_dims},
@@ -78,6 +78,15 @@ pub(super) fn run<I: Index>(
         threads,
         |first, dest| group.write_part(&locator, source, first, dest),
     )
+}
+
+/// Returns the pieces that [`run`] copies.
+pub(super) fn pieces(walk: &Walk) -> Pieces {
+    let group = GroupShape::from_walk(walk, Threads::at_most(1));
+    match group.group_loop {
+        GroupLoop::Copy if group.bytes > FIXED_MAX => Pieces::Long,
+        _ => Pieces::Short,
+    }
 }
 
 pub(super) fn explain(walk: &Walk, bytes: usize, threads: Threads) -> String {

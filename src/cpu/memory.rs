@@ -124,6 +124,8 @@ impl<'a> NewMemory<'a> {
     }
 
     pub(super) fn fill_with_zeros(self) -> &'a mut [u8] {
+        #[cfg(all(test, feature = "std"))]
+        tests::ZEROED_BYTES.with(|bytes| bytes.set(bytes.get() + self.len()));
         self.bytes.fill(MaybeUninit::new(0));
         // SAFETY: `fill` has initialized each byte.
         #[expect(unsafe_code, reason = "see `assume_filled`")]
@@ -296,8 +298,15 @@ mod instructions {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    #[cfg(feature = "std")]
+    std::thread_local! {
+        /// How many bytes of new memory this thread has set to zero.
+        pub(in super::super) static ZEROED_BYTES: core::cell::Cell<usize> =
+            const { core::cell::Cell::new(0) };
+    }
 
     /// Lines at any address are written whole, streamed or not. The bytes around them do not change.
     #[test]

@@ -76,7 +76,7 @@ mod weave;
 
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) use dest::ALWAYS_UNINITIALIZED;
-pub(crate) use dest::{Dest, fill_values};
+pub(crate) use dest::{Dest, Pieces, fill_values};
 pub use indices::IndexElement;
 pub(crate) use indices::Indices;
 pub(crate) use memory::map_in_large_pages;
@@ -130,6 +130,13 @@ impl View {
             threads,
         );
     }
+
+    /// Returns the pieces that [`Self::copy`] copies.
+    pub(crate) fn pieces(&self, dtype: DType) -> Pieces {
+        Pieces::of_result(self.len(), dtype, || {
+            pieces_along(Dim::from_view(self), dtype)
+        })
+    }
 }
 
 /// Copies as [`View::copy`] does: the elements at all positions of `dims`, starting at element `first`.
@@ -141,14 +148,42 @@ pub(crate) fn copy(
     threads: Threads,
 ) {
     if dest.len() > 0 {
-        // `LoopNest` writes the result in order and does not read `Dim::to`, which is 0 in `dims`.
-        let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
-        walk.merge();
+        let walk = copying_walk(dims, first, dtype);
         slice::LoopNest::from_walk(&walk).run(source, 0, dest, threads);
     }
 }
 
+/// Returns the pieces that [`copy`] copies.
+pub(crate) fn pieces(dims: &[Dim], dtype: DType) -> Pieces {
+    let len = dims.iter().map(|dim| dim.size).product();
+    Pieces::of_result(len, dtype, || pieces_along(dims.to_vec(), dtype))
+}
+
+fn pieces_along(dims: Vec<Dim>, dtype: DType) -> Pieces {
+    slice::LoopNest::from_walk(&copying_walk(dims, 0, dtype)).pieces()
+}
+
+/// Returns the walk that reads the elements at all positions of `dims`. It is for a [`slice::LoopNest`], which writes a
+/// result in order and does not read `Dim::to`, which is 0 in `dims`.
+fn copying_walk(dims: Vec<Dim>, first: usize, dtype: DType) -> Walk {
+    let mut walk = Walk::strided(dtype.size(), first.cast_signed(), 0, dims);
+    walk.merge();
+    walk
+}
+
 impl Move {
+    /// Returns the pieces that are copied to a new result.
+    pub(crate) fn pieces(&self) -> Pieces {
+        let len = self.shape.iter().product();
+        Pieces::of_result(len, self.dtype, || match self.choose_loops() {
+            MoveLoops::Slice(walk) if !self.is_in_place() => {
+                slice::LoopNest::from_walk(walk).pieces()
+            }
+            MoveLoops::Gather(walk) if !self.is_in_place() => make::pieces(walk),
+            _ => Pieces::Short,
+        })
+    }
+
     /// Writes `dest`, the part of a slice's result that begins at byte `first`, on the CPU.
     ///
     /// `first` and the length of `dest` in bytes are multiples of the move's unit. The part must be within the result.
@@ -361,8 +396,8 @@ impl Move {
 
 #[cfg(test)]
 mod tests {
-    use super::{Indices, Threads, fill_values};
-    use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
+    use super::{Dest, Indices, Pieces, Threads, fill_values};
+    use crate::{DType, Plan, Values, View, moves::Move, options::GatherOptions};
 
     /// Gathers all or some columns of a matrix. The columns are adjacent or far apart, and some are outside the matrix.
     #[test]
@@ -397,12 +432,64 @@ mod tests {
             for thread_count in 1..=3 {
                 let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
-                let (values, report) = fill_values(Vec::<u32>::new(), expected.len(), |dest| {
-                    gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
-                })
-                .unwrap();
+                let (values, report) =
+                    fill_values(Vec::<u32>::new(), expected.len(), Pieces::Short, |dest| {
+                        gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
+                    })
+                    .unwrap();
                 assert!(values == expected, "{rows} {columns} {step} {thread_count}");
                 assert_eq!(report.out_of_range, outside_count);
+            }
+        }
+    }
+
+    /// A plan of long pieces sets no byte of a new result to zero, and a plan of short pieces sets all of them.
+    #[cfg(feature = "std")]
+    #[test]
+    fn only_short_pieces_need_zeros() {
+        use super::memory::tests::ZEROED_BYTES;
+        let shape = [5, 1000, 8192];
+        let view = View::new(&shape).unwrap();
+        let slice = |spec: &str| Plan::slice(&view, &spec.parse().unwrap(), DType::U8).unwrap();
+        let transposed =
+            |axes: &[usize]| Plan::contiguous(view.transpose(axes).unwrap(), DType::U8).unwrap();
+        let gather = |axis| {
+            let options = GatherOptions {
+                axis,
+                ..GatherOptions::default()
+            };
+            Plan::gather(&view, &[5], options, DType::U8).unwrap()
+        };
+        let source = vec![7u8; shape.iter().product()];
+        for (plan, pieces) in [
+            (slice("..."), Pieces::Long),
+            (slice(":, 5:, 8:8000"), Pieces::Long),
+            (slice("::-1, ::-1"), Pieces::Long),
+            (slice("..., ::-1"), Pieces::Short),
+            (transposed(&[1, 0, 2]), Pieces::Long),
+            (transposed(&[0, 2, 1]), Pieces::Short),
+            (gather(Some(0)), Pieces::Long),
+            (gather(Some(1)), Pieces::Long),
+            (gather(Some(2)), Pieces::Short),
+        ] {
+            let ids = [4, 1, 1, 0, 3];
+            let mut inputs = vec![Values::from(&source[..])];
+            if plan.inputs().len() > 1 {
+                inputs.push(Values::from(&ids[..]));
+            }
+            let zeroed_before = ZEROED_BYTES.get();
+            let fill = |dest: Dest<'_>| plan.run_steps(&inputs, &mut [dest], Threads::at_most(1));
+            let bytes = plan.result_bytes();
+            let (values, _) = fill_values(Vec::<u8>::new(), bytes, Pieces::Long, fill).unwrap();
+            assert!(values.iter().all(|&value| value == 7), "{plan:?}");
+            let expected_zeros = if pieces == Pieces::Long { 0 } else { bytes };
+            assert_eq!(
+                ZEROED_BYTES.get() - zeroed_before,
+                expected_zeros,
+                "{plan:?}"
+            );
+            if bytes >= 32 << 20 {
+                assert_eq!(plan.pieces(), pieces, "{plan:?}");
             }
         }
     }
@@ -439,16 +526,18 @@ mod tests {
             for thread_count in 1..=3 {
                 let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
-                let (values, ()) = fill_values(Vec::<u8>::new(), view.len(), |dest| {
-                    view.copy(DType::U8, &source, dest, threads);
-                    Ok(())
-                })
-                .unwrap();
+                let (values, ()) =
+                    fill_values(Vec::<u8>::new(), view.len(), Pieces::Short, |dest| {
+                        view.copy(DType::U8, &source, dest, threads);
+                        Ok(())
+                    })
+                    .unwrap();
                 assert!(values == expected, "{spec} on {thread_count} threads");
-                let (values, report) = fill_values(Vec::<u8>::new(), gathered.len(), |dest| {
-                    gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
-                })
-                .unwrap();
+                let (values, report) =
+                    fill_values(Vec::<u8>::new(), gathered.len(), Pieces::Short, |dest| {
+                        gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
+                    })
+                    .unwrap();
                 assert!(
                     values == gathered,
                     "{indices:?} of {shape:?} on {thread_count} threads"

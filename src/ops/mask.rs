@@ -20,7 +20,7 @@ use crate::prelude::*;
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, IntoView, Plan, View,
     backend::Device,
-    cpu::{self, Dest},
+    cpu::{self, Dest, Pieces},
     error,
     moves::{Effect, Find, IndexTensor, Move, Operation},
     ops::{index::IndexType, scatter_nd::ScatterOptions},
@@ -202,10 +202,12 @@ impl Plan {
         dtype: DType,
     ) -> Result<Self, Error> {
         let x = x.into_view()?;
-        let (array, is_copied) = match (axis, x.as_flat()) {
-            (Some(_), _) => (x.clone(), false),
-            (None, Some(flat)) => (flat, false),
-            (None, None) => (View::whole(&[x.len()]), true),
+        let (array, is_copied) = match axis {
+            Some(_) => (x.clone(), false),
+            None => match x.as_flat() {
+                Some(flat) => (flat, false),
+                None => (View::whole(&[x.len()]), true),
+            },
         };
         let (view, axis) = array.along_condition(condition, axis.unwrap_or(0))?;
         let moves = find_and_gather(&view, condition, axis, capacity, dtype)?;
@@ -602,7 +604,7 @@ impl Backend {
             let kept_shape = [&[count], element_shape].concat();
             let keep =
                 |dest: Dest<'_>| Ok(cpu::keep::run(piece_bytes, x, mask, dest, self.threads));
-            return Ok(Array::collect(&kept_shape, keep)?.0);
+            return Ok(Array::collect(&kept_shape, Pieces::Short, keep)?.0);
         }
         let plan = Plan::boolean_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
         Ok(self

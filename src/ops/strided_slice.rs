@@ -120,7 +120,8 @@ impl Backend {
             let mut dims = Dim::from_shape(shape);
             let first_position = spec.narrow(&mut dims, 0)?;
             let shape: Vec<usize> = dims.iter().map(|dim| dim.size).collect();
-            let (data, ()) = T::collect(shape.iter().product(), |result| {
+            let pieces = cpu::pieces(&dims, T::DTYPE);
+            let (data, ()) = T::collect(shape.iter().product(), pieces, |result| {
                 let values = T::as_bytes(values);
                 cpu::copy(
                     (dims, first_position),
@@ -184,7 +185,7 @@ impl Backend {
             let plan = Plan::from_layout(&view, T::DTYPE);
             return Ok(self.run(&plan, &[input.into()])?.0);
         }
-        let (data, ()) = T::collect(view.len(), |result| {
+        let (data, ()) = T::collect(view.len(), view.pieces(T::DTYPE), |result| {
             view.copy(T::DTYPE, T::as_bytes(input), result, self.threads);
             Ok(())
         })?;

@@ -5,8 +5,12 @@ use super::Tensor;
 use super::TensorStorage;
 use crate::prelude::*;
 use crate::{
-    ArraySpec, Backend, Error, Pending, Plan, Report, Values, backend::Device, cpu::Dest, error,
-    moves::Move, plan::check_number,
+    ArraySpec, Backend, Error, Pending, Plan, Report, Values,
+    backend::Device,
+    cpu::{Dest, Pieces},
+    error,
+    moves::Move,
+    plan::check_number,
 };
 #[cfg(feature = "gpu")]
 use crate::{DType, Gpu, gpu::DeviceBytes, options::OutOfRange};
@@ -86,7 +90,7 @@ impl Tensor {
             let mut outputs: Vec<_> = core::iter::once(dest).chain(other_bytes).collect();
             Self::run_on_host(plan, &inputs, &mut outputs)
         };
-        let (storage, report) = backend.host_storage(plan.result_bytes(), run)?;
+        let (storage, report) = backend.host_storage(plan.result_bytes(), plan.pieces(), run)?;
         let mut tensors = vec![Self::new(backend, plan.dtype(), plan.shape(), storage)];
         for (output, bytes) in outputs[1..].iter().zip(other_bytes) {
             tensors.push(Self::from_bytes(
@@ -236,7 +240,10 @@ impl Tensor {
                 dest.copy_from(bytes, self.backend.threads);
                 Ok(())
             };
-            self.storage = self.backend.host_storage(bytes.len(), copy)?.0;
+            self.storage = self
+                .backend
+                .host_storage(bytes.len(), Pieces::Long, copy)?
+                .0;
         }
         Ok(output_spec.bytes())
     }
@@ -284,7 +291,9 @@ impl Tensor {
                     dest.all();
                     Ok(())
                 };
-                backend.host_storage(output.bytes(), initialize)?.0
+                backend
+                    .host_storage(output.bytes(), Pieces::Short, initialize)?
+                    .0
             }
         };
         Ok(Self::new(backend, output.dtype, &output.shape[..], storage))

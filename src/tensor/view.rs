@@ -79,7 +79,10 @@ impl Tensor {
             Ok(())
         };
         let bytes = self.layout.len() * dtype.size();
-        let storage = self.backend.host_storage(bytes, copy)?.0;
+        let storage = self
+            .backend
+            .host_storage(bytes, self.layout.pieces(dtype), copy)?
+            .0;
         Ok(Self::new(&self.backend, dtype, shape, storage))
     }
 

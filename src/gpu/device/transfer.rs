@@ -214,7 +214,10 @@ impl OpenDevice {
         source: &DeviceBytes,
         dest: &mut [u8],
     ) -> Result<(), Error> {
-        self.check_may_block("the values of a tensor", "Tensor::to_array_async")?;
+        self.check_may_block(
+            "the values of a tensor",
+            "Tensor::to_array_async, read_into_async or bytes_async",
+        )?;
         let mut downloading = std::pin::pin!(self.download_async(source, dest));
         self.wait_until(|context| downloading.as_mut().poll(context))
     }

@@ -1,17 +1,15 @@
 //! Checksums of 4 bytes before or after the bytes that they protect, in numcodecs' format.
 
-use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
+use super::decode_only::{DecodeBytes, Described};
 use serde_json::json;
-use std::{any::Any, borrow::Cow, sync::Arc};
 use zarrs::{
-    array::{
-        ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, CodecMetadataOptions,
-        CodecOptions, CodecTraits, RecommendedConcurrency,
-        codec::api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
-    },
+    array::{BytesRepresentation, codec::api::CodecError},
     metadata::{Configuration, v3::MetadataV3},
-    plugin::{ExtensionName, PluginCreateError, ZarrVersion},
+    plugin::PluginCreateError,
 };
+
+pub(super) const CRC32: &str = "numcodecs.crc32";
+pub(super) const CRC32C: &str = "numcodecs.crc32c";
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
@@ -50,47 +48,22 @@ impl Checksum {
     }
 }
 
-impl ExtensionName for Checksum {
-    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
-        Some(match self.kind {
-            Kind::Crc32 => "numcodecs.crc32".into(),
-            Kind::Crc32c => "numcodecs.crc32c".into(),
-        })
-    }
-}
-
-impl CodecTraits for Checksum {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Described for Checksum {
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Crc32 => CRC32,
+            Kind::Crc32c => CRC32C,
+        }
     }
 
-    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+    fn configuration(&self) -> Option<Configuration> {
         let location = if self.is_at_start { "start" } else { "end" };
         serde_json::from_value(json!({"location": location})).ok()
     }
-
-    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        NO_PARTIAL_DECODER
-    }
-
-    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        NO_PARTIAL_ENCODER
-    }
 }
 
-impl BytesToBytesCodecTraits for Checksum {
-    fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
-        self
-    }
-
-    fn recommended_concurrency(
-        &self,
-        _: &BytesRepresentation,
-    ) -> Result<RecommendedConcurrency, CodecError> {
-        Ok(RecommendedConcurrency::new_maximum(1))
-    }
-
-    fn encoded_representation(&self, decoded: &BytesRepresentation) -> BytesRepresentation {
+impl DecodeBytes for Checksum {
+    fn encoded_size(&self, decoded: &BytesRepresentation) -> BytesRepresentation {
         match decoded {
             BytesRepresentation::FixedSize(size) => BytesRepresentation::FixedSize(size + 4),
             BytesRepresentation::BoundedSize(size) => BytesRepresentation::BoundedSize(size + 4),
@@ -98,20 +71,7 @@ impl BytesToBytesCodecTraits for Checksum {
         }
     }
 
-    fn encode<'a>(
-        &self,
-        _: ArrayBytesRaw<'a>,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
-        Err(only_decodes("a checksum of numcodecs"))
-    }
-
-    fn decode<'a>(
-        &self,
-        encoded: ArrayBytesRaw<'a>,
-        _: &BytesRepresentation,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    fn decode(&self, encoded: &[u8], _: &BytesRepresentation) -> Result<Vec<u8>, CodecError> {
         let divided = if self.is_at_start {
             encoded.split_first_chunk()
         } else {
@@ -123,6 +83,6 @@ impl BytesToBytesCodecTraits for Checksum {
         if u32::from_le_bytes(*sum) != self.compute(bytes) {
             return Err(CodecError::InvalidChecksum);
         }
-        Ok(bytes.to_vec().into())
+        Ok(bytes.to_vec())
     }
 }

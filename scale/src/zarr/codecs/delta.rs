@@ -1,21 +1,20 @@
 //! Differences between neighbouring elements in row-major order, in numcodecs' format: the first element, and the
 //! difference of each other element from the element before it.
 
-use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, encoded_like_numpy, only_decodes};
+use super::{
+    decode_only::{DecodeArray, Described},
+    encoded_like_numpy,
+};
 use serde_json::{Value, json};
-use std::{any::Any, borrow::Cow, num::NonZero, ops::Add, sync::Arc};
+use std::{num::NonZero, ops::Add};
 use wgslice::DType;
 use zarrs::{
-    array::{
-        ArrayBytes, ArrayCodecTraits, ArrayToArrayCodecTraits, CodecMetadataOptions, CodecOptions,
-        CodecTraits, DataType, FillValue, RecommendedConcurrency,
-        codec::api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
-    },
+    array::{ArrayBytes, CodecOptions, DataType, FillValue, codec::api::CodecError},
     metadata::{Configuration, v3::MetadataV3},
-    plugin::{ExtensionName, PluginCreateError, ZarrVersion},
+    plugin::PluginCreateError,
 };
 
-const NAME: &str = "numcodecs.delta";
+pub(super) const NAME: &str = "numcodecs.delta";
 
 /// Parses NumPy's name for an element type, as in `<i4`. Also returns whether its bytes are in big-endian order.
 /// Returns `None` for an unknown name.
@@ -92,47 +91,19 @@ impl Delta {
     }
 }
 
-impl ExtensionName for Delta {
-    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
-        Some(NAME.into())
-    }
-}
-
-impl CodecTraits for Delta {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Described for Delta {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
-    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+    fn configuration(&self) -> Option<Configuration> {
         let [dtype, astype] = &self.names;
         let configuration: Value = json!({"dtype": dtype, "astype": astype});
         serde_json::from_value(configuration).ok()
     }
-
-    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        NO_PARTIAL_DECODER
-    }
-
-    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        NO_PARTIAL_ENCODER
-    }
 }
 
-impl ArrayCodecTraits for Delta {
-    fn recommended_concurrency(
-        &self,
-        _: &[NonZero<u64>],
-        _: &DataType,
-    ) -> Result<RecommendedConcurrency, CodecError> {
-        Ok(RecommendedConcurrency::new_maximum(1))
-    }
-}
-
-impl ArrayToArrayCodecTraits for Delta {
-    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToArrayCodecTraits> {
-        self
-    }
-
+impl DecodeArray for Delta {
     fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError> {
         if decoded.name_v3().as_deref() != Some(self.decoded.name()) {
             return Err(CodecError::UnsupportedDataType(
@@ -151,17 +122,6 @@ impl ArrayToArrayCodecTraits for Delta {
         fill: &FillValue,
     ) -> Result<FillValue, CodecError> {
         encoded_like_numpy(fill, decoded, &self.stored_type)
-    }
-
-    fn encode<'a>(
-        &self,
-        _: ArrayBytes<'a>,
-        _: &[NonZero<u64>],
-        _: &DataType,
-        _: &FillValue,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytes<'a>, CodecError> {
-        Err(only_decodes(NAME))
     }
 
     fn decode<'a>(

@@ -1,77 +1,33 @@
 //! LZ4 in numcodecs' format: the number of decoded bytes, in 4 bytes, and one block of LZ4.
 //! <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md> describes a block.
 
-use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
-use std::{any::Any, borrow::Cow, sync::Arc};
+use super::decode_only::{DecodeBytes, Described};
 use zarrs::{
-    array::{
-        ArrayBytesRaw, BytesRepresentation, BytesToBytesCodecTraits, CodecMetadataOptions,
-        CodecOptions, CodecTraits, RecommendedConcurrency,
-        codec::api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
-    },
+    array::{BytesRepresentation, codec::api::CodecError},
     metadata::Configuration,
-    plugin::{ExtensionName, ZarrVersion},
 };
 
-const NAME: &str = "numcodecs.lz4";
+pub(super) const NAME: &str = "numcodecs.lz4";
 
 #[derive(Debug)]
 pub(super) struct Lz4;
 
-impl ExtensionName for Lz4 {
-    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
-        Some(NAME.into())
-    }
-}
-
-impl CodecTraits for Lz4 {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Described for Lz4 {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
-    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+    fn configuration(&self) -> Option<Configuration> {
         Some(Configuration::default())
     }
-
-    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        NO_PARTIAL_DECODER
-    }
-
-    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        NO_PARTIAL_ENCODER
-    }
 }
 
-impl BytesToBytesCodecTraits for Lz4 {
-    fn into_dyn(self: Arc<Self>) -> Arc<dyn BytesToBytesCodecTraits> {
-        self
-    }
-
-    fn recommended_concurrency(
-        &self,
-        _: &BytesRepresentation,
-    ) -> Result<RecommendedConcurrency, CodecError> {
-        Ok(RecommendedConcurrency::new_maximum(1))
-    }
-
-    fn encoded_representation(&self, _: &BytesRepresentation) -> BytesRepresentation {
+impl DecodeBytes for Lz4 {
+    fn encoded_size(&self, _: &BytesRepresentation) -> BytesRepresentation {
         BytesRepresentation::UnboundedSize
     }
 
-    fn encode<'a>(
-        &self,
-        _: ArrayBytesRaw<'a>,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
-        Err(only_decodes(NAME))
-    }
-
-    fn decode<'a>(
-        &self,
-        encoded: ArrayBytesRaw<'a>,
-        decoded: &BytesRepresentation,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytesRaw<'a>, CodecError> {
+    fn decode(&self, encoded: &[u8], decoded: &BytesRepresentation) -> Result<Vec<u8>, CodecError> {
         let Some((length, block)) = encoded.split_first_chunk() else {
             return Err(damaged_block("its length is missing"));
         };
@@ -81,7 +37,7 @@ impl BytesToBytesCodecTraits for Lz4 {
             return Err(damaged_block("it is longer than its chunk"));
         }
         let length = usize::try_from(length).map_err(|_| damaged_block("it is too long"))?;
-        Ok(decode(block, length)?.into())
+        decode(block, length)
     }
 }
 

@@ -6,10 +6,12 @@
 //! | `delta` | differences between neighbouring elements |
 //! | `lz4` | LZ4 as numcodecs writes it |
 //! | `checksum` | CRC-32 and CRC-32C before or after the bytes |
+//! | `decode_only` | what these codecs have in common |
 //! | `scale_offset` | numcodecs' scaled numbers, with zarr-python's fill value |
 //! | `transpose` | another order of the dimensions |
 
 mod checksum;
+mod decode_only;
 mod delta;
 mod lz4;
 mod scale_offset;
@@ -18,15 +20,13 @@ mod transpose;
 pub(super) use delta::element;
 pub(super) use transpose::NAME as TRANSPOSE;
 
-use std::sync::{Arc, LazyLock};
+use decode_only::DecodeOnly;
+use std::sync::LazyLock;
 use wgslice::{Conversion, DType, Plan, Values, ValuesMut};
 use zarrs::{
     array::{
         Codec, DataType, FillValue,
-        codec::api::{
-            CodecError, CodecRuntimePluginV3, PartialDecoderCapability, PartialEncoderCapability,
-            register_codec_v3,
-        },
+        codec::api::{CodecError, CodecRuntimePluginV3, register_codec_v3},
     },
     metadata::v3::MetadataV3,
     plugin::PluginCreateError,
@@ -36,28 +36,23 @@ type CreateCodec = fn(&MetadataV3) -> Result<Codec, PluginCreateError>;
 
 /// The codecs, by their names in metadata.
 const CODECS_BY_NAME: [(&str, CreateCodec); 6] = [
-    ("numcodecs.delta", |metadata| {
-        let codec = delta::Delta::new(metadata)?;
-        Ok(Codec::ArrayToArray(Arc::new(codec)))
+    (delta::NAME, |metadata| {
+        delta::Delta::new(metadata).map(DecodeOnly::of_arrays)
     }),
-    ("numcodecs.lz4", |_| {
-        Ok(Codec::BytesToBytes(Arc::new(lz4::Lz4)))
-    }),
-    ("numcodecs.crc32", |metadata| {
+    (lz4::NAME, |_| Ok(DecodeOnly::of_bytes(lz4::Lz4))),
+    (checksum::CRC32, |metadata| {
         let codec = checksum::Checksum::new(metadata, checksum::Kind::Crc32, true)?;
-        Ok(Codec::BytesToBytes(Arc::new(codec)))
+        Ok(DecodeOnly::of_bytes(codec))
     }),
-    ("numcodecs.crc32c", |metadata| {
+    (checksum::CRC32C, |metadata| {
         let codec = checksum::Checksum::new(metadata, checksum::Kind::Crc32c, false)?;
-        Ok(Codec::BytesToBytes(Arc::new(codec)))
+        Ok(DecodeOnly::of_bytes(codec))
     }),
     (scale_offset::NAME, |metadata| {
-        let codec = scale_offset::ScaleOffset::new(metadata)?;
-        Ok(Codec::ArrayToArray(Arc::new(codec)))
+        scale_offset::ScaleOffset::new(metadata).map(DecodeOnly::of_arrays)
     }),
     (transpose::NAME, |metadata| {
-        let codec = transpose::Transpose::new(metadata)?;
-        Ok(Codec::ArrayToArray(Arc::new(codec)))
+        transpose::Transpose::new(metadata).map(DecodeOnly::of_arrays)
     }),
 ];
 
@@ -72,19 +67,6 @@ pub(super) fn register() {
         }
     });
     LazyLock::force(&REGISTERED);
-}
-
-/// These codecs only decode whole chunks.
-const NO_PARTIAL_DECODER: PartialDecoderCapability = PartialDecoderCapability {
-    partial_read: false,
-    partial_decode: false,
-};
-const NO_PARTIAL_ENCODER: PartialEncoderCapability = PartialEncoderCapability {
-    partial_encode: false,
-};
-
-fn only_decodes(name: &str) -> CodecError {
-    CodecError::Other(format!("{name} is only decoded"))
 }
 
 /// Converts a fill value from one type to another, by the rules of NumPy's `astype`.

@@ -1,18 +1,18 @@
 //! numcodecs' `fixedscaleoffset`, as `zarrs` decodes it, with zarr-python's fill value.
 
-use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, encoded_like_numpy, only_decodes};
-use std::{any::Any, borrow::Cow, num::NonZero, sync::Arc};
+use super::{
+    decode_only::{DecodeArray, Described},
+    encoded_like_numpy,
+};
+use std::num::NonZero;
 use zarrs::{
     array::{
-        ArrayBytes, ArrayCodecTraits, ArrayToArrayCodecTraits, CodecMetadataOptions, CodecOptions,
-        CodecTraits, DataType, FillValue, RecommendedConcurrency,
-        codec::{
-            FixedScaleOffsetCodec,
-            api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
-        },
+        ArrayBytes, ArrayToArrayCodecTraits, CodecMetadataOptions, CodecOptions, CodecTraits,
+        DataType, FillValue,
+        codec::{FixedScaleOffsetCodec, api::CodecError},
     },
     metadata::{Configuration, v3::MetadataV3},
-    plugin::{ExtensionName, PluginCreateError, ZarrVersion},
+    plugin::{PluginCreateError, ZarrVersion},
 };
 
 pub(super) const NAME: &str = "numcodecs.fixedscaleoffset";
@@ -27,49 +27,18 @@ impl ScaleOffset {
     }
 }
 
-impl ExtensionName for ScaleOffset {
-    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
-        Some(NAME.into())
+impl Described for ScaleOffset {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn configuration(&self) -> Option<Configuration> {
+        self.0
+            .configuration(ZarrVersion::V3, &CodecMetadataOptions::default())
     }
 }
 
-impl CodecTraits for ScaleOffset {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn configuration(
-        &self,
-        version: ZarrVersion,
-        options: &CodecMetadataOptions,
-    ) -> Option<Configuration> {
-        self.0.configuration(version, options)
-    }
-
-    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        NO_PARTIAL_DECODER
-    }
-
-    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        NO_PARTIAL_ENCODER
-    }
-}
-
-impl ArrayCodecTraits for ScaleOffset {
-    fn recommended_concurrency(
-        &self,
-        shape: &[NonZero<u64>],
-        data_type: &DataType,
-    ) -> Result<RecommendedConcurrency, CodecError> {
-        self.0.recommended_concurrency(shape, data_type)
-    }
-}
-
-impl ArrayToArrayCodecTraits for ScaleOffset {
-    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToArrayCodecTraits> {
-        self
-    }
-
+impl DecodeArray for ScaleOffset {
     fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError> {
         self.0.encoded_data_type(decoded)
     }
@@ -82,17 +51,6 @@ impl ArrayToArrayCodecTraits for ScaleOffset {
         fill: &FillValue,
     ) -> Result<FillValue, CodecError> {
         encoded_like_numpy(fill, decoded, &self.encoded_data_type(decoded)?)
-    }
-
-    fn encode<'a>(
-        &self,
-        _: ArrayBytes<'a>,
-        _: &[NonZero<u64>],
-        _: &DataType,
-        _: &FillValue,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytes<'a>, CodecError> {
-        Err(only_decodes(NAME))
     }
 
     fn decode<'a>(

@@ -1,20 +1,16 @@
 //! Decodes chunks with permuted dimensions, such as those in Fortran order. `zarrs` moves their bytes individually;
 //! wgslice moves elements in tiles.
 
-use super::{NO_PARTIAL_DECODER, NO_PARTIAL_ENCODER, only_decodes};
+use super::decode_only::{DecodeArray, Described};
 use crate::zarr::product;
 use serde_json::json;
-use std::{any::Any, borrow::Cow, num::NonZero, sync::Arc};
+use std::num::NonZero;
 use wgslice::{Backend, DType, Plan, View};
 use zarrs::{
-    array::{
-        ArrayBytes, ArrayCodecTraits, ArrayToArrayCodecTraits, ChunkShape, CodecMetadataOptions,
-        CodecOptions, CodecTraits, DataType, FillValue, RecommendedConcurrency,
-        codec::api::{CodecError, PartialDecoderCapability, PartialEncoderCapability},
-    },
+    array::{ArrayBytes, ChunkShape, CodecOptions, DataType, FillValue, codec::api::CodecError},
     metadata::{Configuration, v3::MetadataV3},
     metadata_ext::codec::transpose::TransposeCodecConfigurationV1,
-    plugin::{ExtensionName, PluginCreateError, ZarrVersion},
+    plugin::PluginCreateError,
 };
 
 /// The name of this codec. It replaces `transpose`, the name of the codec in `zarrs`.
@@ -53,45 +49,17 @@ impl Transpose {
     }
 }
 
-impl ExtensionName for Transpose {
-    fn name(&self, _: ZarrVersion) -> Option<Cow<'static, str>> {
-        Some(NAME.into())
-    }
-}
-
-impl CodecTraits for Transpose {
-    fn as_any(&self) -> &dyn Any {
-        self
+impl Described for Transpose {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
-    fn configuration(&self, _: ZarrVersion, _: &CodecMetadataOptions) -> Option<Configuration> {
+    fn configuration(&self) -> Option<Configuration> {
         serde_json::from_value(json!({"order": self.order})).ok()
     }
-
-    fn partial_decoder_capability(&self) -> PartialDecoderCapability {
-        NO_PARTIAL_DECODER
-    }
-
-    fn partial_encoder_capability(&self) -> PartialEncoderCapability {
-        NO_PARTIAL_ENCODER
-    }
 }
 
-impl ArrayCodecTraits for Transpose {
-    fn recommended_concurrency(
-        &self,
-        _: &[NonZero<u64>],
-        _: &DataType,
-    ) -> Result<RecommendedConcurrency, CodecError> {
-        Ok(RecommendedConcurrency::new_maximum(1))
-    }
-}
-
-impl ArrayToArrayCodecTraits for Transpose {
-    fn into_dyn(self: Arc<Self>) -> Arc<dyn ArrayToArrayCodecTraits> {
-        self
-    }
-
+impl DecodeArray for Transpose {
     fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError> {
         Ok(decoded.clone())
     }
@@ -104,19 +72,8 @@ impl ArrayToArrayCodecTraits for Transpose {
         Self::permuted(decoded, &self.order)
     }
 
-    fn decoded_shape(&self, encoded: &[NonZero<u64>]) -> Result<Option<ChunkShape>, CodecError> {
-        Self::permuted(encoded, &self.inverse).map(Some)
-    }
-
-    fn encode<'a>(
-        &self,
-        _: ArrayBytes<'a>,
-        _: &[NonZero<u64>],
-        _: &DataType,
-        _: &FillValue,
-        _: &CodecOptions,
-    ) -> Result<ArrayBytes<'a>, CodecError> {
-        Err(only_decodes(NAME))
+    fn decoded_shape(&self, encoded: &[NonZero<u64>]) -> Result<ChunkShape, CodecError> {
+        Self::permuted(encoded, &self.inverse)
     }
 
     fn decode<'a>(
