@@ -127,7 +127,7 @@ impl Crate {
                     self.list_module(&format!("{path}::{name}"), &folder.join(&name), &items);
                 }
                 Item::Use(item) if is_public(&item.vis) => {
-                    self.list_exports(path, path, &item.tree)
+                    self.list_exports(path, path, &item.tree);
                 }
                 _ => self.list_definition(path, item),
             }

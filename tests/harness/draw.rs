@@ -90,7 +90,7 @@ static ADAPTERS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     for (place, device) in DEVICES.iter().enumerate() {
         match adapters.last_mut() {
             Some(places) if DEVICES[places[0]].adapter_name() == device.adapter_name() => {
-                places.push(place)
+                places.push(place);
             }
             _ => adapters.push(vec![place]),
         }
