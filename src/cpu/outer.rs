@@ -86,7 +86,7 @@ pub(crate) fn run(
     );
 }
 
-/// Writes `dest`, which has the dimensions `dims`, at least one. Pieces have `bytes` bytes. The place of a piece is
+/// Writes `dest`, which has the dimensions `dims`, at least one. ResultPieces have `bytes` bytes. The place of a piece is
 /// `base` plus a distance from each dimension.
 pub(super) fn copy(
     (base, bytes): (usize, usize),
@@ -103,7 +103,7 @@ pub(super) fn copy(
         ChosenPositions::Listed(list) => RowPrefetch::new(list),
     };
     threads::spread(dest, bytes, threads, |first, dest| {
-        let pieces = Pieces {
+        let pieces = ResultPieces {
             source,
             base,
             outer,
@@ -139,7 +139,7 @@ impl RowPrefetch {
 }
 
 /// The pieces of the result, starting with number `first`.
-struct Pieces<'a> {
+struct ResultPieces<'a> {
     source: &'a [u8],
     base: usize,
     outer: &'a [ChosenPositions],
@@ -149,7 +149,7 @@ struct Pieces<'a> {
     dest: &'a mut [u8],
 }
 
-impl Pieces<'_> {
+impl ResultPieces<'_> {
     /// Returns the offset in bytes of row `number` in the source. For the row after the last, returns the offset of row
     /// 0, which is then only prefetched.
     fn row_place(&self, mut number: usize) -> usize {
@@ -162,7 +162,7 @@ impl Pieces<'_> {
     }
 }
 
-impl CopyTask for Pieces<'_> {
+impl CopyTask for ResultPieces<'_> {
     fn run(mut self, kernel: impl CopyKernel) {
         let bytes = kernel.bytes();
         let mut unwritten = core::mem::take(&mut self.dest);
