@@ -29,8 +29,7 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     #[doc(hidden)]
     fn writable(values: &mut [Self]) -> Writable<'_>;
 
-    /// Makes `len` elements from the bytes that `fill` writes. `pieces` says what it writes. Returns the elements and
-    /// the result of `fill`.
+    /// Makes `len` elements from the pieces that `fill` copies. Returns the elements and the result of `fill`.
     #[doc(hidden)]
     fn collect<R>(
         len: usize,

@@ -21,8 +21,8 @@ const MIN_KEPT_BYTES: usize = 1 << 20;
 pub(crate) struct HostPool(KeptValue<Vec<u8>>);
 
 impl HostPool {
-    /// Makes `len` bytes that `fill` writes. `pieces` says what it writes. Returns the bytes and the result of `fill`. Fails if the memory cannot be
-    /// allocated.
+    /// Makes `len` bytes from the pieces that `fill` copies. Returns the bytes and the result of `fill`. Fails if the
+    /// memory cannot be allocated.
     ///
     /// Reuses the kept buffer if `len` is at least [`MIN_KEPT_BYTES`] and between half of the buffer's capacity and all
     /// of it.

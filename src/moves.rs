@@ -81,7 +81,7 @@ pub(crate) enum Operation {
     ScatterElements,
     XlaGather,
     XlaScatter,
-    /// An operation with several steps, or a view. Only its name is needed.
+    /// Any other operation: one with several steps, or one that copies a view, such as `tile`. Only its name is needed.
     Named(&'static str),
     Nonzero,
     MaskedUpdate,

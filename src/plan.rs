@@ -957,8 +957,6 @@ impl Plan {
             }
             return Ok(self.report(None, search_result));
         }
-        // An output that only one step writes can be new memory, which is not initialized. Other outputs are
-        // initialized first.
         let mut temps = Vec::with_capacity(steps.temps.len());
         for temp in &steps.temps {
             temps.push(zeroed::<u8>(temp.bytes())?);
@@ -980,6 +978,8 @@ impl Plan {
                     let is_last_write = !later_steps
                         .iter()
                         .any(|(_, later_operands)| later_operands.to == operands.to);
+                    // New memory can stay uninitialized if no later step writes it. Otherwise the first step that writes
+                    // it initializes all of it.
                     match is_last_write {
                         true => dest,
                         false => {

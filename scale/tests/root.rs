@@ -11,12 +11,12 @@ mod crop;
 mod functions;
 mod gather;
 mod index;
-#[cfg(not(feature = "cluster"))]
-mod left_out;
 mod lengths;
 #[cfg(feature = "sql")]
 mod masks;
 mod metadata;
+#[cfg(not(feature = "cluster"))]
+mod missing_features;
 mod ndsel;
 #[cfg(feature = "object-stores")]
 mod objects;

@@ -9,8 +9,8 @@
 //! result   r0 r1 r2 r3 r4 r5 …           shuffle(bytes 0 to 15) | shuffle(bytes 16 to 31) | shuffle(bytes 32 to 47)
 //! ```
 //!
-//! Compilers do not turn loops into these instructions, and not every x86-64 processor has them. [`fearless_simd`]
-//! detects them at run time. Without them, or without the standard library, pieces are copied one by one.
+//! Compilers do not generate these instructions for distances that are known only at run time, and not every x86-64
+//! processor has them. [`fearless_simd`] detects them at run time. Without them, or without the standard library, pieces are copied one by one.
 //!
 //! Without the standard library, `no_shuffle` replaces this file.
 

@@ -161,18 +161,18 @@ impl<'a> LoopNest<'a> {
 
     /// Copies the pieces of the result from byte `first` on to `dest`.
     fn copy_pieces(&self, source: &[u8], first: usize, mut dest: NewMemory<'_>) {
-        let (piece, mut skip) = (first / self.piece, first % self.piece);
-        let mut piece_number = piece % self.row.size;
-        for row in Odometer::at(self.rows, |dim| dim.from, piece / self.row.size) {
-            let first_piece = self.offset.wrapping_add(row.wrapping_mul(self.unit));
-            let mut at = along(first_piece, self.row.stride, piece_number);
-            for _ in piece_number..self.row.size {
+        let (first_piece, mut skip) = (first / self.piece, first % self.piece);
+        let mut piece_in_row = first_piece % self.row.size;
+        for row in Odometer::at(self.rows, |dim| dim.from, first_piece / self.row.size) {
+            let row_start = self.offset.wrapping_add(row.wrapping_mul(self.unit));
+            let mut at = along(row_start, self.row.stride, piece_in_row);
+            for _ in piece_in_row..self.row.size {
                 let length = (self.piece - skip).min(dest.len());
                 dest.copy_to_front(&source[at + skip..][..length]);
                 at = at.wrapping_add_signed(self.row.stride);
                 skip = 0;
             }
-            piece_number = 0;
+            piece_in_row = 0;
             if dest.len() == 0 {
                 return;
             }

@@ -42,8 +42,8 @@ pub(super) struct Tiles<'a> {
     pub(super) row: Axis,
 }
 
-/// If the pieces of a row are a few bytes apart, this many bytes of the source are copied to one lane after another
-/// before the next bytes are read. They stay in the first-level cache until every lane has its pieces.
+/// If the pieces of a row are a few bytes apart, the source is read in ranges of about this many bytes. Every lane gets
+/// its pieces from a range before the next range is read, so the range stays in the first-level cache.
 const SPREAD_BYTES: usize = 8 << 10;
 
 /// If there are at most this many lanes, pieces are moved in the order of the source: one piece to each lane, then the
@@ -143,8 +143,8 @@ impl<'a> Tiles<'a> {
     }
 
     /// Returns whether the lines of the result stay in the first-level cache until they are complete. They do not if
-    /// they bypass the caches, or if the 16 lanes of a square of bytes compete for the same 8 or 12 places in the
-    /// cache.
+    /// they bypass the caches, or if the 16 lanes of a square of bytes map to one or two sets of the cache, which have
+    /// 8 or 12 lines each.
     fn stays_cached(&self) -> bool {
         let lanes_collide = self.piece == 1 && self.lane_bytes().is_multiple_of(2 << 10);
         !self.bypasses_caches() && !lanes_collide

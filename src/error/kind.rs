@@ -112,7 +112,7 @@ kinds! {
     CropBoxSize "crop_box_size" "Boxes that are longer than a dimension that they must fit in.";
     CropItems "crop_items" "More or fewer boxes than items, without box indices.";
     CropRank "crop_rank" "An array without a dimension for the items and for each size of the boxes.";
-    CropShape "crop_shape" "Begins, box indices, flips or patches of a shape that the boxes do not have, or passed twice.";
+    CropShape "crop_shape" "`begins`, `box_indices`, `flips` or `patches` with a shape that does not fit the boxes, or one of them passed twice.";
     CropStrides "crop_strides" "More or fewer strides than sizes of the boxes.";
 
     EmptyOutput "empty_output" "Indices, updates or a destination without elements, unless indices and updates both have none.";

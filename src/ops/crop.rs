@@ -400,11 +400,12 @@ impl Boxes<IndexShape> {
     }
 }
 
-/// The index tuples of boxes. A tuple has the begins of a box and, as `columns` states, its box index and its flips.
+/// The index tuples of boxes. A tuple has the start indices of a box and, as `columns` states, its box index and its
+/// flips.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoxTuples {
     pub(super) box_count: usize,
-    /// The number of dimensions for which boxes have begins.
+    /// The number of dimensions that have a start index in each box.
     dim_count: usize,
     columns: TupleColumns,
     dtype: DType,

@@ -20,21 +20,21 @@ pub(super) struct PrintedElements {
 }
 
 impl PrintedElements {
-    pub(super) fn new(element: &Type, bytes: &[u8]) -> Self {
-        Self::format_elements(element, bytes, false)
+    pub(super) fn new(element_type: &Type, bytes: &[u8]) -> Self {
+        Self::format_elements(element_type, bytes, false)
     }
 
     /// Formats elements. `is_alone` is true if they are the fields of a single element.
-    fn format_elements(element: &Type, bytes: &[u8], is_alone: bool) -> Self {
-        let native = files::in_native_order(bytes, element);
-        let element_bytes = || native.chunks_exact(element.size.max(1));
+    fn format_elements(element_type: &Type, bytes: &[u8], is_alone: bool) -> Self {
+        let native = files::in_native_order(bytes, element_type);
+        let element_bytes = || native.chunks_exact(element_type.size.max(1));
         let numbers = || native.as_chunks().0.iter().map(|&b| i64::from_ne_bytes(b));
         let same_text = |words: Vec<String>| Self {
             json: words.iter().cloned().map(Value::from).collect(),
             scalars: words.clone(),
             words,
         };
-        match &element.kind {
+        match &element_type.kind {
             Kind::Number(dtype) => {
                 let elements = Elements::new((*dtype).into(), &native);
                 let is_float = matches!(dtype, DType::F16 | DType::F32 | DType::F64);
@@ -80,7 +80,7 @@ impl PrintedElements {
                     json: numbers().map(json).collect(),
                 }
             }
-            Kind::Text if element.size > 0 => {
+            Kind::Text if element_type.size > 0 => {
                 let texts: Vec<_> = element_bytes().map(code_points).collect();
                 let unescaped = |codes: &Vec<u32>| -> String {
                     let char = |&code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
@@ -91,7 +91,7 @@ impl PrintedElements {
                     ..same_text(texts.iter().map(unescaped).collect())
                 }
             }
-            Kind::Bytes if element.size > 0 => {
+            Kind::Bytes if element_type.size > 0 => {
                 let json = |bytes: &[u8]| {
                     trim_zeros(bytes)
                         .iter()
@@ -108,11 +108,11 @@ impl PrintedElements {
                     )
                 }
             }
-            Kind::Fields(fields) if element.size > 0 => {
-                format_structures(fields, &native, element.size, is_alone)
+            Kind::Fields(fields) if element_type.size > 0 => {
+                format_structures(fields, &native, element_type.size, is_alone)
             }
             // The number of bytes does not give the number of elements of zero bytes, so the caller repeats one text.
-            _ if element.size == 0 => same_text(vec![match element.kind {
+            _ if element_type.size == 0 => same_text(vec![match element_type.kind {
                 Kind::Text => "''".to_owned(),
                 Kind::Fields(_) => "()".to_owned(),
                 _ => "b''".to_owned(),

@@ -26,8 +26,8 @@ pub(crate) struct Crop {
     /// The size of every box in the leading dimensions of IN; along the other dimensions, a box has all positions
     #[arg(long, value_name = "N,M,...")]
     size: Sizes,
-    /// The policy for a box that extends beyond IN: its elements outside become zeros, with a warning; the job fails;
-    /// or the box is shifted inside. A negative start is outside
+    /// For a box that extends beyond IN: zero writes zeros for the elements outside and prints a warning, error fails,
+    /// and clamp shifts the box inside. A negative start is outside of IN
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "zero|error|clamp", hide_possible_values = true)]
     out_of_range: Policy,
     #[command(flatten)]

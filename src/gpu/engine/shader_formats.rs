@@ -164,7 +164,7 @@ fn sample_values(kernel: Kernel, constant: Constant, values: &[u32]) -> Vec<u32>
     }
 }
 
-/// Returns whether the library never uses this combination of values.
+/// Returns whether the library never uses this combination of values, or tested combinations represent it.
 fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
     let has_value = |constant: Constant, value: u32| setting.contains(&(constant, value));
     let lacks_needed_tuples = has_value(Coordinates, 0)
@@ -204,8 +204,9 @@ fn is_unused(kernel: Kernel, setting: &ConstantValues) -> bool {
                                 == types.any(|number| has_value(type_constant, number))
                         })
                 };
-                // Bytes are converted by tables, whose entries differ only in size. Conversions from or to f32
-                // represent all other conversions. Walks with coordinates are tested only with tables.
+                // Conversions from bytes use tables. Tables for different result types differ only in the size of an
+                // entry, so one result type of each size is tested: u8 (0), f16 (4) and f32 (6). Conversions from or to
+                // f32 represent all conversions without a table. They are tested only without coordinates.
                 let has_tables = has_value(From, 0)
                     && (has_value(To, 0) || has_value(To, 4) || has_value(To, 6));
                 let is_plain = !has_value(From, 0)

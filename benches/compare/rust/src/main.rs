@@ -100,11 +100,13 @@ fn measure<T: Element>(
 ) -> Result<(), Box<dyn Error>> {
     let inputs = Inputs::<T>::of(&case.work);
     for &threads in &options.threads {
-        let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
         // The threads of this pool sleep as soon as they are idle, so that they do not slow the next crate down.
         let team = Pool::builder().threads(threads);
         let team = team.idle_spin(Duration::ZERO).build()?;
-        rayon.build()?.install(|| {
+        pool.install(|| {
             let peers = peers::all(&case.work, &inputs, threads, &team, options.clock);
             let (mut new_calls, mut kept_calls) = (Vec::new(), Vec::new());
             for Peer { name, new, kept } in peers {

@@ -13,7 +13,7 @@ use zarrs::{
     plugin::{ExtensionName, ZarrVersion},
 };
 
-/// What metadata say about a codec.
+/// A codec as metadata describe it.
 pub(super) trait Described: Debug + Send + Sync + 'static {
     fn name(&self) -> &'static str;
 
@@ -24,7 +24,7 @@ pub(super) trait Described: Debug + Send + Sync + 'static {
 pub(super) trait DecodeArray: Described {
     fn encoded_data_type(&self, decoded: &DataType) -> Result<DataType, CodecError>;
 
-    /// Returns the encoded elements of a chunk that is omitted from a shard.
+    /// Returns the encoded fill value: the value of every encoded element of a chunk that is omitted from a shard.
     fn encoded_fill_value(
         &self,
         decoded: &DataType,
