@@ -208,12 +208,16 @@ impl Backend {
 
     /// Returns the pieces that are copied to a new result.
     fn pieces(&self, plan: &Plan, arguments: HostArguments<'_, '_>) -> Pieces {
-        match arguments.changed_array {
-            #[cfg(feature = "gpu")]
-            _ if *self.device_for(plan) != Device::Cpu => Pieces::Short,
-            Some(_) => Pieces::Long,
+        let pieces = match arguments.changed_array {
+            Some(array) => Pieces::of_result(array.len(), plan.dtype(), || Pieces::Long),
             None => plan.pieces(),
+        };
+        // Choosing the device can take longer than a small plan.
+        #[cfg(feature = "gpu")]
+        if pieces == Pieces::Long && *self.device_for(plan) != Device::Cpu {
+            return Pieces::Short;
         }
+        pieces
     }
 
     fn run_on_cpu(

@@ -33,9 +33,14 @@ pub enum Pieces {
 }
 
 impl Pieces {
+    /// Returns whether a result of `bytes` bytes gets uninitialized memory.
+    fn need_no_zeros(self, bytes: usize) -> bool {
+        bytes > MAX_ZEROED_BYTES && (bytes < MIN_CALLOC_BYTES || self == Self::Long)
+    }
+
     /// Calls `find` for a result of at least [`MIN_CALLOC_BYTES`]. The memory of smaller results does not depend on
     /// their pieces, and finding these would take a part of the time of a small result.
-    pub(super) fn of_result(len: usize, dtype: DType, find: impl FnOnce() -> Self) -> Self {
+    pub(crate) fn of_result(len: usize, dtype: DType, find: impl FnOnce() -> Self) -> Self {
         match len.saturating_mul(dtype.size()) {
             MIN_CALLOC_BYTES.. => find(),
             _ => Self::Short,
@@ -77,9 +82,7 @@ pub(crate) fn fill_values<T: bytemuck::Pod, R>(
 ) -> Result<(Vec<T>, R), Error> {
     if values.len() != len {
         let bytes = len.saturating_mul(size_of::<T>());
-        let is_uninitialized =
-            bytes > MAX_ZEROED_BYTES && (bytes < MIN_CALLOC_BYTES || pieces == Pieces::Long);
-        if is_uninitialized || always_uninitialized() {
+        if pieces.need_no_zeros(bytes) || always_uninitialized() {
             return in_new_memory(len, |memory| fill(Dest::New(memory)));
         }
         values = zeroed(len)?;
@@ -258,22 +261,16 @@ mod tests {
         }
     }
 
-    /// Zeros come from `calloc` only for a result of at least 32 MiB that is not made of long pieces.
     #[test]
     fn large_results_of_short_pieces_begin_as_zeros() {
-        for (bytes, pieces, is_new) in [
-            (MAX_ZEROED_BYTES, Pieces::Long, false),
-            (MAX_ZEROED_BYTES + 1, Pieces::Short, true),
-            (MIN_CALLOC_BYTES - 1, Pieces::Short, true),
-            (MIN_CALLOC_BYTES, Pieces::Short, false),
-            (MIN_CALLOC_BYTES, Pieces::Long, true),
+        for (bytes, [short, long]) in [
+            (MAX_ZEROED_BYTES, [false, false]),
+            (MAX_ZEROED_BYTES + 1, [true, true]),
+            (MIN_CALLOC_BYTES - 1, [true, true]),
+            (MIN_CALLOC_BYTES, [false, true]),
         ] {
-            let fill = |dest: Dest<'_>| {
-                assert_eq!(matches!(dest, Dest::New(_)), is_new, "{bytes} {pieces:?}");
-                assert!(dest.all().iter().all(|&byte| byte == 0));
-                Ok(())
-            };
-            fill_values::<u8, ()>(Vec::new(), bytes, pieces, fill).unwrap();
+            assert_eq!(Pieces::Short.need_no_zeros(bytes), short, "{bytes}");
+            assert_eq!(Pieces::Long.need_no_zeros(bytes), long, "{bytes}");
         }
     }
 

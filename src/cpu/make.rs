@@ -80,7 +80,7 @@ pub(super) fn run<I: Index>(
     )
 }
 
-/// Returns the pieces that [`run`] copies.
+/// Returns the pieces that [`run`] copies on one thread. On several threads, crops can have longer pieces.
 pub(super) fn pieces(walk: &Walk) -> Pieces {
     let group = GroupShape::from_walk(walk, Threads::at_most(1));
     match group.group_loop {

@@ -239,7 +239,11 @@ impl<'d> LineWriter<'d> {
         match self.bypasses_caches && to.as_ptr().addr().is_multiple_of(LINE) {
             // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`. So nothing can
             // access the line before the fence, which follows that call.
-            true => instructions::stream(to, from),
+            true => {
+                #[cfg(all(test, feature = "std"))]
+                tests::STREAMED_LINES.with(|lines| lines.set(lines.get() + 1));
+                instructions::stream(to, from);
+            }
             false => *to = *from,
         }
     }
@@ -305,6 +309,9 @@ pub(super) mod tests {
     std::thread_local! {
         /// How many bytes of new memory this thread has set to zero.
         pub(in super::super) static ZEROED_BYTES: core::cell::Cell<usize> =
+            const { core::cell::Cell::new(0) };
+        /// How many lines that bypass the caches this thread has written.
+        pub(in super::super) static STREAMED_LINES: core::cell::Cell<usize> =
             const { core::cell::Cell::new(0) };
     }
 

@@ -343,8 +343,7 @@ impl Move {
         }
     }
 
-    /// For a transposed slice, returns the number of pieces that the CPU copies one by one in tiles of many short axes,
-    /// or 0 if it uses the tiles of `transpose.rs`. Returns `None` for other moves, and for pieces so close together
+    /// For a transposed slice, returns the number of pieces that the CPU moves in tiles of many short axes, or 0 if it uses the tiles of `transpose.rs`. Returns `None` for other moves, and for pieces so close together
     /// that moving them takes no longer than a copy.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn transposed_pieces(&self) -> Option<usize> {
@@ -453,12 +452,12 @@ mod tests {
         let slice = |spec: &str| Plan::slice(&view, &spec.parse().unwrap(), DType::U8).unwrap();
         let transposed =
             |axes: &[usize]| Plan::contiguous(view.transpose(axes).unwrap(), DType::U8).unwrap();
-        let gather = |axis| {
+        let gather = |axis, count| {
             let options = GatherOptions {
-                axis,
+                axis: Some(axis),
                 ..GatherOptions::default()
             };
-            Plan::gather(&view, &[5], options, DType::U8).unwrap()
+            Plan::gather(&view, &[count], options, DType::U8).unwrap()
         };
         let source = vec![7u8; shape.iter().product()];
         for (plan, pieces) in [
@@ -468,14 +467,14 @@ mod tests {
             (slice("..., ::-1"), Pieces::Short),
             (transposed(&[1, 0, 2]), Pieces::Long),
             (transposed(&[0, 2, 1]), Pieces::Short),
-            (gather(Some(0)), Pieces::Long),
-            (gather(Some(1)), Pieces::Long),
-            (gather(Some(2)), Pieces::Short),
+            (gather(0, 5), Pieces::Long),
+            (gather(1, 900), Pieces::Long),
+            (gather(2, 7000), Pieces::Short),
         ] {
-            let ids = [4, 1, 1, 0, 3];
+            let ids: Vec<i32> = (0..7000).map(|n| n * 3 % 5).collect();
             let mut inputs = vec![Values::from(&source[..])];
-            if plan.inputs().len() > 1 {
-                inputs.push(Values::from(&ids[..]));
+            if let Some(indices) = plan.inputs().get(1) {
+                inputs.push(Values::from(&ids[..indices.shape[0]]));
             }
             let zeroed_before = ZEROED_BYTES.get();
             let fill = |dest: Dest<'_>| plan.run_steps(&inputs, &mut [dest], Threads::at_most(1));
@@ -488,9 +487,7 @@ mod tests {
                 expected_zeros,
                 "{plan:?}"
             );
-            if bytes >= 32 << 20 {
-                assert_eq!(plan.pieces(), pieces, "{plan:?}");
-            }
+            assert_eq!(plan.pieces(), pieces, "{plan:?}");
         }
     }
 
@@ -504,6 +501,7 @@ mod tests {
             (":, ::2, 11:150", [-4, 2, 2, 9]),
             ("1, 2:4, 100:", [-1, -1, -1, -1]),
             ("::2, ::-1, 5:", [2, 1, 0, 7]),
+            ("::-1, ::-2, 5:8000", [0, 1, 2, 0]),
         ] {
             let view = View::new(&[3, 5, 9000]).unwrap();
             let view = view.slice(&spec.parse().unwrap()).unwrap();

@@ -86,7 +86,7 @@ pub(crate) fn run(
     );
 }
 
-/// Writes `dest`, which has the dimensions `dims`, at least one. ResultPieces have `bytes` bytes. The place of a piece is
+/// Writes `dest`, which has the dimensions `dims`, at least one. Pieces have `bytes` bytes. The place of a piece is
 /// `base` plus a distance from each dimension.
 pub(super) fn copy(
     (base, bytes): (usize, usize),

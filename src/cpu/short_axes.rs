@@ -5,7 +5,7 @@
 //! | run | the pieces at all positions of the result's innermost axes; they are contiguous in the result |
 //! | near axes | the axes along which pieces are nearest to each other in the source |
 //! | lane | the contiguous part of the result for one position of the near axes that are not in a run |
-//! | tile | the next run of each lane: a few cache lines in each direction |
+//! | tile | the next cache lines of each lane, at most [`LINES_AT_ONCE`] |
 //! | band | the same range of runs in several lanes, which one thread writes |
 //! | group | the lanes whose pieces are in the same cache line of the source |
 //! | plane | a contiguous part of the result with the lanes of one or more tiles; each lane is a slice of the plane |
@@ -34,7 +34,7 @@ use core::{array, fmt, mem};
 
 /// The minimum size of a run in bytes, unless the next axis would make it longer than [`MAX_RUN_BYTES`].
 const MIN_RUN_BYTES: usize = 8 * LINE;
-/// The maximum size of a run in bytes. A run stays in the first-level cache.
+/// The maximum size of a run in bytes.
 const MAX_RUN_BYTES: usize = 16 << 10;
 /// A row of at least this many bytes needs no tiles of several axes.
 const LONG_ROW_BYTES: usize = 4 * LINE;
@@ -64,6 +64,8 @@ pub(super) struct ShortAxes {
     /// The lanes of a tile, in the order of the source: the distance of each lane from the result's first lane, and its
     /// number in the order of the result.
     lanes: Vec<(isize, usize)>,
+    /// The groups of lanes: the number of lanes, and whether their pieces are next to each other and fill a cache line.
+    groups: Vec<(usize, bool)>,
     /// The distance of each band of a plane from the first band.
     band_distances: Vec<usize>,
     /// For each slice of a plane, the number of the band that it belongs to.
@@ -195,10 +197,21 @@ impl ShortAxes {
         let lanes = lanes.enumerate();
         let mut lanes: Vec<_> = lanes.map(|(n, lane)| (lane.cast_signed(), n)).collect();
         lanes.sort_unstable();
+        let (line, (lowest, _)) = (LINE.cast_signed(), lanes[0]);
+        let line_number = |lane: &(isize, usize)| (lane.0 - lowest) / line;
+        let groups = lanes.chunk_by(|a, b| line_number(a) == line_number(b));
+        let groups = groups.map(|lanes| {
+            let are_adjacent = lanes
+                .windows(2)
+                .all(|pair| pair[1].0 - pair[0].0 == piece.cast_signed());
+            (lanes.len(), are_adjacent && lanes.len() * piece == LINE)
+        });
+        let groups = groups.collect();
         Some(Self {
             piece,
             run_distances: distances(&axes[first_run_axis..]),
             lanes,
+            groups,
             band_distances: distances(&axes_where(false)),
             band_of_slice: distances(&band_dims),
             plane_dims: axes[..first_axis].to_vec(),
@@ -212,19 +225,13 @@ impl ShortAxes {
 
     /// Returns the groups of lanes.
     fn groups(&self) -> impl Iterator<Item = LaneGroup<'_>> {
-        let line = LINE.cast_signed();
-        let groups = self
-            .lanes
-            .chunk_by(move |(a, _), (b, _)| a.div_euclid(line) == b.div_euclid(line));
-        groups.map(|lanes| {
-            let distance = self.piece.cast_signed();
-            let are_adjacent = lanes
-                .windows(2)
-                .all(|pair| pair[1].0 - pair[0].0 == distance);
-            let fills_line = lanes.len() * self.piece == LINE;
+        let mut lanes = &self.lanes[..];
+        self.groups.iter().map(move |&(count, is_line)| {
+            let group;
+            (group, lanes) = lanes.split_at(count);
             LaneGroup {
-                lanes,
-                is_line: are_adjacent && fills_line,
+                lanes: group,
+                is_line,
             }
         })
     }
@@ -334,6 +341,7 @@ impl CopyTask for RunTiles<'_, '_> {
         let bytes_to_line = |lane: &[u8]| lane.as_ptr().addr().wrapping_neg() % LINE;
         let first_bytes = bytes_to_line(lanes[0]);
         let bypasses_caches = axes.bytes() >= MIN_STREAMED_BYTES
+            && LINE.is_multiple_of(bytes)
             && first_bytes.is_multiple_of(bytes)
             && lanes.iter().all(|lane| bytes_to_line(lane) == first_bytes);
         let runs = Odometer::at(&axes.run_dims, |dim| dim.from, first_run);
@@ -348,20 +356,18 @@ impl CopyTask for RunTiles<'_, '_> {
             count @ 1.. if bypasses_caches => count,
             _ => LINES_AT_ONCE * block_pieces,
         };
-        let groups: Vec<LaneGroup<'_>> = axes.groups().collect();
-        let max_lanes = groups.iter().map(|group| group.lanes.len()).max();
+        let max_lanes = axes.groups.iter().map(|(count, _)| *count).max();
         let mut places = Vec::with_capacity(LINES_AT_ONCE * block_pieces);
-        let (mut rows, mut columns) = (
-            [[0; LINE]; LINE],
-            vec![[0; LINE]; max_lanes.unwrap_or_default()],
-        );
+        // Only squares of pieces of 1 and 2 bytes copy their rows.
+        let mut rows = vec![[0; LINE]; if bytes <= 2 { block_pieces } else { 0 }];
+        let mut columns = vec![[0; LINE]; max_lanes.unwrap_or_default()];
         let shuffles = *SHUFFLES;
         memory::streaming(bypasses_caches, |line_writer| {
             while !lanes[0].is_empty() {
                 piece_count = piece_count.min(lanes[0].len() / bytes);
                 places.clear();
                 places.extend(next_places.by_ref().take(piece_count));
-                for group in &groups {
+                for group in axes.groups() {
                     for places in places.chunks(block_pieces) {
                         let block_bytes = places.len() * bytes;
                         let is_square = group.is_line && block_bytes == LINE;
@@ -370,14 +376,14 @@ impl CopyTask for RunTiles<'_, '_> {
                             match bytes {
                                 4 => transpose_words::<4, 16>(
                                     source,
-                                    group,
+                                    &group,
                                     places,
                                     to_lane,
                                     line_writer,
                                 ),
                                 _ => transpose_words::<8, 8>(
                                     source,
-                                    group,
+                                    &group,
                                     places,
                                     to_lane,
                                     line_writer,
@@ -546,26 +552,36 @@ mod tests {
         assert!(lane_case_count > 200, "{lane_case_count}");
     }
 
-    /// Transposes axes of size 2 into results that are large enough to bypass the caches and that begin anywhere in a
-    /// cache line.
-    fn check_streamed<T: bytemuck::Pod + PartialEq>(axis_count: usize, value: impl Fn(u32) -> T) {
+    /// Reverses axes of size 2. The results begin at various offsets in a cache line. Large results bypass the caches.
+    fn check_reversed<T: bytemuck::Pod + PartialEq>(axis_count: usize, value: impl Fn(u32) -> T) {
         let axes: Vec<Dim> = (0..axis_count)
             .map(|n| Dim::shared(2, (size_of::<T>() << n).cast_signed()))
             .collect();
         let (row, dims) = axes.split_last().unwrap();
         let row = Axis::from_dim(1, row);
         let short_axes = ShortAxes::find(1, size_of::<T>(), dims, row).unwrap();
-        assert!(short_axes.bytes() >= MIN_STREAMED_BYTES);
+        assert!(short_axes.groups.iter().all(|(_, is_line)| *is_line));
         let len = 1 << axis_count;
         let source: Vec<T> = (0..len).map(&value).collect();
         for (skip, threads) in [(0, 2), (1, 1), (5, 2)] {
             let mut dest = vec![T::zeroed(); source.len() + skip];
+            #[cfg(feature = "std")]
+            let streamed_before = memory::tests::STREAMED_LINES.get();
             short_axes.run(
                 bytemuck::cast_slice(&source),
                 0,
                 bytemuck::cast_slice_mut(&mut dest[skip..]),
                 threads,
             );
+            #[cfg(feature = "std")]
+            if threads == 1 {
+                let lines = memory::tests::STREAMED_LINES.get() - streamed_before;
+                let bytes = short_axes.bytes();
+                match bytes {
+                    MIN_STREAMED_BYTES.. => assert!(lines > bytes / LINE / 2, "{lines}"),
+                    _ => assert_eq!(lines, 0),
+                }
+            }
             assert!(
                 dest[..skip]
                     .iter()
@@ -579,9 +595,10 @@ mod tests {
     }
 
     #[test]
-    fn large_results_are_streamed() {
-        check_streamed(22, u64::from);
-        check_streamed(23, |position| position);
-        check_streamed(24, |position| u16::try_from(position % 65_521).unwrap());
+    fn squares_are_transposed() {
+        check_reversed(22, u64::from);
+        check_reversed(23, |position| position);
+        check_reversed(18, |position| u16::try_from(position % 65_521).unwrap());
+        check_reversed(18, |position| u8::try_from(position % 251).unwrap());
     }
 }

@@ -167,15 +167,15 @@ impl<'a> LoopNest<'a> {
             let row_start = self.offset.wrapping_add(row.wrapping_mul(self.unit));
             let mut at = along(row_start, self.row.stride, piece_in_row);
             for _ in piece_in_row..self.row.size {
+                if dest.len() == 0 {
+                    return;
+                }
                 let length = (self.piece - skip).min(dest.len());
                 dest.copy_to_front(&source[at + skip..][..length]);
                 at = at.wrapping_add_signed(self.row.stride);
                 skip = 0;
             }
             piece_in_row = 0;
-            if dest.len() == 0 {
-                return;
-            }
         }
     }
 
@@ -198,8 +198,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// For a transposed slice of `bytes` bytes, returns the number of pieces that `short_axes.rs` copies one by one, or
-    /// 0 if `transpose.rs` moves the pieces. Returns `None` for other slices, and for pieces that are near each other.
+    /// For a transposed slice of `bytes` bytes, returns the number of pieces that `short_axes.rs` moves, or 0 if `transpose.rs` moves the pieces. Returns `None` for other slices, and for pieces that are near each other.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(super) fn transposed_pieces(&self, bytes: usize) -> Option<usize> {
         let is_far = matches!(Kernel::for_row(self.piece, self.row), Kernel::Copy { .. });

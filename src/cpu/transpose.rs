@@ -90,8 +90,8 @@ impl<'a> Tiles<'a> {
         (row.size * piece >= VECTOR && is_short).then_some(tiles)
     }
 
-    /// Returns whether squares are faster than the tiles of `short_axes.rs`, which move pieces one by one. They are
-    /// faster if they fill registers and the lines of the result stay cached: squares need half of the tiles' time for
+    /// Returns whether squares are faster than the tiles of `short_axes.rs`. The following figures are for tiles that
+    /// moved all pieces one by one. Squares are faster if they fill registers and the lines of the result stay cached: squares need half of the tiles' time for
     /// 32^4 f32, and an eighth for 16^3 bytes. In results larger than the second-level cache, squares with sides of 8
     /// pieces take up to 35 % more time than tiles (Intel Xeon, model 167); in results that would otherwise bypass the
     /// caches, squares with sides of 14 pieces take 10 % more (AMD EPYC, family 25, model 1). Squares of pieces of 1 or
