@@ -437,7 +437,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Warns if the conversion to `result_type` loses the differences between the numbers of an array.
+    /// Warns if the conversion to `result_type` makes the numbers of an array useless: if all are from -1 to 1 and have
+    /// fractions, or if most are beyond the type's range.
     fn warn_of_loss(&self, result_type: DType) -> Result<(), Failure> {
         let read_inputs = self.read()?;
         let arrays = self.value_sources.iter().zip(&read_inputs.values);

@@ -356,6 +356,7 @@ impl CopyTask for RunTiles<'_, '_> {
             count @ 1.. if bypasses_caches => count,
             _ => LINES_AT_ONCE * block_pieces,
         };
+        let groups: Vec<LaneGroup<'_>> = axes.groups().collect();
         let max_lanes = axes.groups.iter().map(|(count, _)| *count).max();
         let mut places = Vec::with_capacity(LINES_AT_ONCE * block_pieces);
         // Only squares of pieces of 1 and 2 bytes copy their rows.
@@ -367,7 +368,7 @@ impl CopyTask for RunTiles<'_, '_> {
                 piece_count = piece_count.min(lanes[0].len() / bytes);
                 places.clear();
                 places.extend(next_places.by_ref().take(piece_count));
-                for group in axes.groups() {
+                for group in &groups {
                     for places in places.chunks(block_pieces) {
                         let block_bytes = places.len() * bytes;
                         let is_square = group.is_line && block_bytes == LINE;
@@ -376,14 +377,14 @@ impl CopyTask for RunTiles<'_, '_> {
                             match bytes {
                                 4 => transpose_words::<4, 16>(
                                     source,
-                                    &group,
+                                    group,
                                     places,
                                     to_lane,
                                     line_writer,
                                 ),
                                 _ => transpose_words::<8, 8>(
                                     source,
-                                    &group,
+                                    group,
                                     places,
                                     to_lane,
                                     line_writer,

@@ -1,5 +1,5 @@
-//! scatter_elements: one element of updates for each index, combined with the element of an array at the position of
-//! the index itself in all dimensions except one.
+//! scatter_elements: combines each element of `updates` with one element of an array. That element has the coordinates
+//! of the index, except along `axis`, where the index's value is the coordinate.
 //!
 //! ```text
 //! array   [d0 … d(n-1)]
