@@ -85,7 +85,7 @@ impl Numbers {
             stored[index / elements_per_row * elements_per_row + stored_index] = number;
         }
         let column = tensors(
-            (self.array)(&stored),
+            (self.to_array)(&stored),
             &[elements_per_row],
             ROWS,
             &self.nulls,
@@ -274,7 +274,7 @@ async fn parts_of_columns_with_nulls_before_them_are_read_at_their_places() {
 async fn errors_of_parts_name_their_rows() {
     let ids = Numbers {
         name: "ids",
-        array: of_i64,
+        to_array: of_i64,
         shape: vec![2],
         numbers: (0..ROWS as i64 * 2)
             .map(|index| if index == 17 * 2 + 1 { 7 } else { 0 })

@@ -40,7 +40,7 @@ impl Cluster {
         test: &str,
         executor_count: usize,
         timeout: u64,
-        faults: Option<&Path>,
+        faults_folder: Option<&Path>,
         arguments: &[&str],
     ) -> Self {
         let folder_text = faults_folder.map(|folder| folder.display().to_string());
