@@ -395,8 +395,8 @@ impl Move {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dest, Indices, Pieces, Threads, fill_values};
-    use crate::{DType, Plan, Values, View, moves::Move, options::GatherOptions};
+    use super::{Indices, Pieces, Threads, fill_values};
+    use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
 
     /// Gathers all or some columns of a matrix. The columns are adjacent or far apart, and some are outside the matrix.
     #[test]
@@ -446,7 +446,8 @@ mod tests {
     #[cfg(feature = "std")]
     #[test]
     fn only_short_pieces_need_zeros() {
-        use super::memory::tests::ZEROED_BYTES;
+        use super::{Dest, memory::tests::ZEROED_BYTES};
+        use crate::Values;
         let shape = [5, 1000, 8192];
         let view = View::new(&shape).unwrap();
         let slice = |spec: &str| Plan::slice(&view, &spec.parse().unwrap(), DType::U8).unwrap();
