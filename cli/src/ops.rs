@@ -49,7 +49,7 @@ Examples:
         #[arg(long)]
         outer: bool,
     },
-    /// Write values at positions or where a mask is true: NumPy's x[...] = value and np.add.at
+    /// Write values at positions or by masks: x[...] = value or np.add.at
     ///
     /// EXPRESSION is the text in the brackets, as for index. The values are broadcast to the
     /// selection. An element that is selected several times takes the last value or, with --combine,
