@@ -4,16 +4,16 @@
 // runs.
 export function latest(task) {
   let running = false;
-  let nextArgs = null;
-  return async (...args) => {
-    nextArgs = args;
+  let next = null;
+  return async (...given) => {
+    next = given;
     if (running) return;
     running = true;
     try {
-      while (nextArgs) {
-        const callArgs = nextArgs;
-        nextArgs = null;
-        await task(...callArgs);
+      while (next) {
+        const now = next;
+        next = null;
+        await task(...now);
       }
     } finally {
       running = false;
