@@ -13,8 +13,8 @@
 //   links to the next row of a list come before all links to the next row of a slice.
 //
 // Row numbers start at `first_row` + 1. Lower numbers are from earlier dispatches and mean that there is no row.
-// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next, and constants. Needs: word_at, which reads
-// a word of `lists`.
+// Defines: slice_at, led_by, first_after, next_of, unit_of, link_of, to_next, and constants. Needs: word_at, which
+// reads a word of `lists`.
 #import walk.wgsl
 
 // True if invocations go through rows instead of slices in the last step, because there are few rows.

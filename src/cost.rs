@@ -64,7 +64,7 @@ pub(crate) struct Throughput {
     byte_rate: f64,
     /// Bytes per second, read plus written, if a slice is transposed.
     transposed_rate: f64,
-    /// Additional seconds for each piece of a transpose that the CPU runs in tiles of many short axes.
+    /// Additional seconds for each piece of a transpose that `cpu/short_axes.rs` runs.
     piece_seconds: f64,
     /// Additional seconds for each row that begins in another cache line than the previous row.
     row_seconds: f64,

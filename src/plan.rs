@@ -978,8 +978,8 @@ impl Plan {
                     let is_last_write = !later_steps
                         .iter()
                         .any(|(_, later_operands)| later_operands.to == operands.to);
-                    // New memory can stay uninitialized if no later step writes it. Otherwise the first step that writes
-                    // it initializes all of it.
+                    // New memory can stay uninitialized if no later step writes it. Otherwise the first step that
+                    // writes it initializes all of it.
                     match is_last_write {
                         true => dest,
                         false => {

@@ -24,7 +24,7 @@ fn every_step_at_every_run_length() {
     for run_length in RUN_LENGTHS {
         for step in [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5] {
             let width = run_length * 5 + 1;
-            // Selects `run` elements of each row: upwards from position 1, or downwards from the last position.
+            // Selects `run_length` elements of each row: upwards from position 1, or downwards from the last position.
             let reach = i64::try_from(run_length).unwrap() * step;
             let spec = if step > 0 {
                 format!(":, 1:{}:{step}", 1 + reach)

@@ -50,12 +50,12 @@ impl Pieces {
 
 /// The number of bytes of a short part that are set to zero at a time. They fit the first-level cache of most
 /// processors, which has 32 KiB or more. Results of 64 KiB take 2.5 µs in blocks of 8 or 16 KiB, 3.9 µs in blocks of 4
-/// KiB, and 3.4 µs in blocks of 32 KiB (Intel Xeon, model 207). They take 4.0 µs if all bytes are set to zero first, and
-/// 2.0 µs in initialized memory.
+/// KiB, and 3.4 µs in blocks of 32 KiB (Intel Xeon, model 207). They take 4.0 µs if all bytes are set to zero first,
+/// and 2.0 µs in initialized memory.
 const ZEROED_BLOCK_BYTES: usize = 16 << 10;
-/// The number of bytes of a long part that are set to zero at a time. New arrays of 8 and 16 MiB that are reversed along
-/// both axes take 20 to 25 % less time than in blocks of 16 KiB on an AMD EPYC (family 26, model 2). On an Intel Xeon
-/// (model 207), blocks of 16 to 256 KiB take the same time within 5 %.
+/// The number of bytes of a long part that are set to zero at a time. New arrays of 8 and 16 MiB that are reversed
+/// along both axes take 20 to 25 % less time than in blocks of 16 KiB on an AMD EPYC (family 26, model 2). On an Intel
+/// Xeon (model 207), blocks of 16 to 256 KiB take the same time within 5 %.
 const LONG_ZEROED_BLOCK_BYTES: usize = 64 << 10;
 /// The size in bytes of the shortest long part.
 const MIN_LONG_PART_BYTES: usize = 1 << 20;

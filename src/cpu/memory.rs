@@ -234,6 +234,16 @@ pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut LineW
 }
 
 impl<'d> LineWriter<'d> {
+    /// Writes the first line of `lane`, which then has the remaining bytes.
+    #[inline(always)]
+    pub(super) fn write_front(&mut self, lane: &mut &'d mut [u8], from: &[u8; LINE]) {
+        let (line, unwritten) = mem::take(lane)
+            .split_first_chunk_mut()
+            .expect("a lane has room");
+        *lane = unwritten;
+        self.write(line, from);
+    }
+
     #[inline(always)]
     pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
         match self.bypasses_caches && to.as_ptr().addr().is_multiple_of(LINE) {

@@ -343,8 +343,9 @@ impl Move {
         }
     }
 
-    /// For a transposed slice, returns the number of pieces that the CPU moves in tiles of many short axes, or 0 if it uses the tiles of `transpose.rs`. Returns `None` for other moves, and for pieces so close together
-    /// that moving them takes no longer than a copy.
+    /// For a transposed slice, returns the number of pieces that the CPU moves in tiles of many short axes, or 0 if it
+    /// uses the tiles of `transpose.rs`. Returns `None` for other moves, and for pieces so close together that moving
+    /// them takes no longer than a copy.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn transposed_pieces(&self) -> Option<usize> {
         match self.choose_loops() {

@@ -7,7 +7,7 @@
 //! | lane | the contiguous part of the result for one position of the near axes that are not in a run |
 //! | tile | the next cache lines of each lane, at most [`LINES_AT_ONCE`] |
 //! | band | the same range of runs in several lanes, which one thread writes |
-//! | group | the lanes whose pieces are in the same cache line of the source |
+//! | group | lanes whose pieces are within the size of a cache line in the source, counted from the lowest lane |
 //! | plane | a contiguous part of the result with the lanes of one or more tiles; each lane is a slice of the plane |
 //!
 //! A single short axis does not fill a cache line of the source or of the result. So a tile combines axes: enough
@@ -16,9 +16,10 @@
 //! of axes.
 //!
 //! A tile is written in blocks: a cache line of the result for each lane of a group. The lanes of a group share cache
-//! lines of the source. If their pieces fill a cache line, a block is a square that is transposed; otherwise its pieces
-//! are copied one by one. All groups get [`LINES_AT_ONCE`] lines before any group gets more, so the source is read in
-//! as many streams as these lines have pieces.
+//! lines of the source. If their pieces fill a line and have 1, 2, 4 or 8 bytes, a whole block is a square that is
+//! transposed, for 1 and 2 bytes by byte shuffles. All other pieces are copied one by one. All groups get
+//! [`LINES_AT_ONCE`] lines before any group gets more, so the source is read in as many streams as these lines have
+//! pieces.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
@@ -30,7 +31,7 @@ use super::{
 };
 use crate::prelude::*;
 use crate::{text::counted, walk::Dim};
-use core::{array, fmt, mem};
+use core::{array, fmt};
 
 /// The minimum size of a run in bytes, unless the next axis would make it longer than [`MAX_RUN_BYTES`].
 const MIN_RUN_BYTES: usize = 8 * LINE;
@@ -76,7 +77,7 @@ pub(super) struct ShortAxes {
     run_dims: Vec<Dim>,
 }
 
-/// Lanes whose pieces are in the same cache line of the source.
+/// Lanes whose pieces are within the size of a cache line in the source.
 struct LaneGroup<'a> {
     /// The distance of each lane from the result's first lane in the source, and its number.
     lanes: &'a [(isize, usize)],
@@ -85,7 +86,8 @@ struct LaneGroup<'a> {
 }
 
 impl LaneGroup<'_> {
-    /// Returns the pieces of the lanes at the same place in each lane. `place` is the offset of the first lane's piece.
+    /// Returns the pieces of the lanes at the same place in each lane. `place` is the offset of the
+    /// piece of the result's first lane.
     #[inline(always)]
     fn line<'s>(&self, source: &'s [u8], place: usize) -> &'s [u8; LINE] {
         let line = source[place.wrapping_add_signed(self.lanes[0].0)..].first_chunk();
@@ -373,51 +375,40 @@ impl CopyTask for RunTiles<'_, '_> {
                         let block_bytes = places.len() * bytes;
                         let is_square = group.is_line && block_bytes == LINE;
                         if is_square && matches!(bytes, 4 | 8) {
-                            let to_lane = |n: usize| next_line(&mut lanes[group.lanes[n].1]);
                             match bytes {
                                 4 => transpose_words::<4, 16>(
                                     source,
                                     group,
                                     places,
-                                    to_lane,
+                                    &mut lanes,
                                     line_writer,
                                 ),
                                 _ => transpose_words::<8, 8>(
                                     source,
                                     group,
                                     places,
-                                    to_lane,
+                                    &mut lanes,
                                     line_writer,
                                 ),
                             }
                             continue;
                         }
-                        if let (Some(shuffles), true, 1 | 2) = (shuffles, is_square, bytes) {
-                            let rows = &mut rows[..block_pieces];
-                            for (row, place) in rows.iter_mut().zip(places) {
-                                *row = *group.line(source, *place);
-                            }
-                            let columns = &mut columns[..block_pieces];
-                            match bytes {
-                                1 => transpose::<1, 16, LINE>(shuffles, rows, columns),
-                                _ => transpose::<2, 8, LINE>(shuffles, rows, columns),
-                            }
-                        } else {
-                            for (number, places) in places.chunks(PIECES_AT_ONCE).enumerate() {
-                                let first_byte = number * PIECES_AT_ONCE * bytes;
-                                for (column, (distance, _)) in columns.iter_mut().zip(group.lanes) {
-                                    let pieces = column[first_byte..].chunks_exact_mut(bytes);
-                                    for (piece, place) in pieces.zip(places) {
-                                        let at = place.wrapping_add_signed(*distance);
-                                        let outcome = kernel.copy(source, at, piece);
-                                        outcome.expect("a plan's pieces are within its source");
-                                    }
+                        match shuffles {
+                            Some(shuffles) if is_square && matches!(bytes, 1 | 2) => {
+                                for (row, place) in rows.iter_mut().zip(places) {
+                                    *row = *group.line(source, *place);
+                                }
+                                let columns = &mut columns[..rows.len()];
+                                match bytes {
+                                    1 => transpose::<1, 16, LINE>(shuffles, &rows, columns),
+                                    _ => transpose::<2, 8, LINE>(shuffles, &rows, columns),
                                 }
                             }
+                            _ => copy_each(kernel, source, group, places, &mut columns),
                         }
                         for (column, &(_, number)) in columns.iter().zip(group.lanes) {
                             if block_bytes == LINE {
-                                line_writer.write(next_line(&mut lanes[number]), column);
+                                line_writer.write_front(&mut lanes[number], column);
                             } else {
                                 let to = lanes[number].split_off_mut(..block_bytes);
                                 let to = to.expect("a lane has room");
@@ -432,15 +423,36 @@ impl CopyTask for RunTiles<'_, '_> {
     }
 }
 
-/// Moves a block of `R` pieces of `N` bytes to each of `R` lanes. `to_lane` returns where the lane with a number writes
-/// next. The compiler vectorizes these loops for pieces of 4 and 8 bytes, and then they take half the time of
+/// Copies the pieces of each lane of a group to a column.
+#[inline(always)]
+fn copy_each(
+    kernel: impl CopyKernel,
+    source: &[u8],
+    group: &LaneGroup<'_>,
+    places: &[usize],
+    columns: &mut [[u8; LINE]],
+) {
+    for (number, places) in places.chunks(PIECES_AT_ONCE).enumerate() {
+        let first_byte = number * PIECES_AT_ONCE * kernel.bytes();
+        for (column, (distance, _)) in columns.iter_mut().zip(group.lanes) {
+            let pieces = column[first_byte..].chunks_exact_mut(kernel.bytes());
+            for (piece, place) in pieces.zip(places) {
+                let at = place.wrapping_add_signed(*distance);
+                let outcome = kernel.copy(source, at, piece);
+                outcome.expect("a plan's pieces are within its source");
+            }
+        }
+    }
+}
+
+/// Moves a block of `R` pieces of `N` bytes to each of `R` lanes. The compiler vectorizes these loops for pieces of 4 and 8 bytes, and then they take half the time of
 /// [`transpose`], which needs copies of the rows and the columns.
 #[inline(always)]
 fn transpose_words<'d, const N: usize, const R: usize>(
     source: &[u8],
     group: &LaneGroup<'_>,
     places: &[usize],
-    mut to_lane: impl FnMut(usize) -> &'d mut [u8; LINE],
+    lanes: &mut [&'d mut [u8]],
     line_writer: &mut LineWriter<'d>,
 ) {
     let places: &[usize; R] = places.first_chunk().expect("the pieces fill a line");
@@ -455,18 +467,9 @@ fn transpose_words<'d, const N: usize, const R: usize>(
     for n in 0..R {
         let column: [[u8; N]; R] = array::from_fn(|row| rows[row][n]);
         let column = column.as_flattened().first_chunk();
-        line_writer.write(to_lane(n), column.expect("the pieces fill a line"));
+        let lane = &mut lanes[group.lanes[n].1];
+        line_writer.write_front(lane, column.expect("the pieces fill a line"));
     }
-}
-
-/// Returns the first line of a lane's unwritten part. Afterwards, `lane` is the rest.
-#[inline(always)]
-fn next_line<'d>(lane: &mut &'d mut [u8]) -> &'d mut [u8; LINE] {
-    let (line, unwritten) = mem::take(lane)
-        .split_first_chunk_mut()
-        .expect("a lane has room");
-    *lane = unwritten;
-    line
 }
 
 #[cfg(test)]

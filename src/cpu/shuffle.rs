@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Compilers do not generate these instructions for distances that are known only at run time, and not every x86-64
-//! processor has them. [`fearless_simd`] detects them at run time. Without them, or without the standard library, pieces are copied one by one.
+//! processor has them. [`fearless_simd`] detects them at run time. Without them, or without the standard library,
+//! pieces are copied one by one.
 //!
 //! Without the standard library, `no_shuffle` replaces this file.
 

@@ -198,7 +198,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// For a transposed slice of `bytes` bytes, returns the number of pieces that `short_axes.rs` moves, or 0 if `transpose.rs` moves the pieces. Returns `None` for other slices, and for pieces that are near each other.
+    /// For a transposed slice of `bytes` bytes, returns the number of pieces that `short_axes.rs` moves, or 0 if
+    /// `transpose.rs` moves the pieces. Returns `None` for other slices, and for pieces that are near each other.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(super) fn transposed_pieces(&self, bytes: usize) -> Option<usize> {
         let is_far = matches!(Kernel::for_row(self.piece, self.row), Kernel::Copy { .. });

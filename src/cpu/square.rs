@@ -143,16 +143,13 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         line_writer: &mut LineWriter<'d>,
     ) {
         for (lane, column) in lanes.iter_mut().zip(&self.columns) {
-            let unwritten = mem::take(lane);
-            *lane = if count == R {
-                let (line, unwritten) = unwritten.split_first_chunk_mut().expect("a lane has room");
-                line_writer.write(line, column);
-                unwritten
+            if count == R {
+                line_writer.write_front(lane, column);
             } else {
-                let (part, unwritten) = unwritten.split_at_mut(count * N);
-                part.copy_from_slice(&column[..count * N]);
-                unwritten
-            };
+                let part = lane.split_off_mut(..count * N);
+                part.expect("a lane has room")
+                    .copy_from_slice(&column[..count * N]);
+            }
         }
     }
 

@@ -91,12 +91,12 @@ impl<'a> Tiles<'a> {
     }
 
     /// Returns whether squares are faster than the tiles of `short_axes.rs`. The following figures are for tiles that
-    /// moved all pieces one by one. Squares are faster if they fill registers and the lines of the result stay cached: squares need half of the tiles' time for
-    /// 32^4 f32, and an eighth for 16^3 bytes. In results larger than the second-level cache, squares with sides of 8
-    /// pieces take up to 35 % more time than tiles (Intel Xeon, model 167); in results that would otherwise bypass the
-    /// caches, squares with sides of 14 pieces take 10 % more (AMD EPYC, family 25, model 1). Squares of pieces of 1 or
-    /// 2 bytes are faster in any result if their sides fill a cache line: for 64 planes of 64 × 64 bytes they need a
-    /// quarter of the tiles' time.
+    /// moved all pieces one by one. Squares are faster if they fill registers and the lines of the result stay cached:
+    /// squares need half of the tiles' time for 32^4 f32, and an eighth for 16^3 bytes. In results larger than the
+    /// second-level cache, squares with sides of 8 pieces take up to 35 % more time than tiles (Intel Xeon, model 167);
+    /// in results that would otherwise bypass the caches, squares with sides of 14 pieces take 10 % more (AMD EPYC,
+    /// family 25, model 1). Squares of pieces of 1 or 2 bytes are faster in any result if their sides fill a cache
+    /// line: for 64 planes of 64 × 64 bytes they need a quarter of the tiles' time.
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];

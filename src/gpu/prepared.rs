@@ -172,8 +172,8 @@ impl Gpu {
     ///
     /// [`Error::DTypeOnDevice`] if the shaders cannot compute a scatter's combination for its element type;
     /// [`Error::ConversionOnDevice`] if the shaders cannot compute a conversion; [`Error::DeviceLimit`] if the plan has
-    /// too many dimensions for a shader, or if the device's limits are too low for a shader or for a single unit of 1 to
-    /// 16 bytes; for [`Texels`] also [`Error::Argument`] and [`Error::OutOfDeviceMemory`].
+    /// too many dimensions for a shader, or if the device's limits are too low for a shader or for a single unit of 1
+    /// to 16 bytes; for [`Texels`] also [`Error::Argument`] and [`Error::OutOfDeviceMemory`].
     pub fn supports<T: Prepare>(&self, what: &T) -> Result<(), Error> {
         what.moves_to_prepare(self)?
             .0

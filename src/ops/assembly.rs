@@ -1,4 +1,5 @@
-//! The common part of `concat`, `stack`, `split`, `pad` and `roll`: results that are assembled from pieces.
+//! The common part of `concat`, `stack`, `pad` and `roll`: results that are assembled from pieces. `View::along` also
+//! serves `split` and masks.
 //!
 //! A piece is a step from a view of an input to a view of the output. Together the pieces cover the output, and no two
 //! of them overlap, so they can be written in any order.

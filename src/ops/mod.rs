@@ -10,7 +10,7 @@
 //! | `index_update` | NumPy's `x[…] = value` with arrays, and `add.at`, planned as scatters |
 //! | `crop`, `paste` | crop; paste |
 //! | `concat`, `pad`, `roll`, `tile` | concat, stack and split; pad; roll; tile and repeat |
-//! | `assembly` | none: the common part of concat, stack, split, pad and roll |
+//! | `assembly` | none: the common part of concat, stack, pad and roll |
 //! | `convert` | none: slices, gathers and crops that convert elements |
 //! | `written_to` | none: slices, gathers and crops that write to a view of a larger array |
 //! | `mask` | nonzero, boolean_mask, compress, select, masked_update and masked_scatter |

@@ -176,7 +176,7 @@ def processor_time():
 
 
 # Matches the messages that a judge prints if naga rejects a shader.
-REJECTION_MESSAGE = re.compile(r"refuses the shader|parsing error|Validation Error")
+REJECTION_MESSAGE = re.compile(r"rejects the shader|parsing error|Validation Error")
 
 
 class Run:

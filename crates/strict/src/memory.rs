@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn written_masks_can_be_read_at_any_offset() {
+    fn written_bytes_can_be_read_at_any_offset() {
         let mut memory = Memory::new(12);
         memory.write(3, &[1, 2, 3, 4, 5]);
         assert_eq!(memory.read(2, 7), [0, 1, 2, 3, 4, 5, 0]);

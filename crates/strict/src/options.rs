@@ -59,7 +59,7 @@ pub struct Options {
     pub panics: bool,
     /// The seed for running invocations in random order. `None` means ascending order. In ascending order a shader
     /// whose result depends on the order can be correct by chance. For example, if all invocations store atomically to
-    /// one word, the word always keeps the last invocation's number. A GPU guarantees no order except for barriers, so
+    /// one word, the word always keeps the last invocation's value. A GPU guarantees no order except for barriers, so
     /// tests should run with seeds.
     ///
     /// With a seed, the workgroups of a dispatch run in random order. Each workgroup steps through its invocations in

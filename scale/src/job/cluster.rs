@@ -15,8 +15,8 @@ use url::Url;
 ///
 /// # Errors
 ///
-/// The error of a task or of the engine, or [`Error::Io`]. Finished shards stay, so the next run computes only the
-/// missing ones.
+/// The error of a task or of the engine; [`Error::Io`]; [`Error::Data`] if answers are missing. Finished shards stay,
+/// so the next run computes only the missing ones.
 pub fn run_on<'a>(
     engine: &'a Engine,
     record: Record,

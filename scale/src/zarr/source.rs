@@ -565,8 +565,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads these elements of a chunk that only one shard needs, in row-major order, like [`Reader::chunk`]. Reads the
-    /// whole chunk if that is cheaper. Also returns the index of the first returned element in the chunk. Bytes that
-    /// are not decoded are not checked.
+    /// whole chunk if that is cheaper or if a part cannot be decoded alone. Also returns the index of the first
+    /// returned element in the chunk. Bytes that are not decoded are not checked.
     pub(crate) fn part(
         &mut self,
         at: &[usize],

@@ -29,7 +29,8 @@ pub(crate) struct Cutter<'a> {
     pub(crate) limits: &'a DispatchLimits,
     pub(crate) places: &'a ArgumentPlaces,
     pub(crate) tuples: Option<TupleArgument>,
-    /// The size of the source in bytes. A walk that reads nothing still binds up to [`VECTOR_BYTES`] of the source.
+    /// The size of the source in bytes. A walk that reads nothing still binds up to [`VECTOR_BYTES`] bytes of the
+    /// source.
     pub(crate) source_bytes: usize,
     /// The conversion of elements and the type of the result. `None` if elements are not converted.
     pub(crate) conversion: Option<(&'a PlanConversion, DType)>,

@@ -103,7 +103,7 @@ fn measure<T: Element>(
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()?;
-        // The threads of this pool sleep as soon as they are idle, so that they do not slow the next crate down.
+        // The threads of this team sleep as soon as they are idle, so that they do not slow the next crate down.
         let team = Pool::builder().threads(threads);
         let team = team.idle_spin(Duration::ZERO).build()?;
         pool.install(|| {

@@ -58,7 +58,7 @@ pub(super) trait DecodeBytes: Described {
     fn decode(&self, encoded: &[u8], decoded: &BytesRepresentation) -> Result<Vec<u8>, CodecError>;
 }
 
-/// A codec that refuses to encode, and to read or write a part of a chunk.
+/// A codec that refuses to encode. It tells `zarrs` that it cannot read or write a part of a chunk.
 #[derive(Debug)]
 pub(super) struct DecodeOnly<C>(C);
 
