@@ -460,10 +460,6 @@ fn transpose_words<'d, const N: usize, const R: usize>(
         let pieces = group.line(source, places[row]).as_chunks().0;
         pieces.first_chunk().expect("the pieces fill a line")
     });
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "a column has a piece of each row"
-    )]
     for n in 0..R {
         let column: [[u8; N]; R] = array::from_fn(|row| rows[row][n]);
         let column = column.as_flattened().first_chunk();
