@@ -209,6 +209,9 @@ pub(super) fn in_new_memory<T: bytemuck::Pod, R>(
     Ok((values, outcome))
 }
 
+/// A cache line as vectors of 16 bytes. Compilers keep such vectors in registers more often than a single array.
+pub(super) type VectorLine = [[u8; 16]; LINE / 16];
+
 /// Writes cache lines of memory that is borrowed for `'d`. Only [`streaming`] makes a `LineWriter`.
 pub(super) struct LineWriter<'d> {
     bypasses_caches: bool,
@@ -234,35 +237,53 @@ pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut LineW
 }
 
 impl<'d> LineWriter<'d> {
-    /// Writes the first line of `lane`, which then has the remaining bytes.
+    /// Writes the first line of `slice`, which then has the remaining bytes.
     #[inline(always)]
-    pub(super) fn write_front(&mut self, lane: &mut &'d mut [u8], from: &[u8; LINE]) {
-        let (line, unwritten) = mem::take(lane)
+    pub(super) fn write_front(&mut self, slice: &mut &'d mut [u8], from: VectorLine) {
+        let (line, unwritten) = mem::take(slice)
             .split_first_chunk_mut()
             .expect("a lane has room");
-        *lane = unwritten;
-        self.write(line, from);
-    }
-
-    #[inline(always)]
-    pub(super) fn write(&mut self, to: &'d mut [u8; LINE], from: &[u8; LINE]) {
-        match self.bypasses_caches && to.as_ptr().addr().is_multiple_of(LINE) {
+        *slice = unwritten;
+        match self.bypasses_caches && line.as_ptr().addr().is_multiple_of(LINE) {
             // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`. So nothing can
             // access the line before the fence, which follows that call.
             true => {
                 #[cfg(all(test, feature = "std"))]
                 tests::STREAMED_LINES.with(|lines| lines.set(lines.get() + 1));
-                instructions::stream(to, from);
+                instructions::stream(line, from);
             }
-            false => *to = *from,
+            false => *line = bytemuck::cast(from),
         }
+    }
+
+    /// Writes the first bytes of `slice`, which then has the remaining bytes. Only whole cache lines can bypass the
+    /// caches.
+    #[inline(always)]
+    pub(super) fn write_bytes(&mut self, slice: &mut &'d mut [u8], from: &[u8]) {
+        let bytes_to_line = slice.as_ptr().addr().wrapping_neg() % LINE;
+        let (head, from) = from.split_at(bytes_to_line.min(from.len()));
+        let (lines, tail) = from.as_chunks::<LINE>();
+        copy_to_front(slice, head);
+        for line in lines {
+            self.write_front(slice, bytemuck::cast(*line));
+        }
+        copy_to_front(slice, tail);
+    }
+}
+
+/// Copies `from` to the first bytes of `slice`, which then has the remaining bytes.
+#[inline(always)]
+fn copy_to_front(slice: &mut &mut [u8], from: &[u8]) {
+    if !from.is_empty() {
+        let to = slice.split_off_mut(..from.len());
+        to.expect("a lane has room").copy_from_slice(from);
     }
 }
 
 /// These instructions belong to SSE and SSE2, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 mod instructions {
-    use super::LINE;
+    use super::{LINE, VectorLine};
     use core::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128};
 
     #[inline(always)]
@@ -277,10 +298,9 @@ mod instructions {
     /// Writes a line whose address is a multiple of its size. Nothing else may access the line before the next
     /// [`fence`], which makes the new bytes visible to other threads.
     #[inline(always)]
-    pub(super) fn stream(to: &mut [u8; LINE], from: &[u8; LINE]) {
+    pub(super) fn stream(to: &mut [u8; LINE], from: VectorLine) {
         assert!(to.as_ptr().addr().is_multiple_of(LINE));
-        let vectors: [u128; LINE / 16] = bytemuck::cast(*from);
-        for (to, vector) in to.chunks_exact_mut(16).zip(vectors) {
+        for (to, vector) in to.chunks_exact_mut(16).zip(from) {
             // SAFETY: `to` has 16 bytes and begins at a multiple of 16.
             #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
             unsafe {
@@ -300,12 +320,12 @@ mod instructions {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod instructions {
-    use super::LINE;
+    use super::{LINE, VectorLine};
 
     pub(super) fn prefetch(_: &[u8], _: usize) {}
 
-    pub(super) fn stream(to: &mut [u8; LINE], from: &[u8; LINE]) {
-        *to = *from;
+    pub(super) fn stream(to: &mut [u8; LINE], from: VectorLine) {
+        *to = bytemuck::cast(from);
     }
 
     pub(super) fn fence() {}
@@ -325,25 +345,28 @@ pub(super) mod tests {
             const { core::cell::Cell::new(0) };
     }
 
-    /// Lines at any address are written whole, streamed or not. The bytes around them do not change.
+    /// Slices that begin at any address are written whole, with lines that are streamed or not. The bytes around them do
+    /// not change.
     #[test]
-    fn only_the_lines_are_written() {
-        let line: [u8; LINE] = core::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
+    fn only_the_slices_are_written() {
+        let from: [u8; 3 * LINE] = core::array::from_fn(|at| u8::try_from(at).unwrap() + 1);
+        let line: VectorLine = bytemuck::cast(*from.first_chunk::<LINE>().unwrap());
         for bypasses_caches in [false, true] {
             for skip in 0..2 * LINE {
                 let mut bytes = vec![0; 8 * LINE];
-                let (lines, _) = bytes[skip..].as_chunks_mut();
-                let [_, second, _, fourth, ..] = lines else {
-                    panic!("there are lines");
-                };
+                let (_, others) = bytes[skip..].split_at_mut(LINE);
+                let (mut first, others) = others.split_at_mut(LINE);
+                let (_, others) = others.split_at_mut(7);
+                let (mut second, _) = others.split_at_mut(3 * LINE);
                 streaming(bypasses_caches, |line_writer| {
-                    line_writer.write(second, &line);
-                    line_writer.write(fourth, &line);
+                    line_writer.write_front(&mut first, line);
+                    line_writer.write_bytes(&mut second, &from[..5]);
+                    line_writer.write_bytes(&mut second, &from[5..]);
                 });
+                assert!(first.is_empty() && second.is_empty());
                 let mut expected = vec![0; 8 * LINE];
-                for line_number in [1, 3] {
-                    expected[skip + line_number * LINE..][..LINE].copy_from_slice(&line);
-                }
+                expected[skip + LINE..][..LINE].copy_from_slice(&from[..LINE]);
+                expected[skip + 2 * LINE + 7..][..3 * LINE].copy_from_slice(&from);
                 assert_eq!(bytes, expected, "{bypasses_caches} {skip}");
             }
         }

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | `slice` | the loops of a slice |
 //! | `transpose` | the tiles of a transposed slice, and which tiles a thread writes |
+//! | `lanes` | lanes of transposed slices, written in blocks of whole cache lines |
 //! | `short_axes` | the tiles of a slice of many short axes |
 //! | `square` | how pieces of 1, 2, 4, 8 or 16 bytes are transposed in registers |
 //! | `locate` | the places that index tuples point at |
@@ -54,6 +55,7 @@ mod fixed_copy;
 mod indices;
 pub(crate) mod keep;
 mod kernel;
+mod lanes;
 mod locate;
 mod make;
 pub(crate) mod mask;

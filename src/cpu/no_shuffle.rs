@@ -2,7 +2,7 @@
 //! library can detect at run time which instructions a processor has.
 
 use super::{
-    memory::LINE,
+    memory::{LINE, VectorLine},
     rows::{Axis, PieceRows},
 };
 
@@ -58,5 +58,17 @@ pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: us
     _: (usize, usize),
     _: &mut [&mut [u8]],
 ) {
+    match shuffles {}
+}
+
+pub(super) fn transpose_lines<const N: usize, const M: usize, const R: usize>(
+    shuffles: Shuffles,
+    _: &[&[u8; LINE]; R],
+    _: impl FnMut(usize, VectorLine),
+) {
+    match shuffles {}
+}
+
+pub(super) fn vectorize<R>(shuffles: Shuffles, _: impl FnOnce() -> R) -> R {
     match shuffles {}
 }

@@ -5,9 +5,7 @@
 //! | run | the pieces at all positions of the result's innermost axes; they are contiguous in the result |
 //! | near axes | the axes along which pieces are nearest to each other in the source |
 //! | lane | the contiguous part of the result for one position of the near axes that are not in a run |
-//! | tile | the next cache lines of each lane, at most [`LINES_AT_ONCE`] |
 //! | band | the same range of runs in several lanes, which one thread writes |
-//! | group | lanes whose pieces are within the size of a cache line in the source, counted from the lowest lane |
 //! | plane | a contiguous part of the result with the lanes of one or more tiles; each lane is a slice of the plane |
 //!
 //! A single short axis does not fill a cache line of the source or of the result. So a tile combines axes: enough
@@ -15,30 +13,19 @@
 //! lists the distance of each piece of a run from the first piece, so the loop over a run is the same for any number
 //! of axes.
 //!
-//! A tile is written in blocks: a cache line of the result for each lane of a group. The lanes of a group share cache
-//! lines of the source. If their pieces fill a line and have 1, 2, 4 or 8 bytes, a whole block is a square that is
-//! transposed, for 1 and 2 bytes by byte shuffles. All other pieces are copied one by one. All groups get
-//! [`LINES_AT_ONCE`] lines before any group gets more, so the source is read in as many streams as these lines have
-//! pieces.
+//! `lanes.rs` writes the lanes of a tile.
 
-use super::{
-    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES},
-    odometer::Odometer,
-    rows::Axis,
-    shuffle::{SHUFFLES, transpose},
-    threads,
-};
+use super::{lanes::Lanes, memory::LINE, odometer::Odometer, rows::Axis, threads};
 use crate::prelude::*;
 use crate::{text::counted, walk::Dim};
-use core::{array, fmt};
+use core::{fmt, mem};
 
 /// The minimum size of a run in bytes, unless the next axis would make it longer than [`MAX_RUN_BYTES`].
 const MIN_RUN_BYTES: usize = 8 * LINE;
 /// The maximum size of a run in bytes.
 const MAX_RUN_BYTES: usize = 16 << 10;
 /// A row of at least this many bytes needs no tiles of several axes.
-const LONG_ROW_BYTES: usize = 4 * LINE;
+const LONG_ROW_BYTES: usize = 8 * LINE;
 /// The size in bytes of the part of the source that a tile reads if enough axes are near: one page, because the
 /// processor then translates the page's address only once.
 const PAGE_BYTES: usize = 4 << 10;
@@ -46,12 +33,11 @@ const PAGE_BYTES: usize = 4 << 10;
 const NEAR_BYTES: usize = 4 * LINE;
 /// The size in bytes below which a result is small.
 const SMALL_RESULT_BYTES: usize = 512 << 10;
-/// The number of cache lines that each lane of a group gets before the next group. Arrays of 8 to 128 MiB take up
-/// to 1.6 times as long with 1 line or with all lines of a run (Intel Xeon, model 207).
-const LINES_AT_ONCE: usize = 8;
-/// The number of pieces that are copied one by one for a lane before the pieces of the next lane. If strides are powers
-/// of 2, the first-level cache can hold only 8 or 12 of the cache lines that these pieces are in.
-const PIECES_AT_ONCE: usize = 8;
+/// The size in bytes of the smallest result whose lines bypass the caches. It is less than
+/// [`memory::MIN_STREAMED_BYTES`](super::memory::MIN_STREAMED_BYTES), because the lines of a tile are farther apart.
+/// With lines that stay cached, 24^5 f32 (30 MiB) take 5 times as long, and 14^6 f32 (29 MiB) 3 times (Intel Xeon,
+/// model 207).
+pub(super) const MIN_STREAMED_TILES_BYTES: usize = 16 << 20;
 /// The maximum number of lanes of a tile. Each lane is a stream of writes.
 const MAX_LANES: usize = 1 << 10;
 /// The maximum number of slices of a plane.
@@ -62,11 +48,10 @@ pub(super) struct ShortAxes {
     piece: usize,
     /// The distance of each piece of a run from the first piece.
     run_distances: Vec<usize>,
-    /// The lanes of a tile, in the order of the source: the distance of each lane from the result's first lane, and its
-    /// number in the order of the result.
-    lanes: Vec<(isize, usize)>,
-    /// The groups of lanes: the number of lanes, and whether their pieces are next to each other and fill a cache line.
-    groups: Vec<(usize, bool)>,
+    /// The lanes of a tile.
+    lanes: Lanes,
+    /// The number of each lane in the order of the result.
+    lane_numbers: Vec<usize>,
     /// The distance of each band of a plane from the first band.
     band_distances: Vec<usize>,
     /// For each slice of a plane, the number of the band that it belongs to.
@@ -75,24 +60,6 @@ pub(super) struct ShortAxes {
     plane_dims: Vec<Dim>,
     /// The dimensions that number the runs of a lane.
     run_dims: Vec<Dim>,
-}
-
-/// Lanes whose pieces are within the size of a cache line in the source.
-struct LaneGroup<'a> {
-    /// The distance of each lane from the result's first lane in the source, and its number.
-    lanes: &'a [(isize, usize)],
-    /// Whether the pieces are next to each other and fill a cache line.
-    is_line: bool,
-}
-
-impl LaneGroup<'_> {
-    /// Returns the pieces of the lanes at the same place in each lane. `place` is the offset of the
-    /// piece of the result's first lane.
-    #[inline(always)]
-    fn line<'s>(&self, source: &'s [u8], place: usize) -> &'s [u8; LINE] {
-        let line = source[place.wrapping_add_signed(self.lanes[0].0)..].first_chunk();
-        line.expect("a plan's pieces are within its source")
-    }
 }
 
 /// The same range of runs in several lanes.
@@ -127,8 +94,12 @@ impl ShortAxes {
             .map(|axis| Dim::shared(axis.size, axis.stride))
             .collect();
         let (mut first_run_axis, mut run_bytes) = (axes.len(), piece);
+        let strides = axes.iter().map(|axis| axis.from.unsigned_abs());
+        let nearest_stride = strides.filter(|stride| *stride > 0).min();
         while first_run_axis > 0
             && run_bytes < MIN_RUN_BYTES
+            && (run_bytes < LINE
+                || Some(axes[first_run_axis - 1].from.unsigned_abs()) != nearest_stride)
             && run_bytes * axes[first_run_axis - 1].size <= MAX_RUN_BYTES
         {
             first_run_axis -= 1;
@@ -196,24 +167,15 @@ impl ShortAxes {
             .collect();
         band_dims.reverse();
         let lanes = distances(&axes_where(true)).into_iter();
-        let lanes = lanes.enumerate();
-        let mut lanes: Vec<_> = lanes.map(|(n, lane)| (lane.cast_signed(), n)).collect();
+        let lanes = lanes.map(usize::cast_signed).zip(0..);
+        let mut lanes: Vec<(isize, usize)> = lanes.collect();
         lanes.sort_unstable();
-        let (line, (lowest, _)) = (LINE.cast_signed(), lanes[0]);
-        let line_number = |lane: &(isize, usize)| (lane.0 - lowest) / line;
-        let groups = lanes.chunk_by(|a, b| line_number(a) == line_number(b));
-        let groups = groups.map(|lanes| {
-            let are_adjacent = lanes
-                .windows(2)
-                .all(|pair| pair[1].0 - pair[0].0 == piece.cast_signed());
-            (lanes.len(), are_adjacent && lanes.len() * piece == LINE)
-        });
-        let groups = groups.collect();
+        let (lane_distances, lane_numbers) = lanes.into_iter().unzip();
         Some(Self {
             piece,
             run_distances: distances(&axes[first_run_axis..]),
-            lanes,
-            groups,
+            lanes: Lanes::new(piece, lane_distances),
+            lane_numbers,
             band_distances: distances(&axes_where(false)),
             band_of_slice: distances(&band_dims),
             plane_dims: axes[..first_axis].to_vec(),
@@ -223,19 +185,6 @@ impl ShortAxes {
 
     fn run_bytes(&self) -> usize {
         self.run_distances.len() * self.piece
-    }
-
-    /// Returns the groups of lanes.
-    fn groups(&self) -> impl Iterator<Item = LaneGroup<'_>> {
-        let mut lanes = &self.lanes[..];
-        self.groups.iter().map(move |&(count, is_line)| {
-            let group;
-            (group, lanes) = lanes.split_at(count);
-            LaneGroup {
-                lanes: group,
-                is_line,
-            }
-        })
     }
 
     /// Returns the number of runs of a lane.
@@ -267,7 +216,7 @@ impl ShortAxes {
                 }
             });
         } else {
-            let max_runs = part_bytes / (self.lanes.len() * self.run_bytes());
+            let max_runs = part_bytes / (self.lanes.count() * self.run_bytes());
             let bands = self.bands(at, 0, dest, max_runs.max(1));
             threads::share(bands, threads, |band| self.copy_band(source, band));
         }
@@ -298,7 +247,7 @@ impl ShortAxes {
                 .map(|(distance, first_run)| RunBand {
                     at: at.wrapping_add(plane).wrapping_add(*distance),
                     first_run,
-                    lanes: Vec::with_capacity(self.lanes.len()),
+                    lanes: Vec::with_capacity(self.lanes.count()),
                 })
                 .collect();
             for (slice, &band) in slices.chunks_exact_mut(lane_bytes).zip(&self.band_of_slice) {
@@ -312,8 +261,24 @@ impl ShortAxes {
     }
 
     fn copy_band(&self, source: &[u8], band: RunBand<'_>) {
-        let axes = self;
-        with_copy_kernel(self.piece, RunTiles { axes, source, band });
+        let RunBand {
+            at,
+            first_run,
+            mut lanes,
+        } = band;
+        let numbers = self.lane_numbers.iter();
+        let mut lanes: Vec<&mut [u8]> = numbers
+            .map(|number| mem::take(&mut lanes[*number]))
+            .collect();
+        let runs = Odometer::at(&self.run_dims, |dim| dim.from, first_run);
+        let places = runs.flat_map(|run| {
+            let first = at.wrapping_add(run);
+            let distances = self.run_distances.iter();
+            distances.map(move |distance| first.wrapping_add(*distance))
+        });
+        let bypasses_caches = self.bytes() >= MIN_STREAMED_TILES_BYTES;
+        self.lanes
+            .write(source, places, &mut lanes, bypasses_caches);
     }
 }
 
@@ -321,150 +286,6 @@ impl fmt::Display for ShortAxes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = counted(self.piece, "byte", "bytes");
         write!(f, "pieces of {bytes} of many short axes in tiles")
-    }
-}
-
-/// The tiles of a band.
-struct RunTiles<'a, 'd> {
-    axes: &'a ShortAxes,
-    source: &'a [u8],
-    band: RunBand<'d>,
-}
-
-impl CopyTask for RunTiles<'_, '_> {
-    fn run(self, kernel: impl CopyKernel) {
-        let Self { axes, source, band } = self;
-        let RunBand {
-            at,
-            first_run,
-            mut lanes,
-        } = band;
-        let bytes = kernel.bytes();
-        let bytes_to_line = |lane: &[u8]| lane.as_ptr().addr().wrapping_neg() % LINE;
-        let first_bytes = bytes_to_line(lanes[0]);
-        let bypasses_caches = axes.bytes() >= MIN_STREAMED_BYTES
-            && LINE.is_multiple_of(bytes)
-            && first_bytes.is_multiple_of(bytes)
-            && lanes.iter().all(|lane| bytes_to_line(lane) == first_bytes);
-        let runs = Odometer::at(&axes.run_dims, |dim| dim.from, first_run);
-        let mut next_places = runs.flat_map(|run| {
-            let first = at.wrapping_add(run);
-            let distances = axes.run_distances.iter();
-            distances.map(move |distance| first.wrapping_add(*distance))
-        });
-        let block_pieces = (LINE / bytes).max(1);
-        // The first blocks end where cache lines begin, so that the others are whole lines.
-        let mut piece_count = match first_bytes / bytes {
-            count @ 1.. if bypasses_caches => count,
-            _ => LINES_AT_ONCE * block_pieces,
-        };
-        let groups: Vec<LaneGroup<'_>> = axes.groups().collect();
-        let max_lanes = axes.groups.iter().map(|(count, _)| *count).max();
-        let mut places = Vec::with_capacity(LINES_AT_ONCE * block_pieces);
-        // Only squares of pieces of 1 and 2 bytes copy their rows.
-        let mut rows = vec![[0; LINE]; if bytes <= 2 { block_pieces } else { 0 }];
-        let mut columns = vec![[0; LINE]; max_lanes.unwrap_or_default()];
-        let shuffles = *SHUFFLES;
-        memory::streaming(bypasses_caches, |line_writer| {
-            while !lanes[0].is_empty() {
-                piece_count = piece_count.min(lanes[0].len() / bytes);
-                places.clear();
-                places.extend(next_places.by_ref().take(piece_count));
-                for group in &groups {
-                    for places in places.chunks(block_pieces) {
-                        let block_bytes = places.len() * bytes;
-                        let is_square = group.is_line && block_bytes == LINE;
-                        if is_square && matches!(bytes, 4 | 8) {
-                            match bytes {
-                                4 => transpose_words::<4, 16>(
-                                    source,
-                                    group,
-                                    places,
-                                    &mut lanes,
-                                    line_writer,
-                                ),
-                                _ => transpose_words::<8, 8>(
-                                    source,
-                                    group,
-                                    places,
-                                    &mut lanes,
-                                    line_writer,
-                                ),
-                            }
-                            continue;
-                        }
-                        match shuffles {
-                            Some(shuffles) if is_square && matches!(bytes, 1 | 2) => {
-                                for (row, place) in rows.iter_mut().zip(places) {
-                                    *row = *group.line(source, *place);
-                                }
-                                let columns = &mut columns[..rows.len()];
-                                match bytes {
-                                    1 => transpose::<1, 16, LINE>(shuffles, &rows, columns),
-                                    _ => transpose::<2, 8, LINE>(shuffles, &rows, columns),
-                                }
-                            }
-                            _ => copy_each(kernel, source, group, places, &mut columns),
-                        }
-                        for (column, &(_, number)) in columns.iter().zip(group.lanes) {
-                            if block_bytes == LINE {
-                                line_writer.write_front(&mut lanes[number], column);
-                            } else {
-                                let to = lanes[number].split_off_mut(..block_bytes);
-                                let to = to.expect("a lane has room");
-                                to.copy_from_slice(&column[..block_bytes]);
-                            }
-                        }
-                    }
-                }
-                piece_count = LINES_AT_ONCE * block_pieces;
-            }
-        });
-    }
-}
-
-/// Copies the pieces of each lane of a group to a column.
-#[inline(always)]
-fn copy_each(
-    kernel: impl CopyKernel,
-    source: &[u8],
-    group: &LaneGroup<'_>,
-    places: &[usize],
-    columns: &mut [[u8; LINE]],
-) {
-    for (number, places) in places.chunks(PIECES_AT_ONCE).enumerate() {
-        let first_byte = number * PIECES_AT_ONCE * kernel.bytes();
-        for (column, (distance, _)) in columns.iter_mut().zip(group.lanes) {
-            let pieces = column[first_byte..].chunks_exact_mut(kernel.bytes());
-            for (piece, place) in pieces.zip(places) {
-                let at = place.wrapping_add_signed(*distance);
-                let outcome = kernel.copy(source, at, piece);
-                outcome.expect("a plan's pieces are within its source");
-            }
-        }
-    }
-}
-
-/// Moves a block of `R` pieces of `N` bytes to each of `R` lanes. The compiler vectorizes these loops for pieces of 4 and 8 bytes, and then they take half the time of
-/// [`transpose`], which needs copies of the rows and the columns.
-#[inline(always)]
-fn transpose_words<'d, const N: usize, const R: usize>(
-    source: &[u8],
-    group: &LaneGroup<'_>,
-    places: &[usize],
-    lanes: &mut [&'d mut [u8]],
-    line_writer: &mut LineWriter<'d>,
-) {
-    let places: &[usize; R] = places.first_chunk().expect("the pieces fill a line");
-    let rows: [&[[u8; N]; R]; R] = array::from_fn(|row| {
-        let pieces = group.line(source, places[row]).as_chunks().0;
-        pieces.first_chunk().expect("the pieces fill a line")
-    });
-    for n in 0..R {
-        let column: [[u8; N]; R] = array::from_fn(|row| rows[row][n]);
-        let column = column.as_flattened().first_chunk();
-        let lane = &mut lanes[group.lanes[n].1];
-        line_writer.write_front(lane, column.expect("the pieces fill a line"));
     }
 }
 
@@ -535,7 +356,7 @@ mod tests {
             };
             (case_count, lane_case_count) = (
                 case_count + 1,
-                lane_case_count + usize::from(short_axes.lanes.len() > 1),
+                lane_case_count + usize::from(short_axes.lanes.count() > 1),
             );
             let places = distances(&axes);
             let pieces = places
@@ -560,13 +381,12 @@ mod tests {
         let (row, dims) = axes.split_last().unwrap();
         let row = Axis::from_dim(1, row);
         let short_axes = ShortAxes::find(1, size_of::<T>(), dims, row).unwrap();
-        assert!(short_axes.groups.iter().all(|(_, is_line)| *is_line));
         let len = 1 << axis_count;
         let source: Vec<T> = (0..len).map(&value).collect();
         for (skip, threads) in [(0, 2), (1, 1), (5, 2)] {
             let mut dest = vec![T::zeroed(); source.len() + skip];
             #[cfg(feature = "std")]
-            let streamed_before = memory::tests::STREAMED_LINES.get();
+            let streamed_before = crate::cpu::memory::tests::STREAMED_LINES.get();
             short_axes.run(
                 bytemuck::cast_slice(&source),
                 0,
@@ -575,10 +395,10 @@ mod tests {
             );
             #[cfg(feature = "std")]
             if threads == 1 {
-                let lines = memory::tests::STREAMED_LINES.get() - streamed_before;
+                let lines = crate::cpu::memory::tests::STREAMED_LINES.get() - streamed_before;
                 let bytes = short_axes.bytes();
                 match bytes {
-                    MIN_STREAMED_BYTES.. => assert!(lines > bytes / LINE / 2, "{lines}"),
+                    MIN_STREAMED_TILES_BYTES.. => assert!(lines > bytes / LINE / 2, "{lines}"),
                     _ => assert_eq!(lines, 0),
                 }
             }

@@ -13,13 +13,18 @@
 //! processor has byte shuffles, `square.rs` moves pieces of 1, 2, 4, 8 or 16 bytes. Other pieces are moved in the order
 //! of the source if there are few lanes, such as the heads of attention. Otherwise they are moved lane by lane. Pieces
 //! that are a few bytes apart, such as the channels of pixels, are also moved lane by lane.
+//!
+//! `lanes.rs` writes large results with long lanes. It reads the source in sequential streams, and lines of the result
+//! bypass the caches, wherever lanes begin.
 
 use super::{
     fixed_copy::with_copy_kernel,
     kernel::Kernel,
+    lanes::Lanes,
     memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES},
     odometer::Odometer,
     rows::{Axis, along, split_innermost, split_pieces},
+    short_axes::MIN_STREAMED_TILES_BYTES,
     shuffle::{SHUFFLES, VECTOR},
     square::{Tile, squares},
     threads,
@@ -58,6 +63,21 @@ const MIN_LONG_PIECE_BYTES: usize = 4 * LINE;
 /// either order.
 const MAX_ACROSS_BYTES: usize = 8 * LINE;
 
+/// The size in bytes of the shortest lanes that `lanes.rs` writes. It writes the first and the last line of a lane in
+/// parts.
+const MIN_STREAMED_LANE_BYTES: usize = 8 * LINE;
+/// The minimum size in bytes of the part of the source that a lane's row is spread over, if `lanes.rs` writes the
+/// result. Squares are faster if this part stays in the second-level cache.
+const MIN_STREAMED_REACH: usize = 512 << 10;
+/// The size in bytes of the largest pieces that `lanes.rs` moves. Each longer piece fills most of a cache line.
+const MAX_STREAMED_PIECE: usize = 32;
+/// The minimum size in bytes of a plane's row in the source if `lanes.rs` writes the result. Shorter rows leave too many
+/// groups of lanes incomplete.
+const MIN_STREAMED_ROW_BYTES: usize = 4 * LINE;
+/// The maximum number of lanes that `lanes.rs` writes together. Each lane is in other pages of the result. With 4,096
+/// lanes, transposes take up to 25 % more time, because the processor translates more addresses (Intel Xeon, model 207).
+const MAX_STREAMED_LANES: usize = 1 << 10;
+
 /// The same range of pieces in several lanes. The lanes follow each other along the near axis.
 struct LaneBand<'d> {
     /// The offset in bytes of the first lane in the source. The band can begin further along the lane.
@@ -95,15 +115,16 @@ impl<'a> Tiles<'a> {
     /// squares need half of the tiles' time for 32^4 f32, and an eighth for 16^3 bytes. In results larger than the
     /// second-level cache, squares with sides of 8 pieces take up to 35 % more time than tiles (Intel Xeon, model 167);
     /// in results that would otherwise bypass the caches, squares with sides of 14 pieces take 10 % more (AMD EPYC,
-    /// family 25, model 1). Squares of pieces of 1 or 2 bytes are faster in any result if their sides fill a cache
-    /// line: for 64 planes of 64 × 64 bytes they need a quarter of the tiles' time.
+    /// family 25, model 1). Squares of pieces of 1 or 2 bytes are faster if their sides fill a cache line: for 64 planes
+    /// of 64 × 64 bytes they need a quarter of the tiles' time. In large results whose lanes have several rows, lines of
+    /// squares do not stay cached: for 24^5 f64 squares need 6 times the tiles' time (Intel Xeon, model 207).
     pub(super) fn are_better_than_short_axes(self) -> bool {
         const SECOND_LEVEL_CACHE: usize = 1 << 20;
         let sides = [self.near.size, self.row.size];
         let bytes = self.result_bytes();
         let min_side = if bytes <= SECOND_LEVEL_CACHE {
             8
-        } else if bytes < MIN_STREAMED_BYTES {
+        } else if bytes < MIN_STREAMED_TILES_BYTES {
             12
         } else {
             16
@@ -112,7 +133,8 @@ impl<'a> Tiles<'a> {
         let fill_lines = self.piece <= 2 && all_sides(&|size| size * self.piece >= LINE);
         let fill_registers =
             || all_sides(&|size| size >= min_side && (size * self.piece).is_multiple_of(VECTOR));
-        matches!(self.piece, 1 | 2 | 4 | 8 | 16)
+        (bytes < MIN_STREAMED_TILES_BYTES || self.between.is_empty())
+            && matches!(self.piece, 1 | 2 | 4 | 8 | 16)
             && self.near.stride == self.piece.cast_signed()
             && (fill_lines || fill_registers() && self.stays_cached() && SHUFFLES.is_some())
     }
@@ -150,13 +172,25 @@ impl<'a> Tiles<'a> {
         !self.bypasses_caches() && !lanes_collide
     }
 
-    /// Returns whether the lines of the result bypass the caches. In a large result they do, unless lanes begin in the
-    /// middle of a line, or have several short rows. In these two cases, transposes of 64 MiB take up to twice as long
+    /// Returns whether `lanes.rs` writes the result.
+    fn are_streamed(&self) -> bool {
+        self.result_bytes() >= MIN_STREAMED_BYTES
+            && self.lane_bytes() >= MIN_STREAMED_LANE_BYTES
+            && self.piece <= MAX_STREAMED_PIECE
+            && self.near.stride.unsigned_abs() == self.piece
+            && self.near.size * self.piece >= MIN_STREAMED_ROW_BYTES
+            && self.row.stride.unsigned_abs() * self.row.size >= MIN_STREAMED_REACH
+            && matches!(Kernel::for_row(self.piece, self.row), Kernel::Copy { .. })
+    }
+
+    /// Returns whether the lines of squares bypass the caches. In a large result they do, unless lanes are short, begin
+    /// in the middle of a line, or have several short rows. In the last two cases, transposes of 64 MiB take up to twice as long
     /// if lines bypass the caches (AMD EPYC, family 25, model 1).
     fn bypasses_caches(&self) -> bool {
         let (row_bytes, lane_bytes) = (self.row.size * self.piece, self.lane_bytes());
         let has_short_rows = row_bytes <= 4 * LINE && row_bytes < lane_bytes;
         self.result_bytes() >= MIN_STREAMED_BYTES
+            && lane_bytes >= MIN_STREAMED_LANE_BYTES
             && lane_bytes.is_multiple_of(LINE)
             && !has_short_rows
     }
@@ -201,9 +235,12 @@ impl<'a> Tiles<'a> {
         }
         // A band has the lanes of a whole number of tiles. Its number of bytes per lane is chosen so that the whole
         // band has about the size that `threads::part_bytes` returns.
-        let lanes_per_band = (part_bytes / lane_bytes)
-            .max(1)
-            .next_multiple_of(self.lanes_per_tile());
+        let lanes_per_band = match self.are_streamed() {
+            true => MAX_STREAMED_LANES.min(self.near.size),
+            false => (part_bytes / lane_bytes)
+                .max(1)
+                .next_multiple_of(self.lanes_per_tile()),
+        };
         let bytes_per_lane = (part_bytes / lanes_per_band).next_multiple_of(LINE);
         let bytes_per_lane = (bytes_per_lane / self.piece).max(1) * self.piece;
         let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane_bytes));
@@ -311,6 +348,9 @@ impl<'a> Tiles<'a> {
         if band.lanes.is_empty() {
             return;
         }
+        if self.are_streamed() {
+            return self.stream_band(source, band);
+        }
         let kernel = Kernel::for_row(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
         let is_cached = self.stays_cached();
@@ -334,6 +374,37 @@ impl<'a> Tiles<'a> {
                 self.for_each_tile(source, band, |tile, _| with_copy_kernel(piece, tile));
             }
             _ => self.for_each_tile(source, band, |tile, _| self.move_rows(kernel, tile)),
+        }
+    }
+
+    /// Writes a band by `lanes.rs`.
+    fn stream_band(&self, source: &[u8], mut band: LaneBand<'_>) {
+        let Axis { stride, .. } = self.near;
+        if stride < 0 {
+            band.lanes.reverse();
+            band.at = along(band.at, stride, band.lanes.len() - 1);
+        }
+        let (first_row, skip) = (
+            band.first_piece / self.row.size,
+            band.first_piece % self.row.size,
+        );
+        let distances = (0..).step_by(self.piece);
+        let distances = distances.take(MAX_STREAMED_LANES.min(band.lanes.len()));
+        let mut lanes = Lanes::new(self.piece, distances.collect());
+        for slices in band.lanes.chunks_mut(MAX_STREAMED_LANES) {
+            if slices.len() < lanes.count() {
+                let distances = (0..).step_by(self.piece).take(slices.len());
+                lanes = Lanes::new(self.piece, distances.collect());
+            }
+            let rows = Odometer::at(self.between, |dim| dim.from, first_row);
+            let mut skip = skip;
+            let places = rows.flat_map(|row| {
+                let row_start = along(band.at, self.unit.cast_signed(), row);
+                let numbers = mem::take(&mut skip)..self.row.size;
+                numbers.map(move |number| along(row_start, self.row.stride, number))
+            });
+            lanes.write(source, places, slices, true);
+            band.at += slices.len() * self.piece;
         }
     }
 

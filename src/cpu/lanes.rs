@@ -1,0 +1,436 @@
+//! Writes lanes of a transposed slice in blocks of whole cache lines. The lines can bypass the caches.
+//!
+//! | name | meaning |
+//! |---|---|
+//! | lane | a contiguous part of the result, whose pieces are far apart in the source |
+//! | group | lanes whose pieces are within the size of a cache line in the source, counted from the lowest lane |
+//! | block | the next pieces of each lane of a group that fill one or more whole cache lines |
+//! | column | the pieces of a lane in some blocks, before they are written to the lane |
+//!
+//! All groups get a few blocks before any group gets more. So the source is read in a few sequential streams, which the
+//! processor prefetches, and each line of the result is written as a whole.
+//!
+//! If the pieces of a group are contiguous and have 1, 2, 4, 8 or 16 bytes, a block is a square that is transposed in
+//! registers. All other pieces are copied one by one.
+//!
+//! Only lines that are written as a whole can bypass the caches. If the lanes begin at different places in a cache
+//! line, their blocks are written to columns, and then each lane takes whole lines from its column. A column
+//! also has the pieces of one more block, because a lane that begins in the middle of a line ends its last line
+//! there. The next column begins with this block again.
+
+use super::{
+    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    memory::{self, LINE, LineWriter, VectorLine},
+    shuffle::{SHUFFLES, Shuffles, transpose_lines, vectorize},
+};
+use crate::prelude::*;
+use core::array;
+
+/// The number of pieces of each lane that are written before the next group, unless a block has more. They are that
+/// many streams of the source. Processors prefetch a few tens of streams. Results of 64 MiB take up to twice as long
+/// with 128 (Intel Xeon, model 207).
+const STREAMED_PIECES_AT_ONCE: usize = 32;
+/// The number of cache lines of each lane that are written before the next group, if lines do not bypass the caches.
+const LINES_AT_ONCE: usize = 8;
+/// The number of pieces that are copied one by one to a column before the pieces of the next column. If strides are
+/// powers of 2, the first-level cache can hold only 8 or 12 of the cache lines that these pieces are in.
+const SINGLE_PIECES_AT_ONCE: usize = 8;
+
+/// Lanes in the order of the source.
+pub(super) struct Lanes {
+    piece: usize,
+    /// The distance of each lane from the result's first lane, in bytes of the source.
+    distances: Vec<isize>,
+    groups: Vec<Group>,
+}
+
+#[derive(Clone, Copy)]
+struct Group {
+    lane_count: usize,
+    /// Whether the pieces are next to each other in the source.
+    is_contiguous: bool,
+}
+
+impl Lanes {
+    /// Returns the lanes with these distances, which ascend. Pieces have `piece` bytes.
+    pub(super) fn new(piece: usize, distances: Vec<isize>) -> Self {
+        let lowest = distances.first().copied().unwrap_or_default();
+        let line_number = |distance: &isize| distance.wrapping_sub(lowest) / LINE.cast_signed();
+        let groups = distances.chunk_by(|a, b| line_number(a) == line_number(b));
+        let groups = groups.map(|distances| Group {
+            lane_count: distances.len(),
+            is_contiguous: distances
+                .windows(2)
+                .all(|pair| pair[1].wrapping_sub(pair[0]) == piece.cast_signed()),
+        });
+        Self {
+            piece,
+            groups: groups.collect(),
+            distances,
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.distances.len()
+    }
+
+    /// Writes `slices`, which are all of the same length: one part of each lane. `places` has the offset in bytes
+    /// in the source of each piece of the result's first lane, from this part's first piece on. Whole cache lines of
+    /// the result bypass the caches if `bypasses_caches` is true.
+    pub(super) fn write(
+        &self,
+        source: &[u8],
+        places: impl Iterator<Item = usize>,
+        slices: &mut [&mut [u8]],
+        bypasses_caches: bool,
+    ) {
+        let task = LaneTask {
+            lanes: self,
+            source,
+            places,
+            slices,
+            bypasses_caches,
+        };
+        with_copy_kernel(self.piece, task);
+    }
+}
+
+/// The arguments of [`Lanes::write`].
+struct LaneTask<'a, 'd, P> {
+    lanes: &'a Lanes,
+    source: &'a [u8],
+    places: P,
+    slices: &'a mut [&'d mut [u8]],
+    bypasses_caches: bool,
+}
+
+impl<P: Iterator<Item = usize>> CopyTask for LaneTask<'_, '_, P> {
+    fn run(self, kernel: impl CopyKernel) {
+        match kernel.bytes() {
+            1 => self.run_vectorized::<1, 16, 64>(kernel),
+            2 => self.run_vectorized::<2, 8, 32>(kernel),
+            4 => self.run_vectorized::<4, 4, 16>(kernel),
+            8 => self.run_vectorized::<8, 2, 8>(kernel),
+            16 => self.run_vectorized::<16, 1, 4>(kernel),
+            _ => self.run_vectorized::<LINE, 1, 1>(kernel),
+        }
+    }
+}
+
+/// Returns the number of bytes from the beginning of `slice` to the next cache line.
+fn bytes_to_line(slice: &[u8]) -> usize {
+    slice.as_ptr().addr().wrapping_neg() % LINE
+}
+
+impl<'d, P: Iterator<Item = usize>> LaneTask<'_, 'd, P> {
+    /// Writes the slices. `M` pieces of `N` bytes fill a vector, and `R` pieces fill a cache line. Pieces of another
+    /// size are copied one by one.
+    fn run_vectorized<const N: usize, const M: usize, const R: usize>(
+        self,
+        kernel: impl CopyKernel,
+    ) {
+        // Lines that stay cached are written faster if they are transposed by plain loops: with byte shuffles, 14^6 f32
+        // take twice as long.
+        let uses_shuffles = self.bypasses_caches || N <= 2;
+        let shuffles = (*SHUFFLES).filter(|_| uses_shuffles);
+        memory::streaming(self.bypasses_caches, |line_writer| match shuffles {
+            Some(shuffles) => vectorize(
+                shuffles,
+                #[inline(always)]
+                || self.write_slices::<N, M, R>(kernel, Some(shuffles), line_writer),
+            ),
+            None => self.write_slices::<N, M, R>(kernel, None, line_writer),
+        });
+    }
+
+    /// The body of [`Self::run_vectorized`], to be compiled with and without byte shuffles.
+    #[inline(always)]
+    fn write_slices<const N: usize, const M: usize, const R: usize>(
+        self,
+        kernel: impl CopyKernel,
+        shuffles: Option<Shuffles>,
+        line_writer: &mut LineWriter<'d>,
+    ) {
+        let Self {
+            lanes,
+            source,
+            mut places,
+            slices,
+            bypasses_caches,
+        } = self;
+        let bytes = kernel.bytes();
+        let block_pieces = (LINE >> bytes.trailing_zeros()).max(1);
+        let Some(first_slice) = slices.first() else {
+            return;
+        };
+        let (first_bytes, slice_bytes) = (bytes_to_line(first_slice), first_slice.len());
+        let are_aligned = first_bytes.is_multiple_of(bytes)
+            && slices
+                .iter()
+                .all(|slice| bytes_to_line(slice) == first_bytes);
+        // Lines that do not bypass the caches can be written in parts.
+        let extra_pieces = match are_aligned || !bypasses_caches {
+            true => 0,
+            false => block_pieces,
+        };
+        let pieces_at_once = match bypasses_caches {
+            true => STREAMED_PIECES_AT_ONCE,
+            false => LINES_AT_ONCE * LINE / bytes,
+        };
+        let max_pieces = pieces_at_once.next_multiple_of(block_pieces) + extra_pieces;
+        // The first blocks end where cache lines begin, so that the others are whole lines.
+        let mut piece_count = match first_bytes / bytes {
+            count @ 1.. if bypasses_caches && are_aligned => count,
+            _ => max_pieces,
+        };
+        let column_bytes = max_pieces * bytes;
+        let max_lanes = lanes.groups.iter().map(|group| group.lane_count).max();
+        let mut columns = vec![0; max_lanes.unwrap_or_default() * column_bytes];
+        let mut rows = [&[0; LINE]; R];
+        let mut near_places: Vec<usize> = Vec::with_capacity(max_pieces);
+        // The number of bytes of each slice before the first of `near_places`.
+        let mut skipped_bytes = 0;
+        while skipped_bytes < slice_bytes {
+            let pieces_left = (slice_bytes - skipped_bytes) / bytes;
+            let new_places = piece_count.min(pieces_left) - near_places.len();
+            near_places.extend(places.by_ref().take(new_places));
+            let is_end = near_places.len() == pieces_left;
+            let (mut other_slices, mut distances) = (&mut slices[..], &lanes.distances[..]);
+            for group in &lanes.groups {
+                let (group_slices, group_distances);
+                (group_slices, other_slices) = other_slices.split_at_mut(group.lane_count);
+                (group_distances, distances) = distances.split_at(group.lane_count);
+                // Whether all blocks up to this one are written without columns.
+                let mut are_written = true;
+                for (number, places) in near_places.chunks(block_pieces).enumerate() {
+                    let begin = number * block_pieces * bytes;
+                    let is_square = N == bytes
+                        && group.is_contiguous
+                        && find_lines(source, group_distances[0], places, &mut rows);
+                    let is_whole = places.len() == block_pieces && extra_pieces == 0;
+                    are_written &= is_square && is_whole;
+                    match is_square {
+                        true if are_written => transpose_square::<N, M, R>(
+                            shuffles,
+                            &rows,
+                            #[inline(always)]
+                            |number, line| {
+                                if let Some(slice) = group_slices.get_mut(number) {
+                                    line_writer.write_front(slice, line);
+                                }
+                            },
+                        ),
+                        true => transpose_square::<N, M, R>(
+                            shuffles,
+                            &rows,
+                            #[inline(always)]
+                            |number, line| {
+                                if number < group.lane_count {
+                                    let column = &mut columns[number * column_bytes + begin..];
+                                    let column = column.as_chunks_mut().0.iter_mut();
+                                    column.zip(line).for_each(|(to, from)| *to = from);
+                                }
+                            },
+                        ),
+                        false => {
+                            // The processor does not prefetch that many streams.
+                            if block_pieces > STREAMED_PIECES_AT_ONCE {
+                                for place in places {
+                                    let at = place.wrapping_add_signed(group_distances[0]);
+                                    memory::prefetch(source, at.wrapping_add(2 * LINE));
+                                }
+                            }
+                            let columns = (&mut columns[begin..], column_bytes);
+                            copy_each(kernel, source, group_distances, places, columns);
+                        }
+                    }
+                }
+                if are_written {
+                    continue;
+                }
+                let filled_bytes = near_places.len() * bytes;
+                for (slice, column) in group_slices.iter_mut().zip(columns.chunks(column_bytes)) {
+                    let begin = slice_bytes - slice.len() - skipped_bytes;
+                    let end = match is_end || extra_pieces == 0 {
+                        true => filled_bytes,
+                        false => {
+                            let end_address = slice.as_ptr().addr() + (filled_bytes - begin);
+                            filled_bytes - end_address % LINE
+                        }
+                    };
+                    line_writer.write_bytes(slice, &column[begin..end]);
+                }
+            }
+            let finished_pieces = match is_end {
+                true => near_places.len(),
+                false => near_places.len() - extra_pieces,
+            };
+            near_places.drain(..finished_pieces);
+            skipped_bytes += finished_pieces * bytes;
+            piece_count = max_pieces;
+        }
+    }
+}
+
+/// Stores the cache-line sized bytes at each place in `lines`. Returns whether the source has them: a line can also have
+/// pieces of other lanes, and the source can end there. If there are fewer than `R` places, the last lines stay as they
+/// are.
+#[inline(always)]
+fn find_lines<'s, const R: usize>(
+    source: &'s [u8],
+    distance: isize,
+    places: &[usize],
+    lines: &mut [&'s [u8; LINE]; R],
+) -> bool {
+    for (line, place) in lines.iter_mut().zip(places) {
+        let bytes = source.get(place.wrapping_add_signed(distance)..);
+        match bytes.and_then(<[u8]>::first_chunk) {
+            Some(bytes) => *line = bytes,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Transposes a square of pieces of `N` bytes. Calls `write` with the number of each column and its line.
+#[inline(always)]
+fn transpose_square<const N: usize, const M: usize, const R: usize>(
+    shuffles: Option<Shuffles>,
+    rows: &[&[u8; LINE]; R],
+    mut write: impl FnMut(usize, VectorLine),
+) {
+    match shuffles {
+        Some(shuffles) => transpose_lines::<N, M, R>(shuffles, rows, write),
+        // The compiler vectorizes these loops.
+        None => {
+            let rows: [&[[u8; N]; R]; R] = rows.map(|row| {
+                let pieces = row.as_chunks().0.first_chunk();
+                pieces.expect("the pieces fill a line")
+            });
+            #[expect(
+                clippy::needless_range_loop,
+                reason = "a column has a piece of each row"
+            )]
+            for number in 0..R {
+                let column: [[u8; N]; R] = array::from_fn(|row| rows[row][number]);
+                let line: Option<&[u8; LINE]> = column.as_flattened().first_chunk();
+                write(
+                    number,
+                    bytemuck::cast(*line.expect("a column fills a line")),
+                );
+            }
+        }
+    }
+}
+
+/// Copies the pieces of each lane of a group to the beginning of a column. The columns have `column_bytes` bytes.
+#[inline(always)]
+fn copy_each(
+    kernel: impl CopyKernel,
+    source: &[u8],
+    distances: &[isize],
+    places: &[usize],
+    (columns, column_bytes): (&mut [u8], usize),
+) {
+    for (number, places) in places.chunks(SINGLE_PIECES_AT_ONCE).enumerate() {
+        let begin = number * SINGLE_PIECES_AT_ONCE * kernel.bytes();
+        for (column, distance) in columns.chunks_mut(column_bytes).zip(distances) {
+            let pieces = column[begin..].chunks_exact_mut(kernel.bytes());
+            for (piece, place) in pieces.zip(places) {
+                let at = place.wrapping_add_signed(*distance);
+                let outcome = kernel.copy(source, at, piece);
+                outcome.expect("a plan's pieces are within its source");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::iter;
+
+    /// Writes lanes that are `distances` apart. The slices begin at any place in a cache line. The last piece ends where
+    /// the source ends.
+    /// All whole lines bypass the caches, and no others.
+    fn check_lanes(piece: usize, distances: &[usize], count: usize, pitch: usize) {
+        let row_bytes = distances.last().unwrap() + piece + 3;
+        let source: Vec<u8> = (0..=250).cycle().take(count * row_bytes - 3).collect();
+        let lanes = Lanes::new(
+            piece,
+            distances
+                .iter()
+                .map(|distance| distance.cast_signed())
+                .collect(),
+        );
+        assert_eq!(lanes.count(), distances.len());
+        for (skip, bypasses_caches) in [(0, true), (5, true), (piece, true), (1, false)] {
+            let slice_bytes = count * piece;
+            let mut dest = vec![0; skip + distances.len() * pitch];
+            let mut slices: Vec<&mut [u8]> = dest[skip..]
+                .chunks_mut(pitch)
+                .map(|lane| &mut lane[..slice_bytes])
+                .collect();
+            #[cfg(feature = "std")]
+            let whole_lines = slices.iter().map(|slice| {
+                let bytes = slice.len().saturating_sub(bytes_to_line(slice));
+                bytes / LINE
+            });
+            #[cfg(feature = "std")]
+            let whole_lines: usize = whole_lines.sum();
+            #[cfg(feature = "std")]
+            let streamed_before = memory::tests::STREAMED_LINES.get();
+            let places = (0..count).map(|number| number * row_bytes);
+            lanes.write(&source, places, &mut slices, bypasses_caches);
+            assert!(slices.iter().all(|slice| slice.is_empty()));
+            #[cfg(feature = "std")]
+            {
+                let streamed_lines = memory::tests::STREAMED_LINES.get() - streamed_before;
+                let expected_lines = if bypasses_caches { whole_lines } else { 0 };
+                assert_eq!(
+                    streamed_lines, expected_lines,
+                    "{piece} {distances:?} {count}"
+                );
+            }
+            for (lane, distance) in dest[skip..].chunks(pitch).zip(distances) {
+                let pieces =
+                    (0..count).flat_map(|row| &source[row * row_bytes + distance..][..piece]);
+                let unwritten = iter::repeat_n(&0, pitch - slice_bytes);
+                assert!(
+                    lane.iter().eq(pieces.chain(unwritten)),
+                    "{piece} {distances:?} {count} {skip}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_equal_single_copies() {
+        for piece in [1, 2, 3, 4, 5, 8, 12, 16, 20, 48] {
+            let contiguous = |lane_count: usize| (0..lane_count).map(|lane| lane * piece);
+            let with_gaps = (0..50).map(|lane| lane * piece + lane / 7 * 5);
+            let pieces_per_line = LINE / piece;
+            for distances in [
+                vec![0],
+                contiguous(pieces_per_line).collect(),
+                contiguous(2 * pieces_per_line + 3).collect(),
+                with_gaps.collect(),
+            ] {
+                for count in [1, pieces_per_line, 31, 64, 100, 203] {
+                    for pitch in [
+                        count * piece,
+                        (count * piece).next_multiple_of(LINE),
+                        count * piece + 7,
+                    ] {
+                        check_lanes(piece, &distances, count, pitch);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_without_lanes() {
+        Lanes::new(4, Vec::new()).write(&[], 0.., &mut [], true);
+    }
+}
