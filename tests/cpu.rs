@@ -2,7 +2,7 @@
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, run_bytes, to_bytes};
 use wgslice::{
-    Backend, DType, Plan, SliceSpec, View,
+    Backend, DType, Element, Plan, SliceSpec, View,
     options::{Combine, GatherNdOptions, ScatterOptions},
     slice,
     spec::TfStridedSlice,
@@ -278,30 +278,85 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
-/// Tests results of at least 32 MiB on one thread and on two. Only the first result bypasses the caches. The second has
-/// rows that begin in the middle of cache lines, and the third has short rows.
-#[test]
-fn large_transposed_arrays() {
-    for [a, b, c] in [[2048, 1, 2056], [2051, 1, 2050], [32, 2050, 64]] {
-        let x: Vec<u64> = (0..).take(a * b * c).collect();
-        let view = View::new(&[a, b, c]).unwrap().transpose(&[2, 1, 0]);
-        let plan = Plan::contiguous(view.unwrap(), DType::U64).unwrap();
-        assert!(plan.outputs()[0].bytes() >= 32 << 20);
-        for thread_count in [1, 2] {
-            let backend = Backend::cpu().with_threads(thread_count);
-            let (result, _) = backend.run::<u64>(&plan, &[x[..].into()]).unwrap();
-            let positions =
-                (0..c * b).flat_map(|row| (0..a).map(move |i| (i * b + row % b) * c + row / b));
+/// Transposes an array of at least 32 MiB on one thread and on two. Axes with `true` in `are_reversed` are reversed
+/// first. Elements are `value` of their positions.
+#[track_caller]
+fn check_large_transpose<T: Element + PartialEq>(
+    shape: &[usize],
+    are_reversed: &[bool],
+    order: &[usize],
+    value: impl Fn(usize) -> T,
+) {
+    let count: usize = shape.iter().product();
+    let elements: Vec<T> = (0..count).map(&value).collect();
+    let steps = are_reversed.iter().map(|is_reversed| match is_reversed {
+        true => "::-1",
+        false => ":",
+    });
+    let spec: SliceSpec = steps.collect::<Vec<_>>().join(", ").parse().unwrap();
+    let view = View::new(shape).unwrap().slice(&spec).unwrap();
+    let plan = Plan::contiguous(view.transpose(order).unwrap(), T::DTYPE).unwrap();
+    assert!(plan.outputs()[0].bytes() >= 32 << 20);
+    let stride = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+    let place = |axis: usize, index: usize| match are_reversed[axis] {
+        true => (shape[axis] - 1 - index) * stride(axis),
+        false => index * stride(axis),
+    };
+    let (&row_axis, outer_axes) = order.split_last().unwrap();
+    for thread_count in [1, 2] {
+        let backend = Backend::cpu().with_threads(thread_count);
+        let (result, _) = backend.run::<T>(&plan, &[elements[..].into()]).unwrap();
+        for (mut number, row) in result.data.chunks(shape[row_axis]).enumerate() {
+            let mut start = 0;
+            for &axis in outer_axes.iter().rev() {
+                start += place(axis, number % shape[axis]);
+                number /= shape[axis];
+            }
+            let is_right =
+                |(index, element): (usize, &T)| *element == value(start + place(row_axis, index));
             assert!(
-                result
-                    .data
-                    .iter()
-                    .copied()
-                    .eq(positions.map(|position| x[position])),
-                "{plan} of {a} × {b} × {c} on {thread_count} threads"
+                row.iter().enumerate().all(is_right),
+                "{plan} of {shape:?} on {thread_count} threads"
             );
         }
     }
+}
+
+/// Tests large results with rows that begin at the same place in each cache line, and with rows that do not; with short
+/// rows; with elements of all sizes; and with axes that are reversed, adjacent in neither array, or short.
+#[test]
+fn large_transposed_arrays() {
+    let position = |position: usize| position as u64;
+    check_large_transpose(&[2048, 2056], &[false, false], &[1, 0], position);
+    check_large_transpose(&[2051, 2050], &[true, false], &[1, 0], position);
+    check_large_transpose(&[32, 2050, 64], &[false; 3], &[2, 1, 0], position);
+    check_large_transpose(
+        &[64, 64, 32, 33],
+        &[false, true, false, false],
+        &[3, 2, 1, 0],
+        position,
+    );
+    check_large_transpose(
+        &[3, 1201, 1203],
+        &[false, false, true],
+        &[0, 2, 1],
+        position,
+    );
+    check_large_transpose(&[600, 28_001], &[false, true], &[1, 0], |position| {
+        position as u16
+    });
+    let byte = |position: usize| (position % 251) as u8;
+    check_large_transpose(&[5800, 5801], &[false, false], &[1, 0], byte);
+    let wide = |position: usize| [position as f64, 0.5];
+    check_large_transpose(&[1450, 1460], &[true, true], &[1, 0], wide);
+    // Pieces of 3 elements.
+    check_large_transpose(
+        &[1900, 1601, 3],
+        &[false, true, false],
+        &[1, 0, 2],
+        |position| position as u32,
+    );
+    check_large_transpose(&[3400, 3301, 3], &[true, false, false], &[1, 0, 2], byte);
 }
 
 /// Tests all depths of tuples, with and without batches. The CPU path has its own loops for some depths.

@@ -13,10 +13,10 @@
 //! If the pieces of a group are contiguous and have 1, 2, 4, 8 or 16 bytes, a block is a square that is transposed in
 //! registers. All other pieces are copied one by one.
 //!
-//! Only lines that are written as a whole can bypass the caches. If the lanes begin at different places in a cache
-//! line, their blocks are written to columns, and then each lane takes whole lines from its column. A column
-//! also has the pieces of one more block, because a lane that begins in the middle of a line ends its last line
-//! there. The next column begins with this block again.
+//! Only lines that are written as a whole can bypass the caches. If the lanes begin at different places in a cache line,
+//! their blocks are written to columns, and then each lane takes whole lines from its column. A column also has the
+//! pieces of one more block, because a lane that begins in the middle of a line ends its last line there. The next
+//! column begins with this block again.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
@@ -26,9 +26,9 @@ use super::{
 use crate::prelude::*;
 use core::array;
 
-/// The number of pieces of each lane that are written before the next group, unless a block has more. They are that
-/// many streams of the source. Processors prefetch a few tens of streams. Results of 64 MiB take up to twice as long
-/// with 128 (Intel Xeon, model 207).
+/// The number of pieces of each lane that are written before the next group if lines bypass the caches, unless a block
+/// has more. The source is read in as many streams. Processors prefetch a few tens of streams: with 128, results of 64
+/// MiB take up to twice as long (Intel Xeon, model 207).
 const STREAMED_PIECES_AT_ONCE: usize = 32;
 /// The number of cache lines of each lane that are written before the next group, if lines do not bypass the caches.
 const LINES_AT_ONCE: usize = 8;
@@ -74,9 +74,9 @@ impl Lanes {
         self.distances.len()
     }
 
-    /// Writes `slices`, which are all of the same length: one part of each lane. `places` has the offset in bytes
-    /// in the source of each piece of the result's first lane, from this part's first piece on. Whole cache lines of
-    /// the result bypass the caches if `bypasses_caches` is true.
+    /// Writes `slices`: one part of each lane, all of the same length. `places` has the offset in bytes in the source of
+    /// each piece of the result's first lane, from the first piece of these parts on. Whole cache lines of the result
+    /// bypass the caches if `bypasses_caches` is true.
     pub(super) fn write(
         &self,
         source: &[u8],
