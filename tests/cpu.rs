@@ -343,9 +343,9 @@ fn large_transposed_arrays() {
         position,
     );
     check_large_transpose(&[600, 28_001], &[false, true], &[1, 0], |position| {
-        position as u16
+        u16::try_from(position % 65_521).unwrap()
     });
-    let byte = |position: usize| (position % 251) as u8;
+    let byte = |position: usize| u8::try_from(position % 251).unwrap();
     check_large_transpose(&[5800, 5801], &[false, false], &[1, 0], byte);
     let wide = |position: usize| [position as f64, 0.5];
     check_large_transpose(&[1450, 1460], &[true, true], &[1, 0], wide);
@@ -354,7 +354,7 @@ fn large_transposed_arrays() {
         &[1900, 1601, 3],
         &[false, true, false],
         &[1, 0, 2],
-        |position| position as u32,
+        |position| u32::try_from(position).unwrap(),
     );
     check_large_transpose(&[3400, 3301, 3], &[true, false, false], &[1, 0, 2], byte);
 }

@@ -17,7 +17,7 @@ pub(super) trait CopyKernel: Copy + Sync {
 
 /// Copies pieces of `N` bytes as a whole.
 #[derive(Clone, Copy)]
-struct FixedCopy<const N: usize>;
+pub(super) struct FixedCopy<const N: usize>;
 
 impl<const N: usize> CopyKernel for FixedCopy<N> {
     #[inline(always)]

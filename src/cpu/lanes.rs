@@ -19,7 +19,7 @@
 //! column begins with this block again.
 
 use super::{
-    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
+    fixed_copy::{CopyKernel, CopyTask, FixedCopy, with_copy_kernel},
     memory::{self, LINE, LineWriter, VectorLine},
     shuffle::{SHUFFLES, Shuffles, transpose_lines, vectorize},
 };
@@ -80,40 +80,45 @@ impl Lanes {
     pub(super) fn write(
         &self,
         source: &[u8],
-        places: impl Iterator<Item = usize>,
+        mut places: impl Iterator<Item = usize>,
         slices: &mut [&mut [u8]],
         bypasses_caches: bool,
     ) {
         let task = LaneTask {
             lanes: self,
             source,
-            places,
+            add_places: &mut |near_places, count| near_places.extend(places.by_ref().take(count)),
             slices,
             bypasses_caches,
         };
-        with_copy_kernel(self.piece, task);
+        match self.piece {
+            1 => task.run_squares::<1, 16, 64>(),
+            2 => task.run_squares::<2, 8, 32>(),
+            4 => task.run_squares::<4, 4, 16>(),
+            8 => task.run_squares::<8, 2, 8>(),
+            16 => task.run_squares::<16, 1, 4>(),
+            _ => with_copy_kernel(self.piece, task),
+        }
     }
 }
 
 /// The arguments of [`Lanes::write`].
-struct LaneTask<'a, 'd, P> {
+struct LaneTask<'a, 'd> {
     lanes: &'a Lanes,
     source: &'a [u8],
-    places: P,
+    /// Adds the given number of places. It is called once for several blocks, so that the loops over blocks are compiled
+    /// only once for all kinds of places.
+    add_places: &'a mut dyn FnMut(&mut Vec<usize>, usize),
     slices: &'a mut [&'d mut [u8]],
     bypasses_caches: bool,
 }
 
-impl<P: Iterator<Item = usize>> CopyTask for LaneTask<'_, '_, P> {
+/// Writes the slices. All pieces are copied one by one.
+impl CopyTask for LaneTask<'_, '_> {
     fn run(self, kernel: impl CopyKernel) {
-        match kernel.bytes() {
-            1 => self.run_vectorized::<1, 16, 64>(kernel),
-            2 => self.run_vectorized::<2, 8, 32>(kernel),
-            4 => self.run_vectorized::<4, 4, 16>(kernel),
-            8 => self.run_vectorized::<8, 2, 8>(kernel),
-            16 => self.run_vectorized::<16, 1, 4>(kernel),
-            _ => self.run_vectorized::<LINE, 1, 1>(kernel),
-        }
+        memory::streaming(self.bypasses_caches, |line_writer| {
+            self.write_slices::<LINE, 1, 1>(kernel, None, line_writer);
+        });
     }
 }
 
@@ -122,13 +127,11 @@ fn bytes_to_line(slice: &[u8]) -> usize {
     slice.as_ptr().addr().wrapping_neg() % LINE
 }
 
-impl<'d, P: Iterator<Item = usize>> LaneTask<'_, 'd, P> {
-    /// Writes the slices. `M` pieces of `N` bytes fill a vector, and `R` pieces fill a cache line. Pieces of another
-    /// size are copied one by one.
-    fn run_vectorized<const N: usize, const M: usize, const R: usize>(
-        self,
-        kernel: impl CopyKernel,
-    ) {
+impl<'d> LaneTask<'_, 'd> {
+    /// Writes the slices, in squares if pieces are contiguous. `M` pieces of `N` bytes fill a vector, and `R` pieces fill
+    /// a cache line.
+    fn run_squares<const N: usize, const M: usize, const R: usize>(self) {
+        let kernel = FixedCopy::<N>;
         // Lines that stay cached are written faster if they are transposed by plain loops: with byte shuffles, 14^6 f32
         // take twice as long.
         let uses_shuffles = self.bypasses_caches || N <= 2;
@@ -143,7 +146,8 @@ impl<'d, P: Iterator<Item = usize>> LaneTask<'_, 'd, P> {
         });
     }
 
-    /// The body of [`Self::run_vectorized`], to be compiled with and without byte shuffles.
+    /// See [`Self::run_squares`]. All pieces are copied one by one if they do not have `N` bytes. The function is inlined,
+    /// so that it can be compiled with and without byte shuffles.
     #[inline(always)]
     fn write_slices<const N: usize, const M: usize, const R: usize>(
         self,
@@ -154,7 +158,7 @@ impl<'d, P: Iterator<Item = usize>> LaneTask<'_, 'd, P> {
         let Self {
             lanes,
             source,
-            mut places,
+            add_places,
             slices,
             bypasses_caches,
         } = self;
@@ -193,7 +197,7 @@ impl<'d, P: Iterator<Item = usize>> LaneTask<'_, 'd, P> {
         while skipped_bytes < slice_bytes {
             let pieces_left = (slice_bytes - skipped_bytes) / bytes;
             let new_places = piece_count.min(pieces_left) - near_places.len();
-            near_places.extend(places.by_ref().take(new_places));
+            add_places(&mut near_places, new_places);
             let is_end = near_places.len() == pieces_left;
             let (mut other_slices, mut distances) = (&mut slices[..], &lanes.distances[..]);
             for group in &lanes.groups {
@@ -265,6 +269,7 @@ impl<'d, P: Iterator<Item = usize>> LaneTask<'_, 'd, P> {
                 true => near_places.len(),
                 false => near_places.len() - extra_pieces,
             };
+            assert!(finished_pieces > 0, "each piece of a slice has a place");
             near_places.drain(..finished_pieces);
             skipped_bytes += finished_pieces * bytes;
             piece_count = max_pieces;
