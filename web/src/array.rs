@@ -59,17 +59,17 @@ impl PageArray {
         } = Header::read(&mut file)?;
         let start = usize::try_from(file.position())?;
         let mut elements = file.into_inner()[start..].to_vec();
-        let needed = shape
+        let needed_bytes = shape
             .iter()
             .try_fold(dtype.size(), |product, &size| product.checked_mul(size))
             .ok_or_else(|| JsError::new("the shape is too large"))?;
-        if elements.len() < needed {
-            let found = elements.len();
+        if elements.len() < needed_bytes {
+            let file_bytes = elements.len();
             return Err(JsError::new(&format!(
-                "the file ends too early: it has {found} bytes of elements, and its shape needs {needed}; save it again"
+                "the file ends too early: it has {file_bytes} bytes of elements, and its shape needs {needed_bytes}; save it again"
             )));
         }
-        elements.truncate(needed);
+        elements.truncate(needed_bytes);
         if byte_order != ByteOrder::NATIVE {
             let number_size = match dtype {
                 DType::Complex64 | DType::Complex128 => dtype.size() / 2,
@@ -194,8 +194,8 @@ impl PageArray {
         Ok(Outcome::reported(shown, report))
     }
 
-    /// Applies a mask of the first two dimensions. `how` tells what to do with the selected elements: `keep` keeps them
-    /// and puts zeros elsewhere, `flip` takes them from the horizontally mirrored array, and `list` lists them.
+    /// Applies a mask of the first two dimensions. `how` is the use of the selected elements: `keep` keeps them and
+    /// puts zeros elsewhere, `flip` takes them from the horizontally mirrored array, and `list` lists them.
     pub async fn masked(&self, mask: &[u8], how: String) -> Result<Outcome, JsError> {
         let shape = self.tensor.shape();
         let &[height, width, ..] = shape else {
@@ -235,17 +235,17 @@ pub(crate) fn cropped(
     width: usize,
 ) -> Result<(Tensor, Pending<Report>), JsError> {
     let backend = x.tensor.backend();
-    let count = boxes.count;
-    let begins = backend.upload((&boxes.begins, &[count, 2]))?;
-    let flips = backend.upload((&boxes.flips, &[count, 2]))?;
-    let items = backend.upload((&vec![0i32; count], &[count]))?;
+    let box_count = boxes.count;
+    let begins = backend.upload((&boxes.begins, &[box_count, 2]))?;
+    let flips = backend.upload((&boxes.flips, &[box_count, 2]))?;
+    let item_indices = backend.upload((&vec![0i32; box_count], &[box_count]))?;
     let options = CropOptions {
         sizes: vec![height, width],
         ..CropOptions::default()
     };
     let item = x.view("None", "")?;
     let boxes = options::Boxes::new(&begins)
-        .of_items(&items)
+        .of_items(&item_indices)
         .flipped(&flips);
     Ok(item.crop(boxes, &options)?)
 }

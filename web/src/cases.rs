@@ -27,8 +27,8 @@ pub struct Verdict {
 #[wasm_bindgen]
 pub async fn random_case(device: &Device, seed: u64, number: usize) -> Result<Verdict, JsError> {
     let case = answered(case(seed, number))?;
-    let ways = Vec::from_iter(variant(&case));
-    verdict(&device.backend, &case, ways).await
+    let case_variants = Vec::from_iter(variant(&case));
+    verdict(&device.backend, &case, case_variants).await
 }
 
 /// Returns case `number` of a seed, as a line of a vector file.
@@ -67,24 +67,28 @@ impl Vectors {
         self.cases.len()
     }
 
-    /// Runs case `at`, counted from 0, in every variant until a result is wrong.
-    pub async fn run(&self, device: &Device, at: usize) -> Result<Verdict, JsError> {
+    /// Runs case `number`, counted from 0, in every variant until a result is wrong.
+    pub async fn run(&self, device: &Device, number: usize) -> Result<Verdict, JsError> {
         let case = self
             .cases
-            .get(at)
+            .get(number)
             .ok_or_else(|| JsError::new("there is no such line"))?;
-        let ways = variants(case, &Call::of(case)?);
-        verdict(&device.backend, case, ways).await
+        let case_variants = variants(case, &Call::of(case)?);
+        verdict(&device.backend, case, case_variants).await
     }
 }
 
-async fn verdict(device: &Backend, case: &Case, ways: Vec<Variant>) -> Result<Verdict, JsError> {
+async fn verdict(
+    device: &Backend,
+    case: &Case,
+    case_variants: Vec<Variant>,
+) -> Result<Verdict, JsError> {
     let call = Call::of(case)?;
     let mut problem = None;
-    for way in ways {
-        let found = outcome(&call, device, &way).await;
-        if let Err(difference) = judge(case, &call, device, &way, found) {
-            problem = Some(format!("{way}: {difference}"));
+    for variant in case_variants {
+        let result = outcome(&call, device, &variant).await;
+        if let Err(difference) = judge(case, &call, device, &variant, result) {
+            problem = Some(format!("{variant}: {difference}"));
             break;
         }
     }
@@ -95,8 +99,8 @@ async fn verdict(device: &Backend, case: &Case, ways: Vec<Variant>) -> Result<Ve
     })
 }
 
-async fn outcome(call: &Call<'_>, device: &Backend, way: &Variant) -> Result<Outcome, Error> {
-    let Started { result, report } = start(call, device, way)?;
+async fn outcome(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
+    let Started { result, report } = start(call, device, variant)?;
     let report = match report {
         Some(report) => Some(report.await?),
         None => None,

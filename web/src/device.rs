@@ -11,7 +11,7 @@ pub struct Device {
 
 #[wasm_bindgen]
 impl Device {
-    /// Opens the browser's GPU through WebGPU. Accepts a software adapter too, because people want to see the shaders
+    /// Opens the browser's GPU through WebGPU. Also accepts a software adapter, because people want to see the shaders
     /// run.
     pub async fn webgpu() -> Result<Self, JsError> {
         let backend = Backend::open_gpu_async(&AdapterOptions::default()).await?;

@@ -3,7 +3,7 @@
 use crate::{
     array::{PageArray, cropped},
     device::Device,
-    shown::{LONGEST, Layout},
+    shown::{Layout, MAX_SIDE},
     typed::Boxes,
 };
 use std::{
@@ -23,15 +23,15 @@ use wgslice::{Backend, DType, Tensor, gpu::Texels, slice, wgpu};
 pub struct Live {
     backend: Backend,
     /// True if the device is lost. Copying from images would then fail.
-    lost: Arc<AtomicBool>,
+    is_lost: Arc<AtomicBool>,
     surface: wgpu::Surface<'static>,
     /// The texture of the current frame.
-    frame: Option<wgpu::Texture>,
+    frame_texture: Option<wgpu::Texture>,
     /// The current size of the surface.
-    size: Option<[u32; 2]>,
+    surface_size: Option<[u32; 2]>,
 }
 
-/// The content of the canvas: the shape of the array that it shows, and the layout of that array alone on a canvas.
+/// The array that the canvas shows: its shape, and its layout on a canvas that shows nothing else.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Filmed {
     #[wasm_bindgen(readonly)]
@@ -42,11 +42,10 @@ pub struct Filmed {
     pub width: usize,
     #[wasm_bindgen(readonly)]
     pub channels: usize,
-    /// The size of the canvas.
     #[wasm_bindgen(readonly)]
-    pub across: usize,
+    pub canvas_width: usize,
     #[wasm_bindgen(readonly)]
-    pub down: usize,
+    pub canvas_height: usize,
     /// True if a canvas can show the array. If not, the canvas keeps its previous content.
     #[wasm_bindgen(readonly)]
     pub fits: bool,
@@ -66,17 +65,17 @@ impl Live {
         });
         let surface = instance.create_surface(wgpu::SurfaceTarget::Canvas(canvas))?;
         let backend = device.backend.clone();
-        let lost = Arc::new(AtomicBool::new(false));
+        let is_lost = Arc::new(AtomicBool::new(false));
         let gpu = backend.gpu().ok_or_else(no_gpu)?;
-        let lost_in_callback = lost.clone();
+        let is_lost_in_callback = is_lost.clone();
         gpu.device()
-            .set_device_lost_callback(move |_, _| lost_in_callback.store(true, Relaxed));
+            .set_device_lost_callback(move |_, _| is_lost_in_callback.store(true, Relaxed));
         Ok(Self {
             backend,
-            lost,
+            is_lost,
             surface,
-            frame: None,
-            size: None,
+            frame_texture: None,
+            surface_size: None,
         })
     }
 
@@ -89,8 +88,12 @@ impl Live {
         };
         self.check_not_lost()?;
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
-        if self.frame.as_ref().is_none_or(|frame| frame.size() != size) {
-            self.frame = Some(gpu.device().create_texture(&wgpu::TextureDescriptor {
+        if self
+            .frame_texture
+            .as_ref()
+            .is_none_or(|texture| texture.size() != size)
+        {
+            self.frame_texture = Some(gpu.device().create_texture(&wgpu::TextureDescriptor {
                 label: Some("frame of the camera"),
                 size,
                 mip_level_count: 1,
@@ -104,7 +107,7 @@ impl Live {
                 view_formats: &[],
             }));
         }
-        let texture = self.frame.as_ref().ok_or_else(no_gpu)?;
+        let texture = self.frame_texture.as_ref().ok_or_else(no_gpu)?;
         gpu.queue().copy_external_image_to_texture(
             &wgpu::CopyExternalImageSourceInfo {
                 source: wgpu::ExternalImageSource::ImageBitmap(frame),
@@ -193,7 +196,7 @@ fn no_gpu() -> JsError {
 
 impl Live {
     fn check_not_lost(&self) -> Result<(), JsError> {
-        match self.lost.load(Relaxed) {
+        match self.is_lost.load(Relaxed) {
             true => Err(no_gpu()),
             false => Ok(()),
         }
@@ -207,15 +210,15 @@ impl Live {
             channels,
         } = Layout::of(tensor.shape(), DType::U8);
         let gpu = self.backend.gpu().ok_or_else(no_gpu)?;
-        let max_side = LONGEST.min(gpu.device().limits().max_texture_dimension_2d as usize);
+        let max_side = MAX_SIDE.min(gpu.device().limits().max_texture_dimension_2d as usize);
         let side = |size: usize| {
             u32::try_from(size)
                 .ok()
                 .filter(|_| (1..=max_side).contains(&size))
         };
         let sides = side(width).zip(side(height));
-        if let Some((across, down)) = sides {
-            if self.size != Some([across, down]) {
+        if let Some((canvas_width, canvas_height)) = sides {
+            if self.surface_size != Some([canvas_width, canvas_height]) {
                 self.surface.configure(
                     gpu.device(),
                     &wgpu::SurfaceConfiguration {
@@ -224,8 +227,8 @@ impl Live {
                             | wgpu::TextureUsages::RENDER_ATTACHMENT,
                         format: FORMAT,
                         color_space: wgpu::SurfaceColorSpace::Auto,
-                        width: across,
-                        height: down,
+                        width: canvas_width,
+                        height: canvas_height,
                         present_mode: wgpu::PresentMode::AutoVsync,
                         desired_maximum_frame_latency: 2,
                         // The fourth channel is not written, so the canvas is opaque.
@@ -233,7 +236,7 @@ impl Live {
                         view_formats: Vec::new(),
                     },
                 );
-                self.size = Some([across, down]);
+                self.surface_size = Some([canvas_width, canvas_height]);
             }
             let wgpu::CurrentSurfaceTexture::Success(shown) = self.surface.get_current_texture()
             else {
@@ -259,7 +262,7 @@ fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn filmed(shape: Vec<usize>, [across, down]: [usize; 2], fits: bool) -> Filmed {
+fn filmed(shape: Vec<usize>, [canvas_width, canvas_height]: [usize; 2], fits: bool) -> Filmed {
     let Layout {
         height,
         width,
@@ -270,8 +273,8 @@ fn filmed(shape: Vec<usize>, [across, down]: [usize; 2], fits: bool) -> Filmed {
         height,
         width,
         channels,
-        across,
-        down,
+        canvas_width,
+        canvas_height,
         fits,
     }
 }

@@ -69,9 +69,9 @@ pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
         .collect()
 }
 
-fn index_count_text(indices: usize) -> String {
-    match indices {
+fn index_count_text(index_count: usize) -> String {
+    match index_count {
         1 => "1 index".into(),
-        _ => format!("{indices} indices"),
+        _ => format!("{index_count} indices"),
     }
 }

@@ -32,7 +32,7 @@ impl Outcome {
 
     /// Returns the number of the first tuple out of range, from 0. `undefined` without such a tuple or a report.
     #[wasm_bindgen(getter)]
-    pub fn first(&self) -> Option<usize> {
+    pub fn first_tuple(&self) -> Option<usize> {
         let first = self.report.as_ref()?.first.as_ref();
         first.map(|first| first.tuple)
     }

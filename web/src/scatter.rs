@@ -18,15 +18,15 @@ pub struct PageScatter {
 
 #[wasm_bindgen]
 impl PageScatter {
-    /// Uploads typed updates and a board. The board has zeros or, if `numbered`, 10 r + c at row r and column c.
+    /// Uploads typed updates and a board. The board has zeros or, if `is_numbered`, 10 r + c at row r and column c.
     pub fn board(
         device: &Device,
         updates: &Updates,
         rows: usize,
         columns: usize,
-        numbered: bool,
+        is_numbered: bool,
     ) -> Result<Self, JsError> {
-        let value = |at: usize| match numbered {
+        let value = |at: usize| match is_numbered {
             true => i32::try_from(10 * (at / columns) + at % columns).unwrap_or(i32::MAX),
             false => 0,
         };

@@ -23,8 +23,8 @@ pub(crate) struct Layout {
     pub(crate) channels: usize,
 }
 
-/// The longest side of a picture, in pixels. Browsers limit the sides of a canvas, but support this length.
-pub(crate) const LONGEST: usize = 8192;
+/// The maximum length of a picture's side, in pixels. Browsers limit the sides of a canvas, but support this length.
+pub(crate) const MAX_SIDE: usize = 8192;
 
 #[wasm_bindgen]
 impl Shown {
@@ -61,7 +61,7 @@ impl Shown {
     /// Returns whether a canvas can show all pixels: there is at least one, and neither side is too long.
     #[wasm_bindgen(getter)]
     pub fn fits(&self) -> bool {
-        let side_fits = |size: usize| (1..=LONGEST).contains(&size);
+        let side_fits = |size: usize| (1..=MAX_SIDE).contains(&size);
         side_fits(self.layout.height) && side_fits(self.layout.width)
     }
 
@@ -71,7 +71,7 @@ impl Shown {
         if self.dtype != DType::U8 {
             let span = if high > low { high - low } else { 1.0 };
             let shades = self
-                .numbers_of(float)
+                .converted_elements(float)
                 .map(|value| shade((value - low) / span));
             return Clamped(shades.flatten().collect());
         }
@@ -92,7 +92,9 @@ impl Shown {
 
     /// Returns the smallest and the largest finite value, or two zeros if no value is finite.
     pub fn range(&self) -> Vec<f64> {
-        let finite = self.numbers_of(float).filter(|value| value.is_finite());
+        let finite = self
+            .converted_elements(float)
+            .filter(|value| value.is_finite());
         let range = finite.fold(None, |range: Option<[f64; 2]>, value| match range {
             None => Some([value, value]),
             Some([low, high]) => Some([value.min(low), value.max(high)]),
@@ -100,21 +102,26 @@ impl Shown {
         range.unwrap_or_default().to_vec()
     }
 
-    /// Returns the first `most` values, each as text.
-    pub fn texts(&self, most: usize) -> Vec<String> {
-        self.numbers_of(text).take(most).collect()
+    /// Returns the first `max_count` values, each as text.
+    pub fn texts(&self, max_count: usize) -> Vec<String> {
+        self.converted_elements(text).take(max_count).collect()
     }
 
-    /// Returns the first `most` values, in nested brackets as NumPy writes them. A last line gives the number of the
-    /// remaining values.
-    pub fn numbers(&self, most: usize) -> String {
-        let mut all = String::new();
-        write_nested(&mut all, &mut self.texts(most).iter(), &self.shape, 0);
-        let left_out = (self.bytes.len() / self.dtype.size()).saturating_sub(most);
-        if left_out > 0 {
-            let _ = write!(all, "\n… and {left_out} more");
+    /// Returns the first `max_count` values, in nested brackets as NumPy writes them. A last line gives the number of
+    /// the remaining values.
+    pub fn numbers(&self, max_count: usize) -> String {
+        let mut lines = String::new();
+        write_nested(
+            &mut lines,
+            &mut self.texts(max_count).iter(),
+            &self.shape,
+            0,
+        );
+        let left_out_count = (self.bytes.len() / self.dtype.size()).saturating_sub(max_count);
+        if left_out_count > 0 {
+            let _ = write!(lines, "\n… and {left_out_count} more");
         }
-        all
+        lines
     }
 
     /// Returns an `.npy` file of the result.
@@ -146,7 +153,10 @@ impl Shown {
         }
     }
 
-    fn numbers_of<T>(&self, convert: impl Fn(DType, &[u8]) -> T) -> impl Iterator<Item = T> {
+    fn converted_elements<T>(
+        &self,
+        convert: impl Fn(DType, &[u8]) -> T,
+    ) -> impl Iterator<Item = T> {
         let elements = self.bytes.chunks_exact(self.dtype.size());
         elements.map(move |element| convert(self.dtype, element))
     }
@@ -177,7 +187,7 @@ impl Layout {
 
 /// Returns the colour of a value between 0 and 1, from dark to bright. NaN is transparent.
 fn shade(value: f64) -> [u8; 4] {
-    const ENDS: [[f64; 3]; 2] = [[8.0, 38.0, 50.0], [222.0, 246.0, 250.0]];
+    const END_COLOURS: [[f64; 3]; 2] = [[8.0, 38.0, 50.0], [222.0, 246.0, 250.0]];
     if value.is_nan() {
         return [0; 4];
     }
@@ -185,9 +195,12 @@ fn shade(value: f64) -> [u8; 4] {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it lies between the ends"
+        reason = "it is between the ends"
     )]
-    let colour = |at: usize| (ENDS[0][at] + (ENDS[1][at] - ENDS[0][at]) * value).round() as u8;
+    let colour = |channel: usize| {
+        let [dark, bright] = END_COLOURS.map(|colour| colour[channel]);
+        (dark + (bright - dark) * value).round() as u8
+    };
     [colour(0), colour(1), colour(2), u8::MAX]
 }
 

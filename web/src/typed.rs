@@ -23,13 +23,13 @@ impl Boxes {
             flips: Vec::new(),
         };
         for (line, number) in lines(text).zip(1..) {
-            let wrong = |why: String| BadNumbers(format!("box {number}: {why}"));
+            let box_error = |why: String| BadNumbers(format!("box {number}: {why}"));
             let begin_text = line.trim_end_matches(['v', 'h']);
-            let begin = integers(begin_text).map_err(|BadNumbers(why)| wrong(why))?;
+            let begin = integers(begin_text).map_err(|BadNumbers(why)| box_error(why))?;
             let begin: Vec<i32> = begin.into_iter().flat_map(i32::try_from).collect();
             if begin.len() != 2 {
                 let why = "it needs two integers of 32 bits, its top and its left";
-                return Err(wrong(why.into()).into());
+                return Err(box_error(why.into()).into());
             }
             let flips = &line[begin_text.len()..];
             boxes.count = number;
@@ -61,20 +61,20 @@ impl Updates {
             values: Vec::new(),
         };
         for (line, number) in lines(text).zip(1..) {
-            let wrong = |why: String| BadNumbers(format!("update {number}: {why}"));
-            let read = |text: &str| -> Result<Vec<i32>, BadNumbers> {
-                let numbers = integers(text).map_err(|BadNumbers(why)| wrong(why))?;
+            let update_error = |why: String| BadNumbers(format!("update {number}: {why}"));
+            let parse_numbers = |text: &str| -> Result<Vec<i32>, BadNumbers> {
+                let numbers = integers(text).map_err(|BadNumbers(why)| update_error(why))?;
                 let to_i32 = |number: i64| {
                     let why = format!("{number} does not fit 32 bits");
-                    i32::try_from(number).map_err(|_| wrong(why))
+                    i32::try_from(number).map_err(|_| update_error(why))
                 };
                 numbers.into_iter().map(to_i32).collect()
             };
             let (tuple, value) = line.split_once(':').unwrap_or((line, "1"));
-            let (tuple, value) = (read(tuple)?, read(value)?);
+            let (tuple, value) = (parse_numbers(tuple)?, parse_numbers(value)?);
             if tuple.len() != 2 || value.len() != 1 {
                 let why = "write it as row, column: value";
-                return Err(wrong(why.into()).into());
+                return Err(update_error(why.into()).into());
             }
             updates.indices.extend(tuple);
             updates.values.extend(value);

@@ -11,7 +11,7 @@ import puppeteer from 'puppeteer-core';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const TYPES = {
+const MEDIA_TYPES = {
   '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml', '.png': 'image/png',
   '.wasm': 'application/wasm', '.jsonl': 'application/jsonl', '.webp': 'image/webp',
 };
@@ -21,13 +21,15 @@ const SWITCHES = [
   '--no-sandbox', '--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-webgpu-adapter=swiftshader',
   '--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream',
 ];
-// The maximum time in milliseconds for an answer of the browser, even on a slow, busy machine.
-const PATIENCE = 120_000;
-// More switches for a WebGPU canvas on a machine without a GPU: Mesa's OpenGL displays what SwiftShader computes.
-export const SHOWING = ['--use-gl=angle', '--use-angle=gl-egl', '--use-vulkan=native', '--ignore-gpu-blocklist'];
-const PACKED = ['.html', '.css', '.js', '.svg', '.wasm'];
+// The maximum time in milliseconds that the browser may take to answer, even on a slow, busy machine.
+const ANSWER_LIMIT = 120_000;
+// More switches, which let a machine without a GPU display a WebGPU canvas: Mesa's OpenGL displays what SwiftShader
+// computes.
+export const DISPLAY_SWITCHES = ['--use-gl=angle', '--use-angle=gl-egl', '--use-vulkan=native', '--ignore-gpu-blocklist'];
+const COMPRESSED_TYPES = ['.html', '.css', '.js', '.svg', '.wasm'];
 
-// Serves the page, compressed as servers usually do, and the golden vectors. Counts the bytes that it sends.
+// Serves the page and the golden vectors. Compresses the page's texts and WebAssembly as servers usually do.
+// Counts the bytes that it sends.
 function serve() {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://page');
@@ -37,20 +39,22 @@ function serve() {
       response.writeHead(404).end();
       return;
     }
-    const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
-    const isPacked = PACKED.includes(path.extname(file));
-    if (isPacked && !server.packed.has(file)) server.packed.set(file, zlib.gzipSync(fs.readFileSync(file), { level: 9 }));
-    const body = isPacked ? server.packed.get(file) : fs.readFileSync(file);
-    server.sent += body.length;
-    response.writeHead(200, { 'content-type': type, ...(isPacked && { 'content-encoding': 'gzip' }) });
+    const type = MEDIA_TYPES[path.extname(file)] ?? 'application/octet-stream';
+    const isCompressed = COMPRESSED_TYPES.includes(path.extname(file));
+    if (isCompressed && !server.compressedFiles.has(file)) {
+      server.compressedFiles.set(file, zlib.gzipSync(fs.readFileSync(file), { level: 9 }));
+    }
+    const body = isCompressed ? server.compressedFiles.get(file) : fs.readFileSync(file);
+    server.sentBytes += body.length;
+    response.writeHead(200, { 'content-type': type, ...(isCompressed && { 'content-encoding': 'gzip' }) });
     response.end(body);
   });
-  Object.assign(server, { sent: 0, packed: new Map() });
+  Object.assign(server, { sentBytes: 0, compressedFiles: new Map() });
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
 export class Browser {
-  static async launch(more = []) {
+  static async launch(moreSwitches = []) {
     const browser = new Browser();
     browser.server = await serve();
     browser.origin = `http://localhost:${browser.server.address().port}`;
@@ -58,10 +62,10 @@ export class Browser {
     browser.chromium = await puppeteer.launch({
       executablePath: process.env.CHROMIUM,
       userDataDir: browser.profile,
-      args: [...SWITCHES, ...more],
-      timeout: PATIENCE,
+      args: [...SWITCHES, ...moreSwitches],
+      timeout: ANSWER_LIMIT,
       // A browser that no longer answers fails a check instead of hanging.
-      protocolTimeout: PATIENCE,
+      protocolTimeout: ANSWER_LIMIT,
     });
     browser.version = await browser.chromium.version();
     const context = browser.chromium.defaultBrowserContext();
@@ -72,11 +76,11 @@ export class Browser {
     return browser;
   }
 
-  // Opens the page and waits until the open tab shows something. `before` runs in the page before the page's own
-  // scripts.
+  // Opens the page. Waits until the open tab shows a result, unless it is the tab `verify`. `before` runs in the page
+  // before the page's own scripts.
   async open(query = '', { before, width = 1200, height = 900, dark = false } = {}) {
     const page = await this.chromium.newPage();
-    page.setDefaultTimeout(PATIENCE);
+    page.setDefaultTimeout(ANSWER_LIMIT);
     await page.setViewport({ width, height });
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }]);
     const problems = [];
@@ -87,9 +91,9 @@ export class Browser {
     page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
     page.on('response', (response) => {
       if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);
-      const from = new URL(response.url());
-      const isOwn = ['blob:', 'data:'].includes(from.protocol) || from.origin === this.origin;
-      if (!isOwn) problems.push(`request to ${from.origin}`);
+      const url = new URL(response.url());
+      const isOwn = ['blob:', 'data:'].includes(url.protocol) || url.origin === this.origin;
+      if (!isOwn) problems.push(`request to ${url.origin}`);
     });
     if (before) await page.evaluateOnNewDocument(before);
     await page.goto(`${this.origin}/${query}`, { waitUntil: 'load' });
@@ -116,14 +120,14 @@ export class Page {
 
   // Waits until a tab shows the result for this state. Fails if the page has stopped.
   async until(tab, state) {
-    const done = (tab, state) => {
+    const isShownOrStopped = (tab, state) => {
       const { dataset } = document.getElementById(tab);
       const shows = JSON.parse(dataset.shows ?? 'null');
       const matches = shows && Object.entries(state).every(([name, value]) => shows[name] === value);
       return (dataset.state === 'done' && matches) || !document.getElementById('stopped').hidden;
     };
     try {
-      await this.page.waitForFunction(done, { polling: 30 }, tab, state);
+      await this.page.waitForFunction(isShownOrStopped, { polling: 30 }, tab, state);
     } catch {
       const shown = await this.page.$eval(`#${tab}`, ({ dataset }) => `${dataset.state}: ${dataset.shows}`);
       throw new Error(`${tab} never showed ${JSON.stringify(state)}, but is ${shown}; ${await this.text('error')} ${this.problems.join('; ')}`);
@@ -153,15 +157,15 @@ export class Page {
   }
 
   // Sets inputs in order, with the events of typing, faster than the page can show the results.
-  type(...given) {
-    return this.page.evaluate((given) => {
-      for (const [id, value] of given.flatMap(Object.entries)) {
+  type(...changes) {
+    return this.page.evaluate((changes) => {
+      for (const [id, value] of changes.flatMap(Object.entries)) {
         const input = document.getElementById(id);
         if (input.type === 'checkbox') input.checked = value;
         else input.value = value;
         input.dispatchEvent(new Event('input', { bubbles: true }));
       }
-    }, given);
+    }, changes);
   }
 
   // Sets inputs of a tab, named by their keys in the tab's state.
@@ -183,7 +187,7 @@ export class Page {
     }, name);
   }
 
-  // Returns the text of an element, or '' if the element itself is hidden. It does not matter whether its tab is open.
+  // Returns the text of an element, or '' if the element itself is hidden. The element's tab need not be open.
   text(id) {
     return this.page.evaluate((id) => {
       const element = document.getElementById(id);
@@ -214,7 +218,7 @@ export class Page {
     await this.page.mouse.up();
   }
 
-  // Returns the opacity of the marks over the middle of each pixel, from 0 to 255.
+  // Returns the opacity of the marks over the middle of each pixel of a canvas, from 0 to 255.
   covers(id) {
     return this.page.evaluate((id) => {
       const [canvas, marks] = [document.getElementById(id), document.getElementById(`${id}-marks`)];
@@ -235,8 +239,8 @@ export class Page {
     fs.rmSync(file, { force: true });
     await this.page.click(`#save-${kind}`);
     // The browser reserves the name with an empty file, and then moves the whole file there.
-    const saved = () => fs.statSync(file, { throwIfNoEntry: false })?.size;
-    for (const end = Date.now() + PATIENCE; !saved();) {
+    const savedSize = () => fs.statSync(file, { throwIfNoEntry: false })?.size;
+    for (const end = Date.now() + ANSWER_LIMIT; !savedSize();) {
       if (Date.now() > end) throw new Error(`${file} was not saved`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

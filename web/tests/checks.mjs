@@ -17,9 +17,9 @@ export class Checks {
     if (!name.includes(this.#namePart)) return;
     const start = Date.now();
     try {
-      const words = await check();
+      const note = await check();
       this.#passed++;
-      console.log(`ok      ${name}${words ? `: ${words}` : ''} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+      console.log(`ok      ${name}${note ? `: ${note}` : ''} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
     } catch (error) {
       this.fail(name, error);
     }
@@ -36,20 +36,21 @@ export class Checks {
   }
 }
 
-export function same(found, expected, what) {
-  if (isDeepStrictEqual(found, expected)) return;
+// Fails if the values differ. `description` says in the error what they are.
+export function same(actual, expected, description) {
+  if (isDeepStrictEqual(actual, expected)) return;
   const text = (value) => JSON.stringify(value)?.slice(0, 400);
-  throw new Error(`${what}: expected ${text(expected)}, got ${text(found)}`);
+  throw new Error(`${description}: expected ${text(expected)}, got ${text(actual)}`);
 }
 
 // Fails if the bytes differ. The error names the first byte that differs.
-export function sameBytes(found, expected, what) {
-  same(found.length, expected.length, `${what}, bytes`);
-  const at = expected.findIndex((byte, at) => byte !== found[at]);
-  if (at >= 0) throw new Error(`${what}: byte ${at} is ${found[at]}, expected ${expected[at]}`);
+export function sameBytes(actual, expected, description) {
+  same(actual.length, expected.length, `${description}, number of bytes`);
+  const at = expected.findIndex((byte, at) => byte !== actual[at]);
+  if (at >= 0) throw new Error(`${description}: byte ${at} is ${actual[at]}, expected ${expected[at]}`);
 }
 
-// Runs the command and returns its exit code, with its output or, after a failure, its error message.
+// Runs the command. Returns its exit code and its output, or, after a failure, its exit code and its error message.
 export function wgslice(...args) {
   try {
     const stdout = execFileSync(process.env.WGSLICE, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });

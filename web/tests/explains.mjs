@@ -1,5 +1,5 @@
-// Checks the marks on x, the page's array, that explain a slice; slices that are made by pointing; and the times of the
-// devices.
+// Checks the marks on x, the page's array, that explain a slice; slices that a person makes by pointing; and the times
+// of the devices.
 
 import path from 'node:path';
 import { same, wgslice } from './checks.mjs';
@@ -10,16 +10,16 @@ const [HEIGHT, WIDTH] = [16, 20];
 const SPECS = ['3:9, 4:15', '::-1, 2::3', '12:2:-4, ::2', '..., 1', '5', '-3:, -4', '3:3', ':, None, 7:9'];
 
 // The value of each element is its position, so that the command's slice lists the selected positions.
-const positions = () => npy.write('positions.npy', [HEIGHT, WIDTH, 3], Int32Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => at));
+const positionsFile = () => npy.write('positions.npy', [HEIGHT, WIDTH, 3], Int32Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => at));
 
-function selected(spec) {
+function selectedPositions(spec) {
   const output = path.join(npy.folder, 'selected.npy');
-  const run = wgslice('slice', positions(), spec, '-o', output);
+  const run = wgslice('slice', positionsFile(), spec, '-o', output);
   if (run.code) throw new Error(run.stderr);
   return npy.read(output);
 }
 
-// Opens the page with a picture so small that every pixel is large on the screen.
+// Opens the page with a small picture, whose pixels are large on the screen.
 async function openSmallPicture(browser, query = '') {
   const page = await browser.open(query);
   const data = Uint8Array.from({ length: HEIGHT * WIDTH * 3 }, (_, at) => (at * 37) % 256);
@@ -30,7 +30,7 @@ async function openSmallPicture(browser, query = '') {
   return page;
 }
 
-const slice = async (page, spec) => {
+const typeSlice = async (page, spec) => {
   await page.type({ spec, order: '' });
   await page.until('slice', { spec });
 };
@@ -38,9 +38,9 @@ const slice = async (page, spec) => {
 export async function explains(checks, browser) {
   const page = await openSmallPicture(browser);
   for (const spec of SPECS) {
-    await checks.that(`explains: what x[${spec}] leaves out is dimmed`, async () => {
-      await slice(page, spec);
-      const lit = new Set([...selected(spec).data].map((at) => Math.floor(at / 3)));
+    await checks.that(`explains: pixels outside x[${spec}] are dimmed`, async () => {
+      await typeSlice(page, spec);
+      const lit = new Set([...selectedPositions(spec).data].map((at) => Math.floor(at / 3)));
       const covers = await page.covers('source');
       // Arrows and outlines are opaque and cover few pixels. If one channel is selected, its colour covers the pixels.
       const [dimmed, tinted] = [Math.round(0.72 * 255), spec.startsWith('...')];
@@ -55,7 +55,7 @@ export async function explains(checks, browser) {
       return `${lit.size} of ${covers.length} pixels are lit, ${marked} have marks`;
     });
   }
-  await checks.that('explains: arrows only where an axis is reversed', async () => {
+  await checks.that('explains: only reversed axes have arrows', async () => {
     const countArrowPixels = () => page.page.$eval('#source-marks', (over) => {
       const copy = new OffscreenCanvas(over.width, over.height).getContext('2d', { willReadFrequently: true });
       copy.drawImage(over, 0, 0);
@@ -66,7 +66,7 @@ export async function explains(checks, browser) {
     });
     const counts = [];
     for (const spec of ['2:14, 3:17', '14:2:-1, 3:17', '14:2:-1, 17:3:-1']) {
-      await slice(page, spec);
+      await typeSlice(page, spec);
       counts.push(await countArrowPixels());
     }
     const [none, one, two] = counts;
@@ -74,30 +74,30 @@ export async function explains(checks, browser) {
   });
   await checks.that('explains: a pixel of the result marks its source', async () => {
     for (const [spec, row, column] of [['12:2:-4, ::2', 1, 3], ['3:9, 4:15', 5, 0], ['5', 0, 7]]) {
-      await slice(page, spec);
+      await typeSlice(page, spec);
       await page.hover('result', row, column);
       const text = await page.text('pointed');
       const [to, from] = text.match(/\[[^\]]*\]/g).map((list) => JSON.parse(list));
-      const { shape, data } = selected(spec);
+      const { shape, data } = selectedPositions(spec);
       const flat = (index, shape) => index.reduce((at, position, axis) => at * shape[axis] + position, 0);
       same(flat(from, [HEIGHT, WIDTH, 3]), data[flat(to, shape)], `${spec}: ${text}`);
     }
     const before = await page.covers('source');
     await page.page.mouse.move(2, 2);
-    same((await page.text('pointed')) === '' && before.some(Boolean), true, 'nothing is pointed at any more');
+    same((await page.text('pointed')) === '' && before.some(Boolean), true, 'after the pointer leaves, no text');
   });
-  await checks.that('explains: of a file in column-major order, too', async () => {
+  await checks.that('explains: slices of a file in column-major order', async () => {
     const page = await browser.open();
     const values = Int32Array.from({ length: HEIGHT * WIDTH }, (_, at) => 100 * (at % HEIGHT) + Math.floor(at / HEIGHT));
     await page.choose(npy.write('columns.npy', [HEIGHT, WIDTH], values, { columnMajor: true }));
     await page.waitForText('source-shape', `${HEIGHT} × ${WIDTH}, int32`);
-    await slice(page, '2:9:3, 12:4:-2');
+    await typeSlice(page, '2:9:3, 12:4:-2');
     same([...npy.read(await page.save('npy')).data], [2, 5, 8].flatMap((row) => [12, 10, 8, 6].map((column) => 100 * row + column)), 'values');
     await page.hover('result', 1, 2);
     same(await page.text('pointed'), 'result[1, 2] = x[5, 8]', 'the source');
     await page.close();
   });
-  await checks.that('explains: a rectangle that is dragged on x is the slice', async () => {
+  await checks.that('explains: a rectangle that is dragged on x becomes the slice', async () => {
     const drags = [
       [[2, 3], [9, 11], '2:10, 3:12'], [[9, 11], [2, 3], '9:1:-1, 11:2:-1'], [[0, 5], [15, 5], ':, 5:6'], [[4, 19], [4, 0], '4:5, 19::-1'],
     ];
@@ -107,14 +107,14 @@ export async function explains(checks, browser) {
       same(await page.text('spec'), spec, 'the field');
     }
   });
-  await checks.that('explains: a rectangle by keys is the slice', async () => {
+  await checks.that('explains: a rectangle that is drawn by keys becomes the slice', async () => {
     await page.page.mouse.move(2, 2);
     await page.page.focus('#source-marks');
     const press = async (...keys) => {
       for (const key of keys) await page.page.keyboard.press(key);
     };
     await press('ArrowLeft', 'Space', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Space');
-    // The cross starts at row 8, column 10, and first goes left. In so small a picture, a step is one pixel.
+    // The cross starts at row 8, column 10, and first goes left. In such a small picture, a step is one pixel.
     await page.until('slice', { spec: '8:11, 9:13' });
   });
   await checks.that('explains: handles change the steps', async () => {
@@ -139,30 +139,30 @@ export async function explains(checks, browser) {
       ['..., 0', 'rows', 0, 14, '::2, :, 0'],
       ['None, 4:', 'columns', 14, 0, 'None, 4:, ::2'],
     ]) {
-      await slice(page, spec);
+      await typeSlice(page, spec);
       await pull(name, across, down);
       await page.until('slice', { spec: expected });
     }
-    await slice(page, '3, 2:18');
-    same(await page.page.$eval('#step-rows', ({ hidden }) => hidden), true, 'of a single row there are no steps');
+    await typeSlice(page, '3, 2:18');
+    same(await page.page.$eval('#step-rows', ({ hidden }) => hidden), true, 'a single row has no step handle');
     await page.page.focus('#step-columns');
     for (const [key, expected] of [['ArrowRight', '3, 2:18:2'], ['End', '3, 2:18:20'], ['Home', '3, 2:18']]) {
       await page.page.keyboard.press(key);
       await page.until('slice', { spec: expected });
     }
-    same(await page.page.$eval('#step-columns', (handle) => handle.getAttribute('aria-valuenow')), '1', 'what is read out');
+    same(await page.page.$eval('#step-columns', (handle) => handle.getAttribute('aria-valuenow')), '1', 'the step for screen readers');
   });
-  await checks.that('explains: after an error the last result is faded, and named so', async () => {
-    await slice(page, '2:5');
+  await checks.that('explains: after an error the previous result stays, faded and with a note', async () => {
+    await typeSlice(page, '2:5');
     const opacity = () => page.page.$eval('.result .stage', (stage) => getComputedStyle(stage).opacity);
     same([await opacity(), await page.text('stale')], ['1', ''], 'before');
     await page.type({ spec: '2:5:' + '0' });
     await page.waitForText('error', 'stride');
     same([await opacity(), await page.text('stale')], ['0.35', 'The result of the last valid input:'], 'after an error');
-    await slice(page, '2:6');
+    await typeSlice(page, '2:6');
     same([await opacity(), await page.text('stale')], ['1', ''], 'after that');
   });
-  await checks.that('explains: a drag ends an error, and x stays where it is', async () => {
+  await checks.that('explains: a drag clears an error, and x does not move', async () => {
     await page.type({ spec: '1:2:0' });
     await page.waitForText('error', 'stride');
     await page.drag([4, 4], [12, 12]);
@@ -175,9 +175,9 @@ export async function explains(checks, browser) {
       window.events = [];
       for (const [{ prototype }, name] of [[GPUDevice, 'createComputePipeline'], [GPUDevice, 'createComputePipelineAsync'], [GPUBuffer, 'mapAsync']]) {
         const original = prototype[name];
-        prototype[name] = function (...given) {
+        prototype[name] = function (...args) {
           window.events.push(name);
-          return original.apply(this, given);
+          return original.apply(this, args);
         };
       }
     };
@@ -188,11 +188,11 @@ export async function explains(checks, browser) {
     // The first call waits until its pipeline is compiled. It is not counted, so more calls are made than counted.
     const calls = await page.page.$eval('#times > div', ({ title }) => Number(title.match(/the mean of (\d+) calls/)[1]));
     const events = await page.page.evaluate(() => window.events);
-    const compiled = events.findLastIndex((name) => name.startsWith('create'));
-    const reads = events.length - 1 - compiled;
-    same([compiled >= 0, reads > calls], [true, true], `${reads} results after the last compilation, of which ${calls} count`);
+    const lastCompilation = events.findLastIndex((name) => name.startsWith('create'));
+    const reads = events.length - 1 - lastCompilation;
+    same([lastCompilation >= 0, reads > calls], [true, true], `${reads} results after the last compilation, of which ${calls} count`);
     await page.close();
     return times.join(', ');
   });
-  await checks.that('explains: no complaint of the page', () => page.close());
+  await checks.that('explains: the page reports no problem', () => page.close());
 }

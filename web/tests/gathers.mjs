@@ -11,8 +11,8 @@ const POLICIES = [['ignore', false], ['ignore', true], ['clamp', false], ['clamp
 
 const indicesOf = (text) => text.split(/[\n;]/).map((line) => line.match(/-?\d+/g).map(BigInt));
 
-// Returns the command's result and report, or its error.
-function gathered(params, tuples, policy, wrap) {
+// Returns the result and the report of the command, or its error.
+function gatherByCommand(params, tuples, policy, wrap) {
   const indices = indicesOf(tuples);
   const data = BigInt64Array.from(indices.flat());
   const file = npy.write('indices.npy', [indices.length, indices[0].length], data);
@@ -23,21 +23,22 @@ function gathered(params, tuples, policy, wrap) {
   return { result: npy.read(output), report: JSON.parse(run.stdout).out_of_range };
 }
 
+// Returns whether the page and the command give an error.
 async function compare(page, from, params, tuples, [policy, wrap]) {
   const inputs = { from, tuples, policy, wrap };
   await page.type(inputs);
   await page.until('gather', inputs);
-  const { error, result, report } = gathered(params, tuples, policy, wrap);
+  const { error, result, report } = gatherByCommand(params, tuples, policy, wrap);
   const reportText = await page.text('report');
   if (error) {
-    // The page and the command have different words for the arrays and for the policies for tuples out of range.
+    // The page and the command name the arrays, and the policies for tuples out of range, differently.
     const replacements = [
       [/“gives zeros”|--out-of-range ignore/g, 'ZERO'], [/“is clamped”|--out-of-range clamp/g, 'CLAMP'],
       [/\bastronaut\.npy \(512 × 512 × 3\)/g, 'x [512,512,3]'], [/\btable\.npy \(6 × 4\)/g, 'the table [6,4]'], [/indices\.npy\[/g, 'indices['],
     ];
-    const words = (text) => replacements.reduce((text, [pattern, name]) => text.replace(pattern, name), text.split(/\s+/).join(' ').trim());
-    const shown = words(await page.text('error'));
-    if (!shown || !words(error).includes(shown)) throw new Error(`${shown}, but the command says ${error}`);
+    const comparable = (text) => replacements.reduce((text, [pattern, name]) => text.replace(pattern, name), text.split(/\s+/).join(' ').trim());
+    const shown = comparable(await page.text('error'));
+    if (!shown || !comparable(error).includes(shown)) throw new Error(`${shown}, but the command says ${error}`);
     return true;
   }
   same(await page.text('error'), '', 'error');
@@ -67,21 +68,21 @@ export async function gathers(checks, browser) {
   for (const [from, params, texts] of [['x', photograph, PICTURE_TUPLES], ['table', table, TABLE_TUPLES]]) {
     for (const tuples of texts) {
       await checks.that(`gather: from the ${from} at ${tuples.replaceAll('\n', '; ')}`, async () => {
-        let refused = 0;
-        for (const policy of POLICIES) refused += await compare(page, from, params, tuples, policy);
-        return `${POLICIES.length} policies, ${refused} of them an error`;
+        let errorCount = 0;
+        for (const policy of POLICIES) errorCount += await compare(page, from, params, tuples, policy);
+        return `${POLICIES.length} policies, ${errorCount} of them an error`;
       });
     }
   }
-  await checks.that('gather: the text of bad tuples', async () => {
+  await checks.that('gather: the errors of invalid tuples', async () => {
     await page.type({ from: 'table', policy: 'ignore', wrap: false });
     const texts = [['', 'at least one'], ['1\n2, 3', 'tuple 2 has 2 indices, but the first has 1: all tuples must have the same length'], ['1\ntwo', '"two"'], ['9223372036854775808', '64 bits'], ['0, 0, 0', 'tuples of 3']];
-    for (const [tuples, part] of texts) {
+    for (const [tuples, errorPart] of texts) {
       await page.type({ tuples });
       await page.until('gather', { tuples, from: 'table' });
       const error = await page.text('error');
-      if (!error.includes(part)) throw new Error(`${tuples}: ${error}`);
+      if (!error.includes(errorPart)) throw new Error(`${tuples}: ${error}`);
     }
   });
-  await checks.that('gather: no complaint of the page', () => page.close());
+  await checks.that('gather: the page reports no problem', () => page.close());
 }

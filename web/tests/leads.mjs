@@ -7,22 +7,22 @@ import { root } from './browser.mjs';
 import { same, sameBytes, wgslice } from './checks.mjs';
 import * as npy from './npy.mjs';
 
-const pasted = (page) => page.page.evaluate(() => navigator.clipboard.readText());
+const clipboardText = (page) => page.page.evaluate(() => navigator.clipboard.readText());
 
 async function snippet(page, language) {
   await page.page.click(`#in-${language}`);
   await page.page.click('#copy');
   await page.page.waitForFunction(() => document.getElementById('copy').textContent === 'Copied');
-  const text = await pasted(page);
-  same(text, await page.text('snippet'), 'what was copied');
+  const text = await clipboardText(page);
+  same(text, await page.text('snippet'), 'the copied text');
   return text;
 }
 
 const python = process.env.PYTHON ?? 'python3';
-const has = (module) => spawnSync(python, ['-c', `import ${module}`]).status === 0;
+const hasModule = (module) => spawnSync(python, ['-c', `import ${module}`]).status === 0;
 
 // Runs a Python program on the array in the file `x`, and returns its array `y`.
-function run(program, x, imports) {
+function runPython(program, x, imports) {
   const output = path.join(npy.folder, 'y.npy');
   const whole = `${imports}\nx = np.load(${JSON.stringify(x)})\n${program}\nnp.save(${JSON.stringify(output)}, np.ascontiguousarray(y))`;
   execFileSync(python, ['-c', whole], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '3', CUDA_VISIBLE_DEVICES: '' } });
@@ -38,7 +38,7 @@ export async function leads(checks, browser) {
   wgslice('slice', x, ':', '-o', path.join(npy.folder, 'astronaut.png'));
   const result = async () => npy.read(await page.save('npy'));
 
-  await checks.that('leads: the result is saved, as the command makes it', async () => {
+  await checks.that('leads: the saved files equal those of the command', async () => {
     await page.type({ spec: '10:90:3, ::-7', order: '' });
     await page.until('slice', { spec: '10:90:3, ::-7' });
     const expectedFile = path.join(npy.folder, 'made.npy');
@@ -59,17 +59,17 @@ export async function leads(checks, browser) {
       const converted = path.join(npy.folder, 'converted.npy');
       wgslice('slice', file, ':', '-o', converted);
       same(npy.read(file.endsWith('.npy') ? file : converted), expected, command);
-      const ran = ['the command'];
-      const programs = [['numpy', 'import numpy as np'], ['tensorflow', 'import numpy as np, tensorflow as tf']];
-      for (const [language, imports] of programs) {
+      const agreed = ['the command'];
+      const languages = [['numpy', 'import numpy as np'], ['tensorflow', 'import numpy as np, tensorflow as tf']];
+      for (const [language, imports] of languages) {
         const program = await snippet(page, language);
-        if (!has(language)) continue;
-        same(run(language === 'numpy' ? program : `x = tf.constant(x)\n${program}`, x, imports), expected, program);
-        ran.push(language);
+        if (!hasModule(language)) continue;
+        same(runPython(language === 'numpy' ? program : `x = tf.constant(x)\n${program}`, x, imports), expected, program);
+        agreed.push(language);
       }
       const rust = await snippet(page, 'rust');
       same(rust.includes('slice![') && rust.includes('&[512, 512, 3]'), true, rust);
-      return `${ran.join(', ')} gave the same`;
+      return `${agreed.join(', ')} gave the same`;
     });
   }
   for (const [tab, state] of [
@@ -81,16 +81,16 @@ export async function leads(checks, browser) {
       await page.fill(tab, state);
       await page.until(tab, state);
       const expected = await result();
-      const ran = [];
+      const agreed = [];
       for (const [language, imports] of [['numpy', 'import numpy as np'], ['tensorflow', 'import numpy as np, tensorflow as tf']]) {
         const program = await snippet(page, language);
         same(program.includes('y'), true, program);
         // A mask is painted, so the snippet does not contain it and cannot run.
-        if (!has(language) || tab === 'mask') continue;
+        if (!hasModule(language) || tab === 'mask') continue;
         const boards = { scatter: 'np.zeros((8, 8), np.int32)', update: '10 * np.arange(8)[:, None].astype(np.int32) + np.arange(8).astype(np.int32)' };
-        const into = state.of ? 'x' : (boards[tab] ?? 'x');
-        same(run(language === 'numpy' ? program : `x = tf.constant(${into})\n${program}`, x, imports), expected, program);
-        ran.push(language);
+        const xProgram = state.of ? 'x' : (boards[tab] ?? 'x');
+        same(runPython(language === 'numpy' ? program : `x = tf.constant(${xProgram})\n${program}`, x, imports), expected, program);
+        agreed.push(language);
       }
       const command = await snippet(page, 'command');
       if (tab === 'gather' || tab === 'crop') {
@@ -100,12 +100,12 @@ export async function leads(checks, browser) {
         const file = path.join(npy.folder, command.match(/-o (\S+\.(?:npy|png))/g).at(-1).slice(3));
         wgslice('slice', file, ':', '-o', path.join(npy.folder, 'converted.npy'));
         same(npy.read(path.join(npy.folder, 'converted.npy')), expected, command);
-        ran.push('the command');
+        agreed.push('the command');
       }
-      return ran.length ? `${ran.join(', ')} gave the same` : 'copied';
+      return agreed.length ? `${agreed.join(', ')} gave the same` : 'copied';
     });
   }
-  await checks.that('leads: a second copy is told as long as the first', async () => {
+  await checks.that('leads: after a second copy, the button says “Copied” for as long again', async () => {
     const wait = (ms) => new Promise((done) => setTimeout(done, ms));
     await page.page.click('#copy');
     await wait(1200);
@@ -128,15 +128,15 @@ export async function leads(checks, browser) {
       same((await snippet(page, 'rust')).match(/slice!\[.*\]/)[0], rust, spec);
     }
   });
-  await checks.that('leads: links, and a preview', async () => {
+  await checks.that('leads: the links are addresses, and the preview exists', async () => {
     const links = await page.page.$$eval('nav a', (links) => links.map(({ href }) => href));
     same(links.length >= 1 && links.every((link) => /^https:\/\/\S+$/.test(link)), true, links.join(' '));
     const { status } = await fetch(`${browser.origin}/preview.webp`);
     same(status, 200, 'the preview');
   });
-  await checks.that('leads: no complaint of the page', () => page.close());
+  await checks.that('leads: the page reports no problem', () => page.close());
 
-  await checks.that('leads: pictures that are chosen, dropped anywhere, and pasted', async () => {
+  await checks.that('leads: a picture can be chosen, dropped anywhere, and pasted', async () => {
     const page = await browser.open('?spec=:');
     const chosenFile = path.join(npy.folder, 'own.png');
     wgslice('slice', x, '3:120, 200:33:-2', '-o', chosenFile);
@@ -150,7 +150,7 @@ export async function leads(checks, browser) {
     // A file can be dropped anywhere on the page, even outside of x.
     await page.drop(droppedFile, 600, 20);
     await page.waitForText('result-shape', '47 × 13 × 3');
-    same(await page.page.$eval('#dropping', ({ hidden }) => hidden), true, 'nothing is dropped any more');
+    same(await page.page.$eval('#dropping', ({ hidden }) => hidden), true, 'the text that asks for a file is hidden');
     await page.page.evaluate(async () => {
       const canvas = new OffscreenCanvas(5, 4);
       canvas.getContext('2d').fillRect(1, 1, 2, 2);
@@ -163,11 +163,11 @@ export async function leads(checks, browser) {
     await page.waitForText('result-shape', '4 × 5 × 4');
     await page.type({ spec: ':, ::-1, 3' });
     await page.until('slice', { spec: ':, ::-1, 3' });
-    const inside = (at) => [1, 2].includes(Math.floor(at / 5)) && [2, 3].includes(at % 5);
-    same([...npy.read(await page.save('npy')).data], Array.from({ length: 20 }, (_, at) => (inside(at) ? 255 : 0)), 'alpha of the pasted picture');
+    const isFilled = (at) => [1, 2].includes(Math.floor(at / 5)) && [2, 3].includes(at % 5);
+    same([...npy.read(await page.save('npy')).data], Array.from({ length: 20 }, (_, at) => (isFilled(at) ? 255 : 0)), 'alpha of the pasted picture');
     await page.close();
   });
-  await checks.that('leads: an .npy file, in its own type', async () => {
+  await checks.that('leads: an .npy file keeps its element type', async () => {
     const page = await browser.open('?spec=::-1,%201');
     const values = Float32Array.from({ length: 24 }, (_, at) => at / 8 - 1);
     await page.drop(npy.write('volume.npy', [4, 3, 2], values), 600, 400);
@@ -178,20 +178,20 @@ export async function leads(checks, browser) {
     await page.until('slice', { spec: '1, :, :' });
     await page.close();
   });
-  await checks.that('leads: what cannot be read is told', async () => {
+  await checks.that('leads: the page says which file it cannot read', async () => {
     const page = await browser.open();
     const textFile = path.join(npy.folder, 'text.png');
     fs.writeFileSync(textFile, 'no picture');
     await page.choose(textFile);
     await page.waitForText('source-note', 'text.png is not a readable picture');
-    const cutFile = path.join(npy.folder, 'cut.npy');
-    fs.writeFileSync(cutFile, fs.readFileSync(x).subarray(0, 5000));
-    await page.choose(cutFile);
+    const truncatedFile = path.join(npy.folder, 'cut.npy');
+    fs.writeFileSync(truncatedFile, fs.readFileSync(x).subarray(0, 5000));
+    await page.choose(truncatedFile);
     await page.waitForText('source-note', 'ends too early');
     same(await page.text('source-shape'), '512 × 512 × 3, uint8', 'x');
     await page.close();
   });
-  await checks.that('leads: a picture of too many pixels is made smaller', async () => {
+  await checks.that('leads: a picture that is too long is made smaller', async () => {
     const page = await browser.open();
     const longFile = npy.write('long.npy', [6, 8192, 3], new Uint8Array(6 * 8192 * 3));
     wgslice('slice', longFile, ':', '-o', path.join(npy.folder, 'long.png'));
@@ -200,7 +200,7 @@ export async function leads(checks, browser) {
     await page.waitForText('source-note', 'made smaller, from 8192 × 6');
     await page.close();
   });
-  await checks.that('leads: a picture that is large enough for a GPU', async () => {
+  await checks.that('leads: the photograph can be enlarged', async () => {
     const page = await browser.open();
     await page.page.click('#large');
     await page.waitForText('source-shape', '4096 × 4096 × 3');
@@ -223,43 +223,43 @@ export async function leads(checks, browser) {
       if (tab === 'mask') await page.drag([100, 200], [120, 220]);
       await page.page.click('#link');
       await page.page.waitForFunction(() => document.getElementById('link').textContent === 'Copied');
-      const link = await pasted(page);
-      // A stroke of the brush is not in an input, so only the link has it.
+      const link = await clipboardText(page);
+      // Strokes of the brush are in no input, so they are read from the link.
       const { searchParams } = new URL(link);
       await page.until(tab, searchParams.has('strokes') ? { strokes: searchParams.get('strokes') } : state);
       const shown = await page.save('npy').then(fs.readFileSync);
       await page.close();
-      const again = await browser.open(new URL(link).search);
-      await again.until(tab, state);
-      sameBytes(fs.readFileSync(await again.save('npy')), shown, `${tab} again`);
-      await again.page.waitForFunction((link) => location.href === link, {}, link);
-      await again.close();
+      const linkedPage = await browser.open(new URL(link).search);
+      await linkedPage.until(tab, state);
+      sameBytes(fs.readFileSync(await linkedPage.save('npy')), shown, `the result of ${tab} from the link`);
+      await linkedPage.page.waitForFunction((link) => location.href === link, {}, link);
+      await linkedPage.close();
     }
     const verify = await browser.open('?tab=verify&seed=77&count=5');
     same([await verify.text('seed'), await verify.text('count')], ['77', '5'], 'the inputs of verify');
     await verify.close();
   });
-  await checks.that('leads: while it loads, its tabs open and its inputs wait', async () => {
+  await checks.that('leads: while the page loads, its tabs open, and its inputs cannot be used', async () => {
     const page = await browser.chromium.newPage();
     await page.setRequestInterception(true);
     const wasmRequest = new Promise((resolve) => page.on('request', (request) => (request.url().endsWith('.wasm') ? resolve(request) : request.continue())));
     await page.goto(browser.origin, { waitUntil: 'domcontentloaded' });
     await page.waitForFunction(() => document.getElementById('slice').inert);
     await page.click('#tab-update');
-    const update = () => page.$eval('#update', ({ hidden, inert }) => ({ hidden, inert }));
-    same(await update(), { hidden: false, inert: true }, 'before');
+    const updatePanel = () => page.$eval('#update', ({ hidden, inert }) => ({ hidden, inert }));
+    same(await updatePanel(), { hidden: false, inert: true }, 'before');
     await (await wasmRequest).continue();
     await page.waitForFunction(() => document.getElementById('update').dataset.state === 'done');
-    same(await update(), { hidden: false, inert: false }, 'after');
+    same(await updatePanel(), { hidden: false, inert: false }, 'after');
     await page.close();
   });
-  await checks.that('leads: from a folder, and without JavaScript, it says what to do', async () => {
+  await checks.that('leads: opened from a folder or without JavaScript, the page says what to do', async () => {
     const page = await browser.chromium.newPage();
     await page.goto(`file://${path.join(root, 'web/dist/index.html')}`);
     await page.waitForSelector('#unserved:not([hidden])');
     same((await page.$eval('#unserved', ({ textContent }) => textContent)).includes('python3 -m http.server'), true, 'from a folder');
-    const seen = await page.$$eval('.device, #tab-slice, #pair, #slice', (parts) => parts.filter((part) => part.checkVisibility()).length);
-    same(seen, 0, 'parts of a page that has not started');
+    const visibleParts = await page.$$eval('.device, #tab-slice, #pair, #slice', (parts) => parts.filter((part) => part.checkVisibility()).length);
+    same(visibleParts, 0, 'visible parts of a page that has not started');
     await page.setJavaScriptEnabled(false);
     await page.goto(browser.origin);
     same((await page.evaluate(() => document.querySelector('noscript').textContent)).includes('needs JavaScript'), true, 'without JavaScript');

@@ -17,7 +17,7 @@ const checks = new Checks(process.env.CHECKS ?? '');
 const browser = await Browser.launch();
 console.log(`${browser.version}, ${process.env.CHROMIUM}`);
 try {
-  for (const part of [slices, explains, gathers, operations, leads, without_webgpu, cases]) await part(checks, browser);
+  for (const group of [slices, explains, gathers, operations, leads, without_webgpu, cases]) await group(checks, browser);
   await looks(checks, browser, screenshot);
   if (screenshot) {
     await checks.that('the screenshot has at most 250 kB', () => {

@@ -29,20 +29,20 @@ const PICTURES = [
 ];
 
 // Slices that are not pictures: empty, with two channels, or too long for a canvas.
-const NUMBERS = ['10:10', '5:2, ::-1', '..., 2::-2', '..., None, :', 'None, ::4, ..., None'];
+const NOT_PICTURES = ['10:10', '5:2, ::-1', '..., 2::-2', '..., None, :', 'None, ::4, ..., None'];
 
 // Invalid slices. NumPy would read those in brackets as lists of positions.
-const REFUSED = ['512', '[0, 2]', '[0]', 'x[[0]]', '1:, [0, 2]', ':, -513', '..., 3', '1:2:0', '::x', '1, 2, 3, 4', '[1', '..., ...', '99999999999999999999:', '1:2:3:4', '2.5'];
+const INVALID = ['512', '[0, 2]', '[0]', 'x[[0]]', '1:, [0, 2]', ':, -513', '..., 3', '1:2:0', '::x', '1, 2, 3, 4', '[1', '..., ...', '99999999999999999999:', '1:2:3:4', '2.5'];
 
 const show = async (page, spec, order = '') => {
   await page.type({ spec, order });
   await page.until('slice', { spec, order });
 };
 
-// Returns the command's slice of a file. `slice` has the arguments that define the slice.
-function sliceByCommand(input, ...slice) {
+// Returns the command's slice of a file. `sliceArgs` are the arguments that define the slice.
+function sliceByCommand(input, ...sliceArgs) {
   const output = path.join(npy.folder, 'made.npy');
-  const run = wgslice('slice', input, ...slice, '-o', output);
+  const run = wgslice('slice', input, ...sliceArgs, '-o', output);
   if (run.code) throw new Error(run.stderr);
   return npy.read(output);
 }
@@ -59,7 +59,8 @@ async function compare(page, input, spec, order, channels) {
   sameBytes(data, npy.rgba(expected, channels), 'pixels');
 }
 
-async function masksOf(page) {
+// Returns the command's options for the vectors and masks that the page shows.
+async function maskOptions(page) {
   const cells = await page.page.$$eval('#masks td', (cells) => cells.map(({ dataset, textContent }) => [dataset.mask, textContent]));
   return cells.flatMap(([name, value]) => {
     const option = `--${name.replaceAll('_', '-')}`;
@@ -83,7 +84,7 @@ export async function slices(checks, browser) {
   for (const [spec, order, channels] of PICTURES) {
     await checks.that(`slice: pixels of x[${spec}] ${order}`, () => compare(page, photograph, spec, order, channels));
   }
-  for (const spec of NUMBERS) {
+  for (const spec of NOT_PICTURES) {
     await checks.that(`slice: values of x[${spec}]`, async () => {
       await show(page, spec);
       const { shape, data } = sliceByCommand(photograph, spec);
@@ -94,42 +95,42 @@ export async function slices(checks, browser) {
       same(values, [...data.slice(0, 600)], 'values');
     });
   }
-  await checks.that('slice: TensorFlow’s masks mean the same to the command', async () => {
+  await checks.that('slice: the command gives the same with TensorFlow’s masks', async () => {
     const specs = PICTURES.filter(([spec]) => spec).map(([spec]) => spec);
-    for (const spec of [...specs, ...NUMBERS]) {
+    for (const spec of [...specs, ...NOT_PICTURES]) {
       await show(page, spec);
-      const masks = await masksOf(page);
+      const masks = await maskOptions(page);
       const [byMasks, bySpec] = [sliceByCommand(photograph, ...masks), sliceByCommand(photograph, spec)];
       same(byMasks.shape, bySpec.shape, `${spec}: ${masks.join(' ')}`);
       sameBytes(byMasks.data, bySpec.data, `${spec}: ${masks.join(' ')}`);
     }
-    return `${specs.length + NUMBERS.length} slices`;
+    return `${specs.length + NOT_PICTURES.length} slices`;
   });
-  for (const spec of REFUSED) {
+  for (const spec of INVALID) {
     await checks.that(`slice: the error of x[${spec}]`, async () => {
       await show(page, '::-1');
-      same(await page.text('error'), '', 'error of another');
+      same(await page.text('error'), '', 'error of a valid slice');
       await show(page, spec);
       const { code, stderr } = wgslice('slice', photograph, spec, '-o', path.join(npy.folder, 'none.npy'));
       same(code, 2, 'exit code');
       const error = await page.text('error');
       // The command names the input before the error, and indents the error's lines.
-      const words = (text) => text.split(/\s+/).join(' ').trim();
-      if (!error || !words(stderr).includes(words(error))) throw new Error(`${error}, but the command says ${stderr}`);
+      const oneLine = (text) => text.split(/\s+/).join(' ').trim();
+      if (!error || !oneLine(stderr).includes(oneLine(error))) throw new Error(`${error}, but the command says ${stderr}`);
     });
   }
   await checks.that('slice: the error of an order of dimensions', async () => {
-    for (const [order, part] of [['0, 0, 1', '0'], ['0, 1', 'permutation'], ['1, x', '"x"'], ['-1, 0, 1', 'permutation']]) {
+    for (const [order, errorPart] of [['0, 0, 1', '0'], ['0, 1', 'permutation'], ['1, x', '"x"'], ['-1, 0, 1', 'permutation']]) {
       await show(page, '::2', order);
       const error = await page.text('error');
-      if (!error.includes(part)) throw new Error(`${order}: ${error}`);
+      if (!error.includes(errorPart)) throw new Error(`${order}: ${error}`);
     }
   });
-  await checks.that('slice: only the last of many keys counts', async () => {
-    const keys = Array.from({ length: 40 }, (_, key) => `${key}:${300 - key}:3, ::${1 + (key % 7)}`);
-    await page.type(...keys.map((spec) => ({ spec })));
-    await page.until('slice', { spec: keys.at(-1) });
-    await compare(page, photograph, keys.at(-1), '', 3);
+  await checks.that('slice: after fast typing, the last text is shown', async () => {
+    const specs = Array.from({ length: 40 }, (_, at) => `${at}:${300 - at}:3, ::${1 + (at % 7)}`);
+    await page.type(...specs.map((spec) => ({ spec })));
+    await page.until('slice', { spec: specs.at(-1) });
+    await compare(page, photograph, specs.at(-1), '', 3);
   });
-  await checks.that('slice: no complaint of the page', () => page.close());
+  await checks.that('slice: the page reports no problem', () => page.close());
 }

@@ -3,7 +3,7 @@
 import { runRandom } from './cases.mjs';
 import { same } from './checks.mjs';
 
-const WAYS = [
+const BROWSERS = [
   ['without navigator.gpu', 'This browser offers no WebGPU.', () => delete Navigator.prototype.gpu],
   ['without an adapter', 'The browser has WebGPU, but it cannot be used: no adapter found: use a browser with WebGPU', () => {
     GPU.prototype.requestAdapter = async () => null;
@@ -11,8 +11,8 @@ const WAYS = [
 ];
 
 export async function without_webgpu(checks, browser) {
-  for (const [name, why, before] of WAYS) {
-    await checks.that(`${name}: advice, and the CPU`, async () => {
+  for (const [name, why, before] of BROWSERS) {
+    await checks.that(`${name}: the page gives advice and runs on the CPU`, async () => {
       const page = await browser.open('?spec=::-4,%20::3', { before });
       const advice = await page.text('advice-why');
       same(advice.startsWith(why), true, advice);
@@ -21,13 +21,13 @@ export async function without_webgpu(checks, browser) {
       same([times.length, times[0].startsWith('CPU')], [1, true], `times: ${times}`);
       same(await page.text('result-shape'), '128 × 171 × 3, uint8', 'shape');
       await page.show('verify');
-      const { failed, passed, words } = await runRandom(page, 5, 1000);
+      const { failed, passed, summary } = await runRandom(page, 5, 1000);
       same([passed, failed], [1000, 0], 'passed and failed');
       await page.close();
-      return words;
+      return summary;
     });
   }
-  await checks.that('the device can be changed: the same pixels', async () => {
+  await checks.that('another device gives the same pixels', async () => {
     const page = await browser.open();
     await page.type({ spec: '::-3, 7::2' });
     await page.until('slice', { spec: '::-3, 7::2' });
@@ -38,11 +38,11 @@ export async function without_webgpu(checks, browser) {
     same(Buffer.compare((await page.pixels('result')).data, before.data), 0, 'pixels');
     await page.close();
   });
-  await checks.that('a lost device is told, and the CPU can be chosen', async () => {
+  await checks.that('after the device is lost, the page says so, and the CPU can be chosen', async () => {
     const before = () => {
       const request = GPUAdapter.prototype.requestDevice;
-      GPUAdapter.prototype.requestDevice = async function (...given) {
-        window.lost = await request.apply(this, given);
+      GPUAdapter.prototype.requestDevice = async function (...args) {
+        window.lost = await request.apply(this, args);
         return window.lost;
       };
     };

@@ -16,44 +16,45 @@ const EXAMPLES = [
   ['values of a table', '(0, 0), …', { from: 'table', tuples: '0, 0\n5, 3\n5, 4\n2, 1' }],
 ];
 
-const TABLE = [6, 4];
+const TABLE_SHAPE = [6, 4];
 const tables = new Map();
 
 function table(device) {
-  if (!tables.has(device)) tables.set(device, PageArray.table(device, ...TABLE));
+  if (!tables.has(device)) tables.set(device, PageArray.table(device, ...TABLE_SHAPE));
   return tables.get(device);
 }
 
-// Returns the typed index tuples. The gather has already rejected text that is not an integer.
-function typed(text) {
-  const tuples = text.split(/[\n;]/).map((line) => line.match(/-?\d+/g));
-  return tuples.filter(Boolean).map((tuple) => tuple.map(BigInt));
+// Returns the index tuples in a text. The gather has already rejected texts in which an index is not an integer.
+function typedTuples(text) {
+  const integers = text.split(/[\n;]/).map((line) => line.match(/-?\d+/g));
+  return integers.filter(Boolean).map((tuple) => tuple.map(BigInt));
 }
 
 // Returns the position that a tuple selects, or null if it is out of range.
 function position(tuple, shape, { policy, wrap }) {
   const at = tuple.map((index, axis) => {
     const size = BigInt(shape[axis]);
-    const counted = wrap && index < 0n ? index + size : index;
-    if (counted >= 0n && counted < size) return Number(counted);
+    const fromStart = wrap && index < 0n ? index + size : index;
+    if (fromStart >= 0n && fromStart < size) return Number(fromStart);
     if (policy !== 'clamp' || size === 0n) return null;
-    return counted < 0n ? 0 : shape[axis] - 1;
+    return fromStart < 0n ? 0 : shape[axis] - 1;
   });
   return at.includes(null) ? null : at;
 }
 
 // Returns the box on the canvas of x that contains the slice of x at a position.
 function boxOf(at, x) {
-  const rest = x.shape.slice(at.length);
-  const [first, last] = [rest.map(() => 0), rest.map((size) => size - 1)].map((end) => pixelOf([...at, ...end], x));
+  const innerShape = x.shape.slice(at.length);
+  const corners = [innerShape.map(() => 0), innerShape.map((size) => size - 1)];
+  const [first, last] = corners.map((inner) => pixelOf([...at, ...inner], x));
   const rows = last.row - first.row + 1;
   const [left, width] = rows > 1 ? [0, x.width] : [first.column, last.column - first.column + 1];
   return { top: first.row, left, height: rows, width };
 }
 
 function programs({ state, left, shown }) {
-  const tuples = typed(state.tuples);
-  const list = `[${tuples.map((tuple) => `[${tuple.join(', ')}]`).join(', ')}]`;
+  const tuples = typedTuples(state.tuples);
+  const tupleList = `[${tuples.map((tuple) => `[${tuple.join(', ')}]`).join(', ')}]`;
   const depth = tuples[0].length;
   const sizes = `x.shape[:${depth}]`;
   const { policy, wrap } = state;
@@ -61,10 +62,10 @@ function programs({ state, left, shown }) {
     ...(policy === 'ignore' ? [] : [`out_of_range: OutOfRange::${policy === 'clamp' ? 'Clamp' : 'Error'}`]),
     ...(wrap ? ['negative: NegativeIndex::Wrap'] : []),
   ];
-  const uses = ['GatherNdOptions', ...(wrap ? ['NegativeIndex'] : []), ...(policy === 'ignore' ? [] : ['OutOfRange'])];
-  const given = options.length ? `GatherNdOptions { ${options.join(', ')}, ..Default::default() }` : 'GatherNdOptions::default()';
-  const wrapped = wrap ? `\ni = np.where(i < 0, i + ${sizes}, i)` : '';
-  const taken = {
+  const imports = ['GatherNdOptions', ...(wrap ? ['NegativeIndex'] : []), ...(policy === 'ignore' ? [] : ['OutOfRange'])];
+  const optionsStruct = options.length ? `GatherNdOptions { ${options.join(', ')}, ..Default::default() }` : 'GatherNdOptions::default()';
+  const numpyWrap = wrap ? `\ni = np.where(i < 0, i + ${sizes}, i)` : '';
+  const numpyGather = {
     ignore: `ok = ((i >= 0) & (i < ${sizes})).all(-1)
 y = np.zeros((len(i), *x.shape[${depth}:]), x.dtype)
 y[ok] = x[tuple(i[ok].T)]`,
@@ -72,24 +73,24 @@ y[ok] = x[tuple(i[ok].T)]`,
     error: `assert ((i >= 0) & (i < ${sizes})).all()\ny = x[tuple(i.T)]`,
   }[policy];
   const flags = `${policy === 'ignore' ? '' : ` --out-of-range ${policy}`}${wrap ? ' --negative wrap' : ''}`;
-  const tensorflow = {
+  const tensorflowGather = {
     ignore: 'y = tf.gather_nd(x, i, bad_indices_policy="IGNORE")',
     clamp: `i = tf.clip_by_value(i, 0, tf.shape(x, tf.int64)[:${depth}] - 1)\ny = tf.gather_nd(x, i)`,
     error: 'y = tf.gather_nd(x, i, bad_indices_policy="ERROR")',
   }[policy];
-  const counted = wrap ? `\ni = tf.where(i < 0, i + tf.shape(x, tf.int64)[:${depth}], i)` : '';
+  const tensorflowWrap = wrap ? `\ni = tf.where(i < 0, i + tf.shape(x, tf.int64)[:${depth}], i)` : '';
   return {
-    rust: `use wgslice::{Backend, options::${uses.length > 1 ? `{${uses.join(', ')}}` : uses[0]}};
+    rust: `use wgslice::{Backend, options::${imports.length > 1 ? `{${imports.join(', ')}}` : imports[0]}};
 
 let indices: [i64; ${tuples.length * depth}] = [${tuples.flat().join(', ')}];
 let (y, report) = Backend::auto().gather_nd(
     (&x, ${rustShape(left.shape)}),
     (&indices, ${rustShape([tuples.length, depth])}),
-    ${given},
+    ${optionsStruct},
 )?;`,
-    numpy: `i = np.array(${list})${wrapped}\n${taken}`,
-    tensorflow: `i = tf.constant(${list}, tf.int64)${counted}\n${tensorflow}`,
-    command: `wgslice gather-nd ${state.from === 'table' ? 'table.npy' : file(source.name)} '${list}' \\
+    numpy: `i = np.array(${tupleList})${numpyWrap}\n${numpyGather}`,
+    tensorflow: `i = tf.constant(${tupleList}, tf.int64)${tensorflowWrap}\n${tensorflowGather}`,
+    command: `wgslice gather-nd ${state.from === 'table' ? 'table.npy' : file(source.name)} '${tupleList}' \\
     -o ${output(shown)}${flags}`,
   };
 }
@@ -106,11 +107,11 @@ export const gather = new Operation({
   },
   run: (x, { tuples, policy, wrap }) => x.gather(tuples, policy, wrap),
   look({ state, left, outcome, shown }) {
-    const places = typed(state.tuples).map((tuple) => position(tuple, left.shape, state));
-    const named = (at) => ({ colour: COLOURS[at % COLOURS.length], label: at });
-    const boxes = places.flatMap((place, at) => (place ? [{ ...boxOf(place, left), ...named(at) }] : []));
+    const places = typedTuples(state.tuples).map((tuple) => position(tuple, left.shape, state));
+    const colourAndLabel = (at) => ({ colour: COLOURS[at % COLOURS.length], label: at });
+    const boxes = places.flatMap((place, at) => (place ? [{ ...boxOf(place, left), ...colourAndLabel(at) }] : []));
     // The rows of the result, as boxes on its canvas.
-    const rows = places.map((place, at) => ({ ...boxOf([at], shown), ...named(at), missing: !place }));
+    const rows = places.map((place, at) => ({ ...boxOf([at], shown), ...colourAndLabel(at), missing: !place }));
     return {
       label: `the elements at ${places.length} index tuples`,
       report: reported(outcome, 'tuples', state.policy === 'clamp'),

@@ -6,13 +6,13 @@ import { source } from './source.js';
 const $ = (id) => document.getElementById(id);
 
 // The maximum length in pixels of the longer side of a camera frame.
-const FRAME = 640;
+const MAX_FRAME_SIDE = 640;
 
-async function open(file, large = false) {
+async function open(file, isEnlarged = false) {
   if (!file) return;
   stopCamera();
   try {
-    await source.open(file, large);
+    await source.open(file, isEnlarged);
     $('source-note').textContent = [`${source.name}${source.note ? `, ${source.note}` : ''}`, 'it stays on this machine.'].join('; ');
     $('source-note').classList.remove('bad');
   } catch (error) {
@@ -31,19 +31,19 @@ export function connectInputs() {
     $('file').value = '';
   });
   let dragDepth = 0;
-  const dropping = (is) => { $('dropping').hidden = !is; };
-  const files = (event) => event.dataTransfer?.types.includes('Files');
+  const showDropHint = (isShown) => { $('dropping').hidden = !isShown; };
+  const hasFiles = (event) => event.dataTransfer?.types.includes('Files');
   addEventListener('dragenter', (event) => {
-    if (files(event)) dropping(++dragDepth > 0);
+    if (hasFiles(event)) showDropHint(++dragDepth > 0);
   });
   addEventListener('dragleave', (event) => {
-    if (files(event)) dropping(--dragDepth > 0);
+    if (hasFiles(event)) showDropHint(--dragDepth > 0);
   });
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => {
     event.preventDefault();
     dragDepth = 0;
-    dropping(false);
+    showDropHint(false);
     open(event.dataTransfer.files[0]);
   });
   addEventListener('paste', (event) => {
@@ -55,12 +55,13 @@ export function connectInputs() {
   });
 }
 
+// The video of the camera, or null while the camera is off.
 let video = null;
 
 export function stopCamera() {
   if (!video) return;
   // The last frame stays as a picture.
-  source.frame(video, FRAME);
+  source.frame(video, MAX_FRAME_SIDE);
   video.srcObject.getTracks().forEach((track) => track.stop());
   video.srcObject = null;
   video = null;
@@ -69,8 +70,8 @@ export function stopCamera() {
   $('camera').setAttribute('aria-pressed', 'false');
 }
 
-// Connects the camera's button. `operation` returns the open tab's operation, if it has one; `update` runs it. `label`
-// returns the label of the selected device.
+// Connects the camera's button. `operation` returns the operation of the open tab, if it has one; `update` runs that
+// operation. `label` returns the label of the selected device.
 export function connectCamera(operation, update, label) {
   $('camera').hidden = !navigator.mediaDevices?.getUserMedia;
   $('camera').addEventListener('click', async () => {
@@ -80,7 +81,7 @@ export function connectCamera(operation, update, label) {
       return;
     }
     try {
-      const stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: FRAME }, frameRate: { ideal: 60 } } });
+      const stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: MAX_FRAME_SIDE }, frameRate: { ideal: 60 } } });
       video = Object.assign($('source-live'), { srcObject: stream });
       await video.play();
     } catch (error) {
@@ -97,29 +98,29 @@ export function connectCamera(operation, update, label) {
   });
 }
 
-// Changes x to the current camera frame, for operations that do not run from texture to texture.
-export const still = () => source.frame(video, FRAME);
+// Changes x to the current camera frame, for operations whose frames do not stay on the GPU.
+export const captureFrame = () => source.frame(video, MAX_FRAME_SIDE);
 
 // Shows a new camera frame at each repaint of the screen, unless the previous frame is still in progress. If the device
 // and the tab support it, a frame stays on the GPU.
 async function film(cameraVideo, operation, label) {
-  let [frames, since] = [0, performance.now()];
+  let [frameCount, since] = [0, performance.now()];
   const stream = cameraVideo.srcObject;
   while (cameraVideo.srcObject === stream) {
     await new Promise((resolve) => requestAnimationFrame(resolve));
     if (cameraVideo.srcObject !== stream) return;
     const openOperation = operation();
-    const stays = openOperation?.films();
-    if (stays) await openOperation.film(cameraVideo);
+    const staysOnGpu = openOperation?.keepsFramesOnGpu();
+    if (staysOnGpu) await openOperation.film(cameraVideo);
     else {
-      still();
+      captureFrame();
       await openOperation?.update();
     }
-    frames++;
+    frameCount++;
     const time = performance.now() - since;
     if (time < 500 || cameraVideo.srcObject !== stream) continue;
-    const how = stays ? 'from texture to texture' : 'with upload and readback';
-    pair.rate(`${Math.round(frames / time * 1000)} frames a second on ${label()}, ${how}`);
-    [frames, since] = [0, performance.now()];
+    const path = staysOnGpu ? 'from texture to texture' : 'with upload and readback';
+    pair.rate(`${Math.round(frameCount / time * 1000)} frames a second on ${label()}, ${path}`);
+    [frameCount, since] = [0, performance.now()];
   }
 }

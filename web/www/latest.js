@@ -4,16 +4,16 @@
 // runs.
 export function latest(task) {
   let running = false;
-  let next = null;
-  return async (...given) => {
-    next = given;
+  let nextArgs = null;
+  return async (...args) => {
+    nextArgs = args;
     if (running) return;
     running = true;
     try {
-      while (next) {
-        const now = next;
-        next = null;
-        await task(...now);
+      while (nextArgs) {
+        const callArgs = nextArgs;
+        nextArgs = null;
+        await task(...callArgs);
       }
     } finally {
       running = false;

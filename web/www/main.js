@@ -1,7 +1,7 @@
 // Opens the devices and x, and connects the tabs. Each tab is in its own file.
 
 import init from './pkg/wgslice_web.js';
-import { given } from './address.js';
+import { parameters } from './address.js';
 import { devices, openCpu, openGpu } from './devices.js';
 import { connectCamera, connectInputs } from './inputs.js';
 import * as pair from './pair.js';
@@ -17,24 +17,24 @@ import * as verify from './verify.js';
 
 const $ = (id) => document.getElementById(id);
 const operations = { slice, gather, crop, scatter, update: indexUpdate, mask };
-const NAMES = [...Object.keys(operations), 'verify'];
+const TABS = [...Object.keys(operations), 'verify'];
 
-let open = 'slice';
-let ready = false;
+let openTab = 'slice';
+let isReady = false;
 
 // Reports a fault of the page itself, such as a panic. An error in the input is shown next to the field.
-function stopped(why) {
-  $('stopped').textContent = `The page has stopped: ${why}\nReload it. The browser’s console has details.`;
+function showStopped(reason) {
+  $('stopped').textContent = `The page has stopped: ${reason}\nReload it. The browser’s console has details.`;
   $('stopped').hidden = false;
 }
-addEventListener('error', (event) => event.message && stopped(event.message));
-addEventListener('unhandledrejection', (event) => stopped(event.reason?.message ?? event.reason));
+addEventListener('error', (event) => event.message && showStopped(event.message));
+addEventListener('unhandledrejection', (event) => showStopped(event.reason?.message ?? event.reason));
 
-const update = () => operations[open]?.update();
+const update = () => operations[openTab]?.update();
 
 function show(name) {
-  open = name;
-  for (const other of NAMES) {
+  openTab = name;
+  for (const other of TABS) {
     const tab = $(`tab-${other}`);
     tab.setAttribute('aria-selected', String(other === name));
     tab.tabIndex = other === name ? 0 : -1;
@@ -46,14 +46,14 @@ function show(name) {
   $('source-hint').textContent = $(name).dataset.hint ?? '';
   if (operations[name]) $(name).append($('pair'));
   pair.error(null);
-  if (!ready) return;
+  if (!isReady) return;
   if (operations[name]) update();
   else if (document.body.dataset.ready) verify.opened();
 }
 
 async function start() {
-  const first = NAMES.includes(given.get('tab')) ? given.get('tab') : 'slice';
-  connectTabs(NAMES.map((name) => $(`tab-${name}`)), (at) => show(NAMES[at]));
+  const first = TABS.includes(parameters.get('tab')) ? parameters.get('tab') : 'slice';
+  connectTabs(TABS.map((name) => $(`tab-${name}`)), (at) => show(TABS[at]));
   show(first);
   // Until the inputs are connected, only the tabs can be used.
   const panels = document.querySelectorAll('main > [role=tabpanel]');
@@ -65,36 +65,36 @@ async function start() {
 
   connectInputs();
   connectSnippets();
-  connectCamera(() => operations[open], update, () => devices.chosen.label);
-  pair.connectPair((...given) => operations[open]?.drag(...given));
-  pair.connectSaving(() => operations[open].result());
-  $('link').addEventListener('click', () => copy(operations[open]?.link() ?? verify.link(), $('link')));
+  connectCamera(() => operations[openTab], update, () => devices.chosen.label);
+  pair.connectPair((...args) => operations[openTab]?.drag(...args));
+  pair.connectSaving(() => operations[openTab].result());
+  $('link').addEventListener('click', () => copy(operations[openTab]?.link() ?? verify.link(), $('link')));
   for (const [name, operation] of Object.entries(operations)) operation.connect(name === first);
   verify.connect(first === 'verify');
   source.addEventListener('change', update);
   for (const panel of panels) panel.inert = false;
-  ready = true;
+  isReady = true;
   // The CPU shows the first result while the GPU is being opened.
   update();
   await openGpu();
   connectDevices();
   document.body.dataset.ready = 'yes';
-  show(open);
+  show(openTab);
 }
 
 function connectDevices() {
-  $('advice').hidden = !devices.why;
-  $('advice-why').textContent = devices.why ?? '';
+  $('advice').hidden = !devices.whyNoWebGpu;
+  $('advice-why').textContent = devices.whyNoWebGpu ?? '';
   const choice = $('device');
   choice.replaceChildren(...devices.all.map(({ label }, at) => new Option(label, at)));
   choice.disabled = false;
-  const light = () => { $('device-light').className = `light ${devices.chosen.name === 'WebGPU' ? 'gpu' : 'cpu'}`; };
-  light();
+  const updateLight = () => { $('device-light').className = `light ${devices.chosen.name === 'WebGPU' ? 'gpu' : 'cpu'}`; };
+  updateLight();
   choice.addEventListener('change', () => {
     devices.chosen = devices.all[choice.value];
-    light();
+    updateLight();
     update();
   });
 }
 
-start().catch((error) => stopped(error.message));
+start().catch((error) => showStopped(error.message));

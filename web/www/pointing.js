@@ -1,15 +1,15 @@
-// Tracks where a person points on a picture, by mouse, by touch, or by keys. Arrow keys move a cross, by one pixel with
-// Shift; Space or Enter begins and ends a drag.
+// Tracks where a person points on a picture, by mouse, by touch, or by keys. Arrow keys move a cross, with Shift by one
+// pixel. Space or Enter begins and ends a drag; Escape ends pointing.
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-// Calls `over(pixel, byKeys)` with the pixel that is pointed at (null for none), and `drag(from, to, ended)` while a
+// Calls `over(pixel, byKeys)` with the pixel that is pointed at (null for none), and `drag(from, to, hasEnded)` while a
 // drag goes from one pixel to another. `canvas` is the picture, and `element` covers it.
 export function pointing(element, canvas, { over, drag }) {
   let from = null;
   let cross = null;
   const clamp = (at, size) => Math.max(0, Math.min(size - 1, at));
-  const pixel = (event) => {
+  const pixelAt = (event) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     return {
       row: clamp(Math.floor((event.clientY - top) / height * canvas.height), canvas.height),
@@ -23,7 +23,7 @@ export function pointing(element, canvas, { over, drag }) {
   };
   element.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
-    from = pixel(event);
+    from = pixelAt(event);
     // If the drag clears an error above the picture, the picture must not move away under the pointer.
     document.body.classList.toggle('keeps-error', !document.getElementById('error').hidden);
     // A pointer that a test simulates cannot be captured.
@@ -31,12 +31,12 @@ export function pointing(element, canvas, { over, drag }) {
     drag(from, from, false);
   });
   element.addEventListener('pointermove', (event) => {
-    cross = pixel(event);
+    cross = pixelAt(event);
     over(cross);
     if (from) drag(from, cross, false);
   });
   element.addEventListener('pointerup', (event) => {
-    if (from) drag(from, pixel(event), true);
+    if (from) drag(from, pixelAt(event), true);
     from = null;
     document.body.classList.remove('keeps-error');
   });

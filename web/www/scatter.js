@@ -20,18 +20,18 @@ const EXAMPLES = [
 const channelPair = (of) => [...of].map((letter) => CHANNELS.findIndex((name) => name.startsWith(letter)));
 
 // The uploaded arrays of each device are kept until the state or x changes, so that only the scatter itself is timed.
-let uploaded = { key: null, works: new Map() };
+let uploaded = { key: null, scatters: new Map() };
 
 function input(device, state) {
   const { of, onto, updates } = state;
   const key = of === 'board' ? JSON.stringify([onto, updates]) : of;
-  if (uploaded.key !== key || uploaded.x !== source.shown) uploaded = { key, x: source.shown, works: new Map() };
-  if (!uploaded.works.has(device)) {
-    uploaded.works.set(device, of === 'board'
+  if (uploaded.key !== key || uploaded.x !== source.shown) uploaded = { key, x: source.shown, scatters: new Map() };
+  if (!uploaded.scatters.has(device)) {
+    uploaded.scatters.set(device, of === 'board'
       ? PageScatter.board(device, new Updates(updates), ROWS, COLUMNS, onto === 'numbers')
       : PageScatter.colours(device, new Uint8Array(source.shown.image.data.buffer), ...channelPair(of)));
   }
-  return uploaded.works.get(device);
+  return uploaded.scatters.get(device);
 }
 
 const updatesOf = (text) => {
@@ -41,17 +41,17 @@ const updatesOf = (text) => {
 
 function board({ state, left, outcome, shown }) {
   const updates = updatesOf(state.updates);
-  const at = ({ row, column }) => ({ top: row, left: column, height: 1, width: 1 });
+  const boxOf = ({ row, column }) => ({ top: row, left: column, height: 1, width: 1 });
   return {
     label: `${updates.length} updates, combined by ${state.combine}`,
     report: reported(outcome, 'updates'),
-    marks: { boxes: updates.filter(isInside).map(at), texts: left.texts },
-    onResult: { boxes: updates.filter(isInside).map(at), texts: shown.texts },
+    marks: { boxes: updates.filter(isInside).map(boxOf), texts: left.texts },
+    onResult: { boxes: updates.filter(isInside).map(boxOf), texts: shown.texts },
     origin([row, column]) {
       const cellUpdates = updates.filter((update) => update.row === row && update.column === column);
       const values = cellUpdates.map(({ value }) => value).join(', ');
-      const came = cellUpdates.length ? `Updates: ${values}` : 'No update';
-      const text = `result[${row}, ${column}] = ${shown.texts[row * COLUMNS + column]}. ${came}.`;
+      const updatesText = cellUpdates.length ? `Updates: ${values}` : 'No update';
+      const text = `result[${row}, ${column}] = ${shown.texts[row * COLUMNS + column]}. ${updatesText}.`;
       return { marks: { at: { row, column } }, text };
     },
   };
@@ -73,8 +73,8 @@ function colours({ state, left, outcome, read }) {
       const mask = new Uint8Array(data.length / 4);
       let count = 0;
       for (let pixel = 0; pixel < mask.length; pixel++) {
-        const is = data[4 * pixel + down] === row && data[4 * pixel + right] === column;
-        mask[pixel] = is ? 1 : 0;
+        const isCounted = data[4 * pixel + down] === row && data[4 * pixel + right] === column;
+        mask[pixel] = isCounted ? 1 : 0;
         count += mask[pixel];
       }
       const text = `result[${row}, ${column}] = ${count}: the number of pixels of x with ${CHANNELS[down]} ${row} and ${CHANNELS[right]} ${column}`;
@@ -104,7 +104,7 @@ y = tf.scatter_nd(tf.cast(pairs, tf.int32), tf.ones(x.shape[:2], tf.int32), [256
 }
 
 const UFUNCS = { add: 'add', sub: 'subtract', min: 'minimum', max: 'maximum' };
-const STARTS = {
+const START_PROGRAMS = {
   zeros: 'np.zeros((8, 8), np.int32)',
   numbers: '10 * np.arange(8, dtype=np.int32)[:, None] + np.arange(8, dtype=np.int32)',
 };
@@ -113,15 +113,15 @@ function programs({ state: { of, combine, onto, updates: text } }) {
   if (of !== 'board') return colourPrograms(of);
   const updates = updatesOf(text);
   const tuples = `[${updates.map(({ row, column }) => `[${row}, ${column}]`).join(', ')}]`;
-  const flat = updates.map(({ row, column }) => `${row}, ${column}`).join(', ');
+  const flatIndices = updates.map(({ row, column }) => `${row}, ${column}`).join(', ');
   const values = `[${updates.map(({ value }) => value).join(', ')}]`;
   const count = updates.length;
-  const written = UFUNCS[combine] ? `np.${UFUNCS[combine]}.at(y, tuple(i[ok].T), v[ok])` : 'y[tuple(i[ok].T)] = v[ok]';
+  const numpyScatter = UFUNCS[combine] ? `np.${UFUNCS[combine]}.at(y, tuple(i[ok].T), v[ok])` : 'y[tuple(i[ok].T)] = v[ok]';
   const policy = updates.every(isInside) ? '' : ', bad_indices_policy="IGNORE"';
   return {
     rust: `use wgslice::{Backend, options::{Combine, ScatterOptions}};
 
-let indices: [i32; ${2 * count}] = [${flat}];
+let indices: [i32; ${2 * count}] = [${flatIndices}];
 let values: [i32; ${count}] = ${values};
 let combine = Some(Combine::${combine[0].toUpperCase()}${combine.slice(1)});
 let (y, report) = Backend::auto().tensor_scatter_nd(
@@ -130,10 +130,10 @@ let (y, report) = Backend::auto().tensor_scatter_nd(
     (&values, &[${count}]),
     ScatterOptions { combine, ..Default::default() },
 )?;`,
-    numpy: `y = ${STARTS[onto]}
+    numpy: `y = ${START_PROGRAMS[onto]}
 i, v = np.array(${tuples}), np.array(${values}, np.int32)
 ok = ((i >= 0) & (i < 8)).all(-1)
-${written}`,
+${numpyScatter}`,
     tensorflow: `y = tf.tensor_scatter_nd_${combine}(x, ${tuples}, ${values}${policy})`,
     command: `wgslice scatter-nd '${tuples}' '${values}' -o result.npy --into board.npy --combine ${combine}`,
   };
@@ -151,8 +151,9 @@ export const scatter = new Operation({
     const read = await input(devices.all.at(-1).device, state).before();
     return shownAs(read, read.range());
   },
-  run: (work, { combine, of }) => work.run(of === 'board' ? combine : 'add'),
-  // Most counts of colours are far below the maximum, so a fortieth of the maximum already has the brightest shade.
+  run: (pageScatter, { combine, of }) => pageScatter.run(of === 'board' ? combine : 'add'),
+  // Most counts of colours are far below the maximum, so counts from a fortieth of the maximum have the brightest
+  // shade.
   range: (read, { of }) => (of === 'board' ? read.range() : [0, Math.max(1, read.range()[1] / 40)]),
   look(seen) {
     const isBoard = seen.state.of === 'board';
@@ -160,11 +161,11 @@ export const scatter = new Operation({
     return isBoard ? board(seen) : colours(seen);
   },
   // A click, or each cell that a drag crosses, is one more update.
-  drag(from, to, state, ended) {
+  drag(from, to, state, hasEnded) {
     const cell = `${to.row}, ${to.column}`;
-    const same = this.cell === cell;
-    this.cell = ended ? null : cell;
-    if (state.of !== 'board' || ended || same) return null;
+    const isSameCell = this.cell === cell;
+    this.cell = hasEnded ? null : cell;
+    if (state.of !== 'board' || hasEnded || isSameCell) return null;
     return { updates: `${state.updates.trim()}\n${cell}`.trim() };
   },
   programs,

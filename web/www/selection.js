@@ -1,6 +1,7 @@
-// Maps elements between a canvas, the array on it, and the source of a slice.
+// Maps elements between a canvas, the array on it, and x, from which a slice takes its elements. Also writes and
+// changes the text of slices.
 
-// Returns the axis that the columns of a canvas show, for an array with `channels` values in each pixel.
+// Returns the axis of an array whose positions are the columns of its canvas. Each pixel shows `channels` values.
 export function columnAxis({ shape, channels }) {
   const last = shape.length - 1;
   const hasChannels = channels > 1 || (shape[last] === 1 && shape.length > 2);
@@ -31,7 +32,7 @@ export function origin(index, { offset, strides }, x) {
   return unravel(flat, x.shape);
 }
 
-// Returns what a slice selects along each axis of x: `{ first, step, count }`. Null if it selects nothing.
+// Returns the positions that a slice selects along each axis of x, as `{ first, step, count }`. Null if there are none.
 export function perAxis({ offset, shape, strides }, x) {
   if ([...shape].includes(0)) return null;
   const axes = unravel(offset, x.shape).map((first) => ({ first, step: 1, count: 1 }));
@@ -45,7 +46,7 @@ export function perAxis({ offset, shape, strides }, x) {
   return axes;
 }
 
-const has = ({ first, step, count }, at) => {
+const selects = ({ first, step, count }, at) => {
   const steps = (at - first) / step;
   return Number.isInteger(steps) && steps >= 0 && steps < count;
 };
@@ -56,26 +57,26 @@ export function selected(selection, x) {
   const axes = perAxis(selection, x);
   if (!axes) return { rows: new Uint8Array(x.height), columns: new Uint8Array(x.width), channels: [], box: null };
   const column = columnAxis(x);
-  const columns = Uint8Array.from({ length: x.width }, (_, at) => has(axes[column], at));
+  const columns = Uint8Array.from({ length: x.width }, (_, at) => selects(axes[column], at));
   const outer = x.shape.slice(0, column);
-  const rows = Uint8Array.from({ length: x.height }, (_, row) => unravel(row, outer).every((at, axis) => has(axes[axis], at)));
+  const rows = Uint8Array.from({ length: x.height }, (_, row) => unravel(row, outer).every((at, axis) => selects(axes[axis], at)));
   const channelAxis = axes[column + 1];
-  const channels = Array.from({ length: x.channels }, (_, at) => !channelAxis || has(channelAxis, at));
-  const span = (lit) => [lit.indexOf(1), lit.lastIndexOf(1)];
-  const [[top, bottom], [left, right]] = [span(rows), span(columns)];
+  const channels = Array.from({ length: x.channels }, (_, at) => !channelAxis || selects(channelAxis, at));
+  const firstAndLast = (flags) => [flags.indexOf(1), flags.lastIndexOf(1)];
+  const [[top, bottom], [left, right]] = [firstAndLast(rows), firstAndLast(columns)];
   const flips = { v: axes[column - 1]?.step < 0, h: axes[column].step < 0 };
   return { rows, columns, channels, box: { top, left, height: bottom - top + 1, width: right - left + 1, flips } };
 }
 
-// Returns an entry of a slice from one position to another, inclusive. A reversed range down to 0 has an empty end,
-// because -1 would mean the last position.
+// Returns the entry of a slice for the range from one position to another, inclusive. A reversed range down to 0 has an
+// empty end, because -1 would mean the last position.
 function range(from, to, size) {
   if (from === 0 && to === size - 1) return ':';
   if (to >= from) return `${from}:${to + 1}`;
   return `${from}:${to === 0 ? '' : to - 1}:-1`;
 }
 
-// Returns the slice of x from one pixel to another. A dimension in which `to` precedes `from` is reversed.
+// Returns the text of the slice of x from one pixel to another. A dimension in which `to` precedes `from` is reversed.
 export function spanned(from, to, x) {
   const column = columnAxis(x);
   const [start, end] = [elementOf(from, x), elementOf(to, x)];
@@ -89,13 +90,14 @@ export function spanned(from, to, x) {
 
 const NEW_AXIS = /^(None|(\w+\.)?newaxis)$/;
 
-// Returns the entries of a slice of an array of this rank, with one for each axis, and the index of each axis's entry.
+// Returns the entries of a slice's text for an array of this rank, one for each axis and each new axis. `places` has
+// the index of each axis's entry.
 function entries(spec, rank) {
   const items = spec.trim().replace(/^\[(.*)\]$/, '$1').split(',').map((item) => item.trim());
   if (items.at(-1) === '') items.pop();
-  const named = items.filter((item) => item !== '...' && !NEW_AXIS.test(item)).length;
-  const left = Array(Math.max(0, rank - named)).fill(':');
-  const all = items.includes('...') ? items.flatMap((item) => (item === '...' ? left : [item])) : [...items, ...left];
+  const axisCount = items.filter((item) => item !== '...' && !NEW_AXIS.test(item)).length;
+  const wholeAxes = Array(Math.max(0, rank - axisCount)).fill(':');
+  const all = items.includes('...') ? items.flatMap((item) => (item === '...' ? wholeAxes : [item])) : [...items, ...wholeAxes];
   const places = all.flatMap((item, at) => (NEW_AXIS.test(item) ? [] : [at]));
   return { all, places };
 }
@@ -107,7 +109,7 @@ export function stepOf(spec, axis, rank) {
   return parts.length > 1 ? Number(parts[2]?.replaceAll('_', '') || 1) : null;
 }
 
-// Returns the slice with another step along an axis.
+// Returns the text of the slice with another step along an axis.
 export function stepped(spec, axis, rank, step) {
   const { all, places } = entries(spec, rank);
   const [start, stop] = all[places[axis]].split(':').map((part) => part.trim());

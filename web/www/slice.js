@@ -1,4 +1,4 @@
-// The first tab: a slice of x that is typed, or dragged on x.
+// The first tab: a slice of x, which a person types or drags on x.
 
 import { spelled } from './pkg/wgslice_web.js';
 import { columnAxis, origin, pixelOf, selected, spanned, stepOf, stepped } from './selection.js';
@@ -42,32 +42,32 @@ function showMasks(encoded) {
   );
 }
 
-// Returns the order of dimensions as numbers, or null for an empty text.
-const axes = (order) => order.match(/\d+/g)?.map(Number) ?? null;
+// Returns the order of dimensions in a text as numbers, or null if the text has none.
+const axisOrder = (order) => order.match(/\d+/g)?.map(Number) ?? null;
 
 function programs({ state, left, shown }) {
   const { python, rust, begin, end, strides, ...spec } = fields(spelled(state.spec));
-  const order = axes(state.order)?.join(', ');
+  const order = axisOrder(state.order)?.join(', ');
   const names = ['Ellipsis', 'NewAxis'].filter((name) => rust.includes(name));
-  const uses = ['Backend', ...(names.length ? [`spec::{${names.join(', ')}}`] : []), 'slice'].join(', ');
+  const imports = ['Backend', ...(names.length ? [`spec::{${names.join(', ')}}`] : []), 'slice'].join(', ');
   const x = `(&x, ${rustShape(left.shape)})`;
-  const set = MASKS.filter((name) => spec[name]).map((name) => `,\n    ${name}=${spec[name]}`).join('');
+  const maskArguments = MASKS.filter((name) => spec[name]).map((name) => `,\n    ${name}=${spec[name]}`).join('');
   const sliced = python || '...';
   const [from, to] = [file(source.name), output(shown)];
   return {
     rust: order
-      ? `use wgslice::{${uses}};\n\nlet x = Backend::auto().upload(${x})?;\nlet y = x\n    .slice(&slice![${rust}])?\n    .transpose(&[${order}])?\n    .contiguous()?;`
-      : `use wgslice::{${uses}};\n\nlet y = Backend::auto().slice(\n    ${x},\n    &slice![${rust}],\n)?;`,
+      ? `use wgslice::{${imports}};\n\nlet x = Backend::auto().upload(${x})?;\nlet y = x\n    .slice(&slice![${rust}])?\n    .transpose(&[${order}])?\n    .contiguous()?;`
+      : `use wgslice::{${imports}};\n\nlet y = Backend::auto().slice(\n    ${x},\n    &slice![${rust}],\n)?;`,
     numpy: `y = x[${sliced}]${order ? `.transpose(${order})` : ''}`,
     // TensorFlow treats empty lists as lists of floats.
-    tensorflow: `${begin === '[]' ? 'y = tf.identity(x)' : `y = tf.strided_slice(\n    x, ${begin}, ${end}, ${strides}${set})`}${order ? `\ny = tf.transpose(y, [${order}])` : ''}`,
+    tensorflow: `${begin === '[]' ? 'y = tf.identity(x)' : `y = tf.strided_slice(\n    x, ${begin}, ${end}, ${strides}${maskArguments})`}${order ? `\ny = tf.transpose(y, [${order}])` : ''}`,
     command: order
       ? `wgslice slice ${from} '${sliced}' -o - --format npy | wgslice transpose - ${order.replaceAll(' ', '')} -o ${to.replace('png', 'npy')}`
       : `wgslice slice ${from} '${sliced}' -o ${to}`,
   };
 }
 
-// The fields to copy from an object of the library. They are getters on its prototype, which `...` does not copy.
+// The fields to copy from an object of the library. They are getters of its prototype, and `...` does not copy those.
 const FIELDS = ['python', 'rust', 'entries', 'begin', 'end', 'strides', ...MASKS];
 const fields = (object) => Object.fromEntries(FIELDS.map((name) => [name, object[name]]));
 
@@ -79,7 +79,7 @@ function handles(spec, x, box) {
   const column = columnAxis(x);
   const handle = (name, axis) => {
     const step = axis < 0 ? null : stepOf(spec, axis, rank);
-    return step === null ? [] : [{ name, axis, step, most: x.shape[axis], box }];
+    return step === null ? [] : [{ name, axis, step, maxStep: x.shape[axis], box }];
   };
   return [...handle('rows', column - 1), ...handle('columns', column)];
 }

@@ -3,20 +3,20 @@
 const $ = (id) => document.getElementById(id);
 const LANGUAGES = ['rust', 'numpy', 'tensorflow', 'command'];
 
-let texts = {};
-let chosen = 'rust';
+let textByLanguage = {};
+let chosenLanguage = 'rust';
 
 function show() {
   for (const language of LANGUAGES) {
-    $(`in-${language}`).setAttribute('aria-selected', String(language === chosen));
-    $(`in-${language}`).tabIndex = language === chosen ? 0 : -1;
+    $(`in-${language}`).setAttribute('aria-selected', String(language === chosenLanguage));
+    $(`in-${language}`).tabIndex = language === chosenLanguage ? 0 : -1;
   }
-  $('snippet').setAttribute('aria-labelledby', `in-${chosen}`);
-  $('snippet').textContent = texts[chosen] ?? '';
+  $('snippet').setAttribute('aria-labelledby', `in-${chosenLanguage}`);
+  $('snippet').textContent = textByLanguage[chosenLanguage] ?? '';
 }
 
-export function snippets(next) {
-  texts = next;
+export function showSnippets(texts) {
+  textByLanguage = texts;
   show();
 }
 
@@ -32,10 +32,10 @@ export async function copy(text, button) {
 
 export function connectSnippets() {
   connectTabs(LANGUAGES.map((language) => $(`in-${language}`)), (at) => {
-    chosen = LANGUAGES[at];
+    chosenLanguage = LANGUAGES[at];
     show();
   });
-  $('copy').addEventListener('click', () => copy(texts[chosen], $('copy')));
+  $('copy').addEventListener('click', () => copy(textByLanguage[chosenLanguage], $('copy')));
 }
 
 // Makes a row of tabs usable by mouse and by keys.
@@ -43,16 +43,17 @@ export function connectTabs(tabs, open) {
   for (const [at, tab] of tabs.entries()) {
     tab.addEventListener('click', () => open(at));
     tab.addEventListener('keydown', ({ key }) => {
-      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[key];
-      if (to === undefined) return;
-      const next = (to + tabs.length) % tabs.length;
+      const target = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[key];
+      if (target === undefined) return;
+      const next = (target + tabs.length) % tabs.length;
       open(next);
       tabs[next].focus();
     });
   }
 }
 
-// The parts that all snippets share: the file of x for a shell, and a shape in Rust.
+// Returns the name of the file of x, quoted for a shell if needed. For formats that the command cannot read, the
+// snippets name a .png file.
 export const file = (name) => {
   const fileName = name.split('/').pop().replace(/\.(webp|gif|avif|bmp|svg)$/i, '.png');
   return /[^\w.-]/.test(fileName) ? `'${fileName.replaceAll("'", "'\\''")}'` : fileName;

@@ -3,36 +3,37 @@
 
 import { address, fromAddress } from './address.js';
 import { devices, liveCanvas } from './devices.js';
-import { still, stopCamera } from './inputs.js';
+import { captureFrame, stopCamera } from './inputs.js';
 import { latest } from './latest.js';
 import * as pair from './pair.js';
-import { snippets } from './snippets.js';
+import { showSnippets } from './snippets.js';
 import { shownAs, source } from './source.js';
 
 const $ = (id) => document.getElementById(id);
 
 // The maximum number of values that are shown as text.
-const MANY = 600;
-// If a picture in colours has at most this many values, they are also shown as text.
-const FEW = 48;
-// Calls are timed until they took this many milliseconds in total, or until this many calls were made.
-const [ENOUGH, CALLS] = [40, 100];
-// The pause in milliseconds before the first timed call, and the minimum number of timed calls.
-const [PAUSE, FEWEST] = [180, 3];
+const MAX_TEXT_VALUES = 600;
+// A colour picture with at most this many values also shows them as text.
+const MAX_PICTURE_VALUES = 48;
+// The pause in milliseconds before calls are timed.
+const PAUSE = 180;
+// Calls are timed until they took ENOUGH_TIME milliseconds in total, but at least MIN_CALLS and at most MAX_CALLS
+// calls.
+const [ENOUGH_TIME, MIN_CALLS, MAX_CALLS] = [40, 3, 100];
 
-// Returns the shape of an array, and its layout on a canvas that shows only this array.
-const alone = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
+// Returns the shape of an array, and its layout on a canvas of its own.
+const shapeAndLayout = ({ shape, height, width, channels }) => ({ shape: [...shape], height, width, channels });
 
 // Returns whether an error is a panic of the library. Typed input never causes a panic.
 const isFault = (error) => error instanceof WebAssembly.RuntimeError;
 
-// The library's messages contain names of options. The page has other names for these options.
-const CHOICES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
-const COMBINES = { Sub: '-=', Mul: '*=', Min: 'minimum', Max: 'maximum' };
-const inWordsOfThePage = (message, params) => message
+// The library's messages contain names of options in Rust. The page has other names for these options.
+const POLICY_NAMES = { Ignore: '“gives zeros”', Clamp: '“is clamped”', Error: '“is an error”' };
+const COMBINE_NAMES = { Sub: '-=', Mul: '*=', Min: 'minimum', Max: 'maximum' };
+const messageForPage = (message, params) => message
   .replace(/^\S+ under Combine::(\w+) computes with elements, but the shaders cannot compute with u8:/,
-    (_, name) => `shaders cannot combine uint8 by “${COMBINES[name] ?? name}”:`)
-  .replace(/OutOfRange::(\w+)/g, (name, option) => CHOICES[option] ?? name)
+    (_, name) => `shaders cannot combine uint8 by “${COMBINE_NAMES[name] ?? name}”:`)
+  .replace(/OutOfRange::(\w+)/g, (name, option) => POLICY_NAMES[option] ?? name)
   .replace(/strides\[(\d+)\] is 0/, 'the stride of dimension $1 is 0')
   .replace('`index` takes them: Backend::index', '`wgslice index` takes them')
   .replace(/run it on the CPU \(Backend::cpu\).*$/, 'choose the CPU as the device')
@@ -41,33 +42,36 @@ const inWordsOfThePage = (message, params) => message
 export class Operation {
   // `about` has
   //   name, defaults        the panel's id, and the initial state
-  //   input(device, state)  the operation's input; by default x on this device
-  //   run(input, state)     the operation; returns a promise of an outcome
-  //   left(state)           the array in the left figure; by default x
-  //   params(state)         the name of the input in messages; by default x
-  //   look(seen)            the marks and texts of `pair.show`
+  //   input(device, state)  returns the operation's input; by default x on this device
+  //   run(input, state)     runs the operation; returns a promise of its outcome
+  //   left(state)           returns the array in the left figure; by default x
+  //   params(state)         returns the name of the input in messages; by default x
+  //   range(read, state)    returns the values for the darkest and the brightest shade, or null for the default
+  //   look(seen)            returns the marks and texts for `pair.show`
   //   film(canvas, x, state)  shows the result for a frame that stays on the GPU; only in tabs that support this
-  //   drag(from, to, state, ended)  returns the changes of the state for a drag on x
-  //   programs(seen)        the snippets
+  //   drag(from, to, state, hasEnded)  returns the changes of the state for a drag on x
+  //   programs(seen)        returns the snippets
+  //   connect(operation)    connects the tab's other controls
   constructor(about) {
     this.about = { input: (device) => source.on(device), left: () => source.shown, params: () => 'x', ...about };
     this.name = about.name;
     this.state = { ...about.defaults };
     this.panel = $(about.name);
     // While frames stay on the GPU, an update runs nothing: the next frame shows the change.
-    this.update = latest(() => this.films() || source.using(() => this.#update()));
-    this.asked = 0;
+    this.update = latest(() => this.keepsFramesOnGpu() || source.using(() => this.#update()));
+    // The number of updates so far.
+    this.updateCount = 0;
     // The last result, for saving it.
     this.read = null;
-    // The state and shape that the marks on the current frame belong to.
-    this.filmed = null;
+    // The state and the shape for which the marks over the camera frames were made, as text.
+    this.marksKey = null;
   }
 
   connect(isOpen) {
     if (isOpen) Object.assign(this.state, fromAddress(this.about.defaults));
     for (const input of this.#inputs()) {
-      const kind = input.type === 'checkbox' ? 'checked' : 'value';
-      input.addEventListener('input', () => this.set({ [input.dataset.key]: input[kind] }));
+      const property = input.type === 'checkbox' ? 'checked' : 'value';
+      input.addEventListener('input', () => this.set({ [input.dataset.key]: input[property] }));
     }
     this.#fill();
     this.about.connect?.(this);
@@ -80,8 +84,8 @@ export class Operation {
     return this.update();
   }
 
-  drag(from, to, ended) {
-    const changes = this.about.drag?.(from, to, this.state, ended);
+  drag(from, to, hasEnded) {
+    const changes = this.about.drag?.(from, to, this.state, hasEnded);
     if (changes) this.set(changes);
   }
 
@@ -106,7 +110,7 @@ export class Operation {
   }
 
   // Returns whether the camera is on and its frames stay on the GPU.
-  films() {
+  keepsFramesOnGpu() {
     return Boolean(source.live && this.about.film && liveCanvas());
   }
 
@@ -122,8 +126,8 @@ export class Operation {
         this.#showFrame(canvas, x, state);
       } catch (error) {
         if (isFault(error)) throw error;
-        pair.error(inWordsOfThePage(error.message, this.about.params(state)));
-        this.filmed = null;
+        pair.error(messageForPage(error.message, this.about.params(state)));
+        this.marksKey = null;
       }
       x.free();
       await canvas.done();
@@ -140,30 +144,30 @@ export class Operation {
 
   #showFrame(canvas, x, state) {
     const { about, panel } = this;
-    source.filmed(x.shape);
+    source.setFrameShape(x.shape);
     const left = source.shown;
     const film = about.film(canvas, x, state);
     // If the state and the shape are the same as for the previous frame, the marks and texts stay.
     const marksKey = JSON.stringify([state, left.shape]);
-    if (this.filmed !== marksKey) {
-      const shown = { image: null, dtype: 'uint8', ...alone(film) };
+    if (this.marksKey !== marksKey) {
+      const shown = { image: null, dtype: 'uint8', ...shapeAndLayout(film) };
       const look = about.look({ state, left, input: x, outcome: null, read: null, shown });
       // Single channels of the video are not drawn over it.
       if (look.marks.lit) delete look.marks.lit.channels;
-      const onCanvas = { width: film.across, height: film.down, fits: film.fits };
+      const onCanvas = { width: film.canvas_width, height: film.canvas_height, fits: film.fits };
       pair.show({ left, shown, numbers: null, film: onCanvas, hint: panel.dataset.hint, ...look });
-      snippets(about.programs({ state, left, shown }));
+      showSnippets(about.programs({ state, left, shown }));
       pair.error(null);
       this.link();
-      this.filmed = marksKey;
+      this.marksKey = marksKey;
     }
     film.free();
   }
 
   // Returns the result that will be saved.
   async result() {
-    if (this.films()) {
-      still();
+    if (this.keepsFramesOnGpu()) {
+      captureFrame();
       await source.using(() => this.#update());
     }
     return this.read;
@@ -171,8 +175,8 @@ export class Operation {
 
   async #update() {
     const { about, panel } = this;
-    const turn = ++this.asked;
-    this.filmed = null;
+    const turn = ++this.updateCount;
+    this.marksKey = null;
     const state = { ...this.state };
     panel.dataset.state = 'busy';
     pair.times(null);
@@ -184,11 +188,11 @@ export class Operation {
       const range = read.dtype === left.dtype ? left.range : read.range();
       const shown = shownAs(read, about.range?.(read, state) ?? range);
       const seen = { state, left, input, outcome, read, shown };
-      const few = shown.channels > 1 && shown.shape.reduce((product, size) => product * size, 1) <= FEW;
+      const isSmallPicture = shown.channels > 1 && shown.shape.reduce((product, size) => product * size, 1) <= MAX_PICTURE_VALUES;
       const look = about.look(seen);
-      const numbers = (!shown.image && !look.sheet) || few ? read.numbers(MANY) : null;
+      const numbers = (!shown.image && !look.sheet) || isSmallPicture ? read.numbers(MAX_TEXT_VALUES) : null;
       pair.show({ left, shown, numbers, hint: panel.dataset.hint, ...look });
-      snippets(about.programs(seen));
+      showSnippets(about.programs(seen));
       outcome.free();
       this.read?.free();
       this.read = read;
@@ -197,7 +201,7 @@ export class Operation {
       if (!source.live) this.#time(turn, state);
     } catch (error) {
       if (isFault(error)) throw error;
-      pair.error(inWordsOfThePage(error.message, this.about.params(state)));
+      pair.error(messageForPage(error.message, this.about.params(state)));
     }
     panel.querySelector('[aria-invalid]')?.setAttribute('aria-invalid', String(!$('error').hidden));
     Object.assign(panel.dataset, { state: 'done', shows: JSON.stringify(state) });
@@ -206,37 +210,38 @@ export class Operation {
   // Times the operation on each device, unless another request arrives in the meantime.
   async #time(turn, state) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
-    const over = () => turn !== this.asked || this.panel.hidden || source.live;
-    if (over()) return;
-    const rows = await source.using(() => this.#timed(state, over)).catch((error) => {
+    const isOutdated = () => turn !== this.updateCount || this.panel.hidden || source.live;
+    if (isOutdated()) return;
+    const rows = await source.using(() => this.#timesOfDevices(state, isOutdated)).catch((error) => {
       if (isFault(error)) throw error;
       return null;
     });
-    if (rows && !over()) pair.times(rows);
+    if (rows && !isOutdated()) pair.times(rows);
   }
 
-  async #timed(state, over) {
+  // Returns a row for `pair.times` for each device, or null if the times have become outdated.
+  async #timesOfDevices(state, isOutdated) {
     const rows = [];
-    let first = null;
+    let firstResult = null;
     try {
       for (const { device, name, label } of devices.all) {
         const input = this.about.input(device, state);
-        const once = async () => {
+        const runOnce = async () => {
           const outcome = await this.about.run(input, state);
           const read = outcome.take_result();
           outcome.free();
           return read;
         };
         // The first call compiles pipelines that are not compiled yet.
-        const read = await once();
-        const same = first === null || first.equals(read);
-        if (first) read.free();
-        first ??= read;
+        const read = await runOnce();
+        const same = firstResult === null || firstResult.equals(read);
+        if (firstResult) read.free();
+        firstResult ??= read;
         let [time, calls] = [0, 0];
-        while (calls < FEWEST || (time < ENOUGH && calls < CALLS)) {
-          if (over()) return null;
+        while (calls < MIN_CALLS || (time < ENOUGH_TIME && calls < MAX_CALLS)) {
+          if (isOutdated()) return null;
           const start = performance.now();
-          const result = await once();
+          const result = await runOnce();
           time += performance.now() - start;
           calls++;
           result.free();
@@ -244,13 +249,13 @@ export class Operation {
         rows.push({ name, label, same, calls, time: time / calls });
       }
     } finally {
-      first?.free();
+      firstResult?.free();
     }
     return rows;
   }
 }
 
-// Makes the examples of a tab. Each has a name, a text below it, and the state that it sets.
+// Makes the examples of a tab, as buttons. Each has a name, a text below the name, and the state that it sets.
 export function chips(operation, examples) {
   operation.panel.querySelector('.chips').append(
     ...examples.map(([name, text, sets]) => {
@@ -265,17 +270,17 @@ export function chips(operation, examples) {
   );
 }
 
-const ONE = { tuples: 'tuple', boxes: 'box', updates: 'update' };
+const SINGULARS = { tuples: 'tuple', boxes: 'box', updates: 'update' };
 
-// Describes a report on tuples, or returns null if it has none. `things` is the word for the tuples in the text.
-export function reported({ tuples, out_of_range: bad, first, first_indices: indices }, things, clamped = false) {
+// Describes an outcome's report on tuples. Returns null if there are no tuples. `things` is the word for the tuples.
+export function reported({ tuples, out_of_range: bad, first_tuple: number, first_indices: indices }, things, clamped = false) {
   if (!tuples) return null;
   if (bad) {
     return {
       bad,
-      text: `${bad} of ${tuples} ${things} ${bad === 1 ? 'is' : 'are'} out of range. The first is number ${first}, counted from 0: ${indices}.`,
+      text: `${bad} of ${tuples} ${things} ${bad === 1 ? 'is' : 'are'} out of range. The first is number ${number}, counted from 0: ${indices}.`,
     };
   }
-  const all = tuples === 1 ? `The only ${ONE[things]} is` : `All ${tuples} ${things} are`;
-  return { bad, text: `${all} in range${clamped ? ', after they were clamped' : ''}.` };
+  const subject = tuples === 1 ? `The only ${SINGULARS[things]} is` : `All ${tuples} ${things} are`;
+  return { bad, text: `${subject} in range${clamped ? ', after they were clamped' : ''}.` };
 }

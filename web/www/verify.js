@@ -1,43 +1,43 @@
 // The last tab: random cases and golden vectors.
 
 import { Vectors, random_case } from './pkg/wgslice_web.js';
-import { address, fromAddress, given } from './address.js';
+import { address, fromAddress, parameters } from './address.js';
 import { devices } from './devices.js';
 
 const $ = (id) => document.getElementById(id);
 
-// The number of cases that run on the device at the same time.
+// The maximum number of cases that run on the device at the same time.
 const IN_FLIGHT = 8;
-// The number of failures that are listed, and the number after which the run stops.
-const [LISTED, ENOUGH] = [20, 200];
+// The maximum number of failures that are listed, and the number of failures after which a run stops.
+const [MAX_LISTED, MAX_FAILURES] = [20, 200];
 const MAX_CASES = 10_000_000;
 
 const DEFAULTS = { seed: '1', count: '500' };
 
 let running = null;
 
-function say(error) {
-  $('verify-error').textContent = error ?? '';
-  $('verify-error').hidden = error === null;
+function showError(message) {
+  $('verify-error').textContent = message ?? '';
+  $('verify-error').hidden = message === null;
 }
 
-function list(at, verdict) {
+function listFailure(at, verdict) {
   const item = document.createElement('li');
   item.textContent = `case ${at}, ${verdict.op}: ${verdict.problem}`;
   item.appendChild(document.createElement('pre')).textContent = verdict.line;
   $('failures').append(item);
 }
 
-// Calls `runCase` with the numbers from 0 to `total`, exclusive, and shows the counts. Ends after the last case, when
-// stopped, or after ENOUGH failures.
-async function run(what, total, runCase) {
+// Calls `runCase` with the numbers from 0 to `total`, exclusive, and shows the counts. Ends after the last case, after
+// MAX_FAILURES failures, or when the run is stopped.
+async function run(title, total, runCase) {
   if (running) return;
-  say(null);
+  showError(null);
   const run = { stopped: false, passed: 0, failed: 0, next: 0, start: performance.now() };
   running = run;
   $('failures').replaceChildren();
   $('score').hidden = false;
-  $('verify-what').textContent = `${what} on ${devices.chosen.label}`;
+  $('verify-what').textContent = `${title} on ${devices.chosen.label}`;
   $('verify').dataset.state = 'running';
   $('verify-state').textContent = '';
   $('progress').max = total;
@@ -54,18 +54,18 @@ async function run(what, total, runCase) {
     $('rate-of-cases').value = Math.round(done / Math.max(seconds(), 0.001)).toLocaleString('en');
     $('progress').value = done;
   };
-  let drawn = 0;
+  let lastDrawn = 0;
   const worker = async () => {
-    while (!run.stopped && run.next < total && run.failed < ENOUGH) {
+    while (!run.stopped && run.next < total && run.failed < MAX_FAILURES) {
       const at = run.next++;
       const verdict = await runCase(at);
       if (verdict.problem === undefined) run.passed++;
-      else if (++run.failed <= LISTED) list(at, verdict);
-      if (performance.now() - drawn > 60) {
+      else if (++run.failed <= MAX_LISTED) listFailure(at, verdict);
+      if (performance.now() - lastDrawn > 60) {
         draw();
-        // A timer lets the browser draw, which promises alone do not allow.
+        // The browser can draw only while a timer is awaited; awaiting promises alone does not let it.
         await new Promise((resolve) => setTimeout(resolve));
-        drawn = performance.now();
+        lastDrawn = performance.now();
       }
     }
   };
@@ -74,22 +74,22 @@ async function run(what, total, runCase) {
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error;
     run.stopped = true;
-    say(error.message);
+    showError(error.message);
   }
   draw();
   const done = run.passed + run.failed;
-  const how = done === total ? 'Done' : `Stopped after ${done} of ${total}`;
-  $('verify-state').textContent = `${how}: ${run.passed} passed, ${run.failed} failed in ${seconds().toFixed(1)} s.`;
+  const ending = done === total ? 'Done' : `Stopped after ${done} of ${total}`;
+  $('verify-state').textContent = `${ending}: ${run.passed} passed, ${run.failed} failed in ${seconds().toFixed(1)} s.`;
   $('stop').disabled = true;
   for (const button of ['run', 'vectors', 'device']) $(button).disabled = false;
   running = null;
-  // This comes last, because it signals that the next run can start.
+  // This comes last, because it shows the checks in web/tests that the next run can start.
   $('verify').dataset.state = done === total ? 'done' : 'stopped';
 }
 
-function parseInteger(name, text, most) {
+function parseInteger(name, text, max) {
   const number = /^\s*\d[\d_]*\s*$/.test(text) ? BigInt(text.replaceAll('_', '')) : -1n;
-  if (number < 0n || number > most) throw new Error(`${name} must be an integer from 0 to ${most}`);
+  if (number < 0n || number > max) throw new Error(`${name} must be an integer from 0 to ${max}`);
   return number;
 }
 
@@ -100,7 +100,7 @@ function runRandom() {
     const count = Number(parseInteger('the number of cases', $('count').value, BigInt(MAX_CASES)));
     run(`${count} random cases of seed ${seed}`, count, (at) => random_case(device, seed, at));
   } catch (error) {
-    say(error.message);
+    showError(error.message);
   }
 }
 
@@ -110,13 +110,13 @@ function runVectors(name, text) {
   try {
     vectors = new Vectors(text);
   } catch (error) {
-    say(`${name}: ${error.message}`);
+    showError(`${name}: ${error.message}`);
     return;
   }
   run(`${vectors.length} golden vectors of ${name}`, vectors.length, (at) => vectors.run(device, at));
 }
 
-let linked = given.get('vectors');
+let linkedPath = parameters.get('vectors');
 
 export function connect(isOpen) {
   if (isOpen) Object.entries(fromAddress(DEFAULTS)).forEach(([key, value]) => { $(key).value = value; });
@@ -141,16 +141,16 @@ export const link = () => address('verify', { seed: $('seed').value, count: $('c
 async function runLinked(path) {
   const url = new URL(path, location.href);
   if (url.origin !== location.origin) {
-    say('vectors by address must come from where the page comes from');
+    showError('a vector file that the address names must be on the server of this page');
     return;
   }
   const response = await fetch(url);
   if (response.ok) runVectors(path, await response.text());
-  else say(`${path}: ${response.status} ${response.statusText}`);
+  else showError(`${path}: ${response.status} ${response.statusText}`);
 }
 
 export function opened() {
   link();
-  if (linked) runLinked(linked);
-  linked = null;
+  if (linkedPath) runLinked(linkedPath);
+  linkedPath = null;
 }

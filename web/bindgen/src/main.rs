@@ -1,5 +1,5 @@
 //! `bindgen IN.wasm OUT` writes the module for browsers and its JavaScript to the folder OUT. It leaves out comments
-//! and documentation, which would make up a fortieth of the download.
+//! and documentation, which would be a fortieth of the download.
 
 use std::{env, error::Error, fs, path::Path, process::ExitCode};
 use wasm_bindgen_cli_support::Bindgen;
@@ -30,8 +30,7 @@ fn write(input: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
     let name = name.ok_or("the module has no name")?;
     let mut bindgen = Bindgen::new();
     bindgen.input_bytes(name, module).typescript(false);
-    // The names of functions make up a twelfth of the download, and only debuggers read them: a panic has its own
-    // message.
+    // The names of functions are a twelfth of the download, and only debuggers read them: a panic has its own message.
     bindgen.remove_name_section(true);
     bindgen.web(true)?.generate(output)?;
     let script = output.join(name).with_extension("js");
@@ -50,14 +49,14 @@ fn blank_comments(module: &mut [u8], shader: &str) {
         code.chars().chain(blank).collect::<String>()
     });
     let blanked: String = lines.collect();
-    let mut from = 0;
-    while let Some(at) = module[from..]
+    let mut search_start = 0;
+    while let Some(offset) = module[search_start..]
         .windows(shader.len())
         .position(|part| part == shader.as_bytes())
     {
-        let start = from + at;
+        let start = search_start + offset;
         module[start..start + shader.len()].copy_from_slice(blanked.as_bytes());
-        from = start + shader.len();
+        search_start = start + shader.len();
     }
 }
 
