@@ -260,8 +260,7 @@ impl<'d> LineWriter<'d> {
     /// caches.
     #[inline(always)]
     pub(super) fn write_bytes(&mut self, slice: &mut &'d mut [u8], from: &[u8]) {
-        let bytes_to_line = slice.as_ptr().addr().wrapping_neg() % LINE;
-        let (head, from) = from.split_at(bytes_to_line.min(from.len()));
+        let (head, from) = from.split_at(bytes_to_line(slice).min(from.len()));
         let (lines, tail) = from.as_chunks::<LINE>();
         copy_to_front(slice, head);
         for line in lines {
@@ -269,6 +268,11 @@ impl<'d> LineWriter<'d> {
         }
         copy_to_front(slice, tail);
     }
+}
+
+/// Returns the number of bytes from the beginning of `slice` to the next cache line.
+pub(super) fn bytes_to_line(slice: &[u8]) -> usize {
+    slice.as_ptr().addr().wrapping_neg() % LINE
 }
 
 /// Copies `from` to the first bytes of `slice`, which then has the remaining bytes.
