@@ -158,7 +158,7 @@ impl Element for bool {
         values: &mut [Self],
         fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (filled, ()) = Self::collect(values.len(), Pieces::Short, |dest| fill(dest.all()))?;
+        let (filled, ()) = Self::collect(values.len(), Pieces::WithZeros, |dest| fill(dest.all()))?;
         values.copy_from_slice(&filled);
         Ok(())
     }

@@ -85,7 +85,7 @@ mod tests {
 
     fn pooled_bytes(pool: &HostPool, len: usize) -> PooledBytes {
         let fill = |dest: Dest<'_>| Ok(dest.all().len());
-        let (bytes, filled) = pool.collect(len, Pieces::Short, fill).unwrap();
+        let (bytes, filled) = pool.collect(len, Pieces::WithZeros, fill).unwrap();
         assert_eq!((bytes.as_ref().len(), filled), (len, len));
         bytes
     }

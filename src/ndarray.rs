@@ -197,7 +197,7 @@ fn copy_selection<T: Element>(
             }
         }
     }
-    let (zeros, ()) = Array::collect(array.shape(), crate::cpu::Pieces::Short, |dest| {
+    let (zeros, ()) = Array::collect(array.shape(), crate::cpu::Pieces::WithZeros, |dest| {
         dest.all();
         Ok(())
     })?;

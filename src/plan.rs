@@ -526,7 +526,7 @@ impl Plan {
     pub(crate) fn pieces(&self) -> Pieces {
         match &self.form {
             Form::One { step_move, .. } => step_move.pieces(),
-            Form::Many(steps) if steps.shortcut.is_some() => Pieces::Short,
+            Form::Many(steps) if steps.shortcut.is_some() => Pieces::WithZeros,
             Form::Many(steps) => {
                 let mut writing_moves = steps
                     .steps
@@ -535,7 +535,7 @@ impl Plan {
                     .map(|(step_move, _)| step_move);
                 match (writing_moves.next(), writing_moves.next()) {
                     (Some(only_move), None) => only_move.pieces(),
-                    _ => Pieces::Short,
+                    _ => Pieces::WithZeros,
                 }
             }
         }

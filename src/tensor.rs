@@ -205,7 +205,7 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        let (mut array, ()) = Array::collect(self.shape(), Pieces::Short, |dest| {
+        let (mut array, ()) = Array::collect(self.shape(), Pieces::WithZeros, |dest| {
             dest.all();
             Ok(())
         })?;
@@ -327,8 +327,8 @@ impl Tensor {
     /// Returns the pieces that [`Self::read`] copies.
     fn read_pieces(&self) -> Pieces {
         match self.backend.is_cpu() {
-            false => Pieces::Short,
-            true if self.is_contiguous() => Pieces::Long,
+            false => Pieces::WithZeros,
+            true if self.is_contiguous() => Pieces::WithoutZeros,
             true => self.layout.pieces(self.dtype),
         }
     }

@@ -209,13 +209,13 @@ impl Backend {
     /// Returns the pieces that are copied to a new result.
     fn pieces(&self, plan: &Plan, arguments: HostArguments<'_, '_>) -> Pieces {
         let pieces = match arguments.changed_array {
-            Some(array) => Pieces::of_result(array.len(), plan.dtype(), || Pieces::Long),
+            Some(array) => Pieces::of_result(array.len(), plan.dtype(), || Pieces::WithoutZeros),
             None => plan.pieces(),
         };
         // Choosing the device can take longer than a small plan.
         #[cfg(feature = "gpu")]
-        if pieces == Pieces::Long && *self.device_for(plan) != Device::Cpu {
-            return Pieces::Short;
+        if pieces == Pieces::WithoutZeros && *self.device_for(plan) != Device::Cpu {
+            return Pieces::WithZeros;
         }
         pieces
     }

@@ -31,7 +31,8 @@ impl Backend {
                     dest.copy_from(bytes, self.threads);
                     Ok(())
                 };
-                self.host_storage(bytes.len(), Pieces::Long, copy)?.0
+                self.host_storage(bytes.len(), Pieces::WithoutZeros, copy)?
+                    .0
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => TensorStorage::Device(
@@ -99,7 +100,7 @@ impl Backend {
     ) -> Result<Tensor, Error> {
         let storage = match &self.device {
             Device::Cpu => {
-                self.host_storage(bytes.len(), Pieces::Long, |dest| {
+                self.host_storage(bytes.len(), Pieces::WithoutZeros, |dest| {
                     dest.copy_from(bytes, self.threads);
                     Ok(())
                 })?

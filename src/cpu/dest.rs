@@ -2,8 +2,8 @@
 //!
 //! The loops of this folder write to `&mut [u8]`, and in Rust such a slice cannot refer to uninitialized bytes. If a
 //! thread set all of a large new result to zero first, the zeros would leave the cache before the thread overwrites
-//! them. So a thread sets a block of new memory to zero just before it writes the block. Only long pieces are copied to
-//! new memory without zeroing it.
+//! them. So a thread sets a block of new memory to zero just before it writes the block. Long pieces, and the lanes of
+//! transposes, are written to new memory without zeros.
 
 use super::{
     memory::{NewMemory, in_new_memory},
@@ -17,25 +17,26 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 /// The size in bytes of the largest result that is set to zero before it is written, because this takes no longer.
 const MAX_ZEROED_BYTES: usize = 1 << 10;
-/// The size in bytes of the smallest result of [`Pieces::Short`] that gets zeros from `calloc`. glibc does not keep
+/// The size in bytes of the smallest result of [`Pieces::WithZeros`] that gets zeros from `calloc`. glibc does not keep
 /// freed blocks of this size or more, so `calloc` gets new pages from the system and need not write the zeros.
 const MIN_CALLOC_BYTES: usize = 32 << 20;
 
-/// The pieces that the loops copy to a result. They decide only how fast the result's memory is.
+/// Whether the loops set the memory of a new result to zero before they write pieces to it. This decides only where the
+/// memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
-    /// Long pieces, which need no zeros first. Results of more than 1 KiB get uninitialized memory. An allocator that
+    /// Long pieces, and pieces of transposes. Results of more than 1 KiB get uninitialized memory. An allocator that
     /// keeps large freed blocks, such as mimalloc or jemalloc, would write zeros for `calloc`: crops and gathers of 64
     /// MiB then take 1.4 to 1.6 times as long (Intel Xeon, model 207, and glibc with a threshold of 1 GiB for `mmap`).
-    Long,
+    WithoutZeros,
     /// Anything else.
-    Short,
+    WithZeros,
 }
 
 impl Pieces {
     /// Returns whether a result of `bytes` bytes gets uninitialized memory.
     fn need_no_zeros(self, bytes: usize) -> bool {
-        bytes > MAX_ZEROED_BYTES && (bytes < MIN_CALLOC_BYTES || self == Self::Long)
+        bytes > MAX_ZEROED_BYTES && (bytes < MIN_CALLOC_BYTES || self == Self::WithoutZeros)
     }
 
     /// Calls `find` for a result of at least [`MIN_CALLOC_BYTES`]. The memory of smaller results does not depend on
@@ -43,7 +44,7 @@ impl Pieces {
     pub(crate) fn of_result(len: usize, dtype: DType, find: impl FnOnce() -> Self) -> Self {
         match len.saturating_mul(dtype.size()) {
             MIN_CALLOC_BYTES.. => find(),
-            _ => Self::Short,
+            _ => Self::WithZeros,
         }
     }
 }
@@ -232,7 +233,7 @@ mod tests {
                     Ok(())
                 };
                 let (values, ()) =
-                    fill_values::<u8, ()>(Vec::new(), bytes, Pieces::Short, fill).unwrap();
+                    fill_values::<u8, ()>(Vec::new(), bytes, Pieces::WithZeros, fill).unwrap();
                 let expected = (0..bytes).map(|at| u8::try_from(at % 251).unwrap() + 1);
                 assert!(
                     values.into_iter().eq(expected),
@@ -256,7 +257,7 @@ mod tests {
                 Ok(())
             };
             let (values, ()) =
-                fill_values::<u8, ()>(Vec::new(), bytes, Pieces::Short, fill).unwrap();
+                fill_values::<u8, ()>(Vec::new(), bytes, Pieces::WithZeros, fill).unwrap();
             assert_eq!((values[0], &values[1..]), (77, &from[1..]));
         }
     }
@@ -269,8 +270,8 @@ mod tests {
             (MIN_CALLOC_BYTES - 1, [true, true]),
             (MIN_CALLOC_BYTES, [false, true]),
         ] {
-            assert_eq!(Pieces::Short.need_no_zeros(bytes), short, "{bytes}");
-            assert_eq!(Pieces::Long.need_no_zeros(bytes), long, "{bytes}");
+            assert_eq!(Pieces::WithZeros.need_no_zeros(bytes), short, "{bytes}");
+            assert_eq!(Pieces::WithoutZeros.need_no_zeros(bytes), long, "{bytes}");
         }
     }
 
@@ -286,7 +287,7 @@ mod tests {
         drop(fill_values::<u32, ()>(
             Vec::new(),
             ZEROED_BLOCK_BYTES,
-            Pieces::Short,
+            Pieces::WithZeros,
             fill,
         ));
     }
@@ -303,7 +304,7 @@ mod tests {
         drop(fill_values::<u32, ()>(
             Vec::new(),
             ZEROED_BLOCK_BYTES,
-            Pieces::Short,
+            Pieces::WithZeros,
             fill,
         ));
     }
@@ -311,13 +312,14 @@ mod tests {
     #[test]
     fn an_error_leaves_no_result() {
         let error = || Error::OutOfHostMemory { bytes: 1 };
-        let failed = fill_values::<u64, ()>(Vec::new(), ZEROED_BLOCK_BYTES, Pieces::Short, |_| {
-            Err(error())
-        })
-        .unwrap_err();
-        assert_eq!(failed.to_string(), error().to_string());
         let failed =
-            fill_values::<u64, ()>(Vec::new(), usize::MAX, Pieces::Short, |_| Ok(())).unwrap_err();
+            fill_values::<u64, ()>(Vec::new(), ZEROED_BLOCK_BYTES, Pieces::WithZeros, |_| {
+                Err(error())
+            })
+            .unwrap_err();
+        assert_eq!(failed.to_string(), error().to_string());
+        let failed = fill_values::<u64, ()>(Vec::new(), usize::MAX, Pieces::WithZeros, |_| Ok(()))
+            .unwrap_err();
         assert!(matches!(failed, Error::OutOfHostMemory { .. }), "{failed}");
     }
 }

@@ -20,7 +20,7 @@
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FixedCopy, with_copy_kernel},
-    memory::{self, LINE, LineWriter, VectorLine, bytes_to_line},
+    memory::{self, LINE, LineWriter, Slice, VectorLine},
     shuffle::{SHUFFLES, Shuffles, transpose_lines, vectorize},
 };
 use crate::prelude::*;
@@ -81,7 +81,7 @@ impl Lanes {
         &self,
         source: &[u8],
         mut places: impl Iterator<Item = usize>,
-        slices: &mut [&mut [u8]],
+        slices: &mut [Slice<'_>],
         bypasses_caches: bool,
     ) {
         let task = LaneTask {
@@ -109,7 +109,7 @@ struct LaneTask<'a, 'd> {
     /// Adds the given number of places. It is called once for several blocks, so that the loops over blocks are compiled
     /// only once for all kinds of places.
     add_places: &'a mut dyn FnMut(&mut Vec<usize>, usize),
-    slices: &'a mut [&'d mut [u8]],
+    slices: &'a mut [Slice<'d>],
     bypasses_caches: bool,
 }
 
@@ -167,11 +167,11 @@ impl<'d> LaneTask<'_, 'd> {
         let Some(first_slice) = slices.first() else {
             return;
         };
-        let (first_bytes, slice_bytes) = (bytes_to_line(first_slice), first_slice.len());
+        let (first_bytes, slice_bytes) = (first_slice.bytes_to_line(), first_slice.len());
         let are_aligned = first_bytes.is_multiple_of(bytes)
             && slices
                 .iter()
-                .all(|slice| bytes_to_line(slice) == first_bytes);
+                .all(|slice| slice.bytes_to_line() == first_bytes);
         // Lines that do not bypass the caches can be written in parts.
         let extra_pieces = match are_aligned || !bypasses_caches {
             true => 0,
@@ -189,7 +189,8 @@ impl<'d> LaneTask<'_, 'd> {
         };
         let column_bytes = max_pieces * bytes;
         let max_lanes = lanes.groups.iter().map(|group| group.lane_count).max();
-        let mut columns = vec![0; max_lanes.unwrap_or_default() * column_bytes];
+        // Allocated for the first block that is not written directly.
+        let mut columns = Vec::new();
         let mut rows = [&[0; LINE]; R];
         let mut near_places: Vec<usize> = Vec::with_capacity(max_pieces);
         // The number of bytes of each slice before the piece at the first of `near_places`.
@@ -213,6 +214,9 @@ impl<'d> LaneTask<'_, 'd> {
                         && find_lines(source, group_distances[0], places, &mut rows);
                     let is_whole = places.len() == block_pieces && extra_pieces == 0;
                     are_written &= is_square && is_whole;
+                    if !are_written && columns.is_empty() {
+                        columns = vec![0; max_lanes.unwrap_or_default() * column_bytes];
+                    }
                     match is_square {
                         true if are_written => transpose_square::<N, M, R>(
                             shuffles,
@@ -251,7 +255,7 @@ impl<'d> LaneTask<'_, 'd> {
                     let end = match is_end || extra_pieces == 0 {
                         true => filled_bytes,
                         false => {
-                            let end_address = slice.as_ptr().addr() + (filled_bytes - begin);
+                            let end_address = slice.address() + (filled_bytes - begin);
                             filled_bytes - end_address % LINE
                         }
                     };
@@ -352,6 +356,7 @@ fn copy_each(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::{Dest, memory::Slices};
     use core::iter;
 
     /// Writes lanes that are `distances` apart. The slices begin at any place in a cache line. The last piece ends where
@@ -371,13 +376,13 @@ mod tests {
         for (skip, bypasses_caches) in [(0, true), (5, true), (piece, true), (1, false)] {
             let slice_bytes = count * piece;
             let mut dest = vec![0; skip + distances.len() * pitch];
-            let mut slices: Vec<&mut [u8]> = dest[skip..]
-                .chunks_mut(pitch)
-                .map(|lane| &mut lane[..slice_bytes])
-                .collect();
+            let mut slices = Slices::with_capacity(distances.len());
+            for lane in dest[skip..].chunks_mut(pitch) {
+                slices.push(Dest::Old(&mut lane[..slice_bytes]));
+            }
             #[cfg(feature = "std")]
             let whole_lines = slices.iter().map(|slice| {
-                let bytes = slice.len().saturating_sub(bytes_to_line(slice));
+                let bytes = slice.len().saturating_sub(slice.bytes_to_line());
                 bytes / LINE
             });
             #[cfg(feature = "std")]
@@ -386,7 +391,8 @@ mod tests {
             let streamed_before = memory::tests::STREAMED_LINES.get();
             let places = (0..count).map(|number| number * row_bytes);
             lanes.write(&source, places, &mut slices, bypasses_caches);
-            assert!(slices.iter().all(|slice| slice.is_empty()));
+            assert!(slices.iter().all(Slice::is_empty));
+            drop(slices);
             #[cfg(feature = "std")]
             {
                 let streamed_lines = memory::tests::STREAMED_LINES.get() - streamed_before;

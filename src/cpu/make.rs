@@ -84,8 +84,8 @@ pub(super) fn run<I: Index>(
 pub(super) fn pieces(walk: &Walk) -> Pieces {
     let group = GroupShape::from_walk(walk, Threads::at_most(1));
     match group.group_loop {
-        GroupLoop::Copy if group.bytes > FIXED_MAX => Pieces::Long,
-        _ => Pieces::Short,
+        GroupLoop::Copy if group.bytes > FIXED_MAX => Pieces::WithoutZeros,
+        _ => Pieces::WithZeros,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Prefetches, large pages, stores that bypass the caches, and results in new memory. This file has all unsafe code of
 //! this crate.
 
+use super::dest::Dest;
 use crate::Error;
 use crate::prelude::*;
 use core::{
     marker::PhantomData,
     mem::{self, MaybeUninit},
+    ops::{Deref, DerefMut},
     slice,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -21,7 +23,7 @@ pub(super) const MIN_STREAMED_BYTES: usize = 32 << 20;
 /// on processors other than x86-64.
 #[inline(always)]
 pub(super) fn prefetch(bytes: &[u8], at: usize) {
-    instructions::prefetch(bytes, at);
+    instructions::prefetch(bytes.as_ptr(), at);
 }
 
 /// Asks Linux to map the unused pages of this memory as pages of 2 MiB. Linux maps and clears a page when it is first
@@ -111,31 +113,18 @@ impl<'a> NewMemory<'a> {
     /// Copies `from` to the first bytes and removes these bytes from `self`.
     #[inline(always)]
     pub(super) fn copy_to_front(&mut self, from: &[u8]) {
-        let (bytes, remaining_bytes) = mem::take(&mut self.bytes).split_at_mut(from.len());
-        // SAFETY: initialized bytes are valid as `MaybeUninit` bytes, and nothing writes to them here.
-        #[expect(
-            unsafe_code,
-            reason = "`write_copy_of_slice` needs Rust 1.93, and without optimization a loop takes 2.6 times as long"
-        )]
-        let from = unsafe { slice::from_raw_parts(from.as_ptr().cast(), from.len()) };
-        bytes.copy_from_slice(from);
-        self.bytes = remaining_bytes;
+        copy_to_front(&mut self.bytes, from);
         self.uncounted_bytes += from.len();
     }
 
-    pub(super) fn fill_with_zeros(self) -> &'a mut [u8] {
-        #[cfg(all(test, feature = "std"))]
-        tests::ZEROED_BYTES.with(|bytes| bytes.set(bytes.get() + self.len()));
-        self.bytes.fill(MaybeUninit::new(0));
-        // SAFETY: `fill` has initialized each byte.
-        #[expect(unsafe_code, reason = "see `assume_filled`")]
-        unsafe {
-            self.assume_filled()
-        }
+    pub(super) fn fill_with_zeros(mut self) -> &'a mut [u8] {
+        let bytes = mem::take(&mut self.bytes);
+        self.uncounted_bytes += bytes.len();
+        fill_with_zeros(bytes)
     }
 
     /// Calls `fill` and returns the bytes. Panics if `fill` does not initialize each byte.
-    pub(super) fn filled(self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
+    pub(super) fn filled(mut self, fill: impl FnOnce(NewMemory<'_>)) -> &'a mut [u8] {
         let initialized_count = AtomicUsize::new(0);
         fill(NewMemory {
             bytes: &mut *self.bytes,
@@ -144,33 +133,225 @@ impl<'a> NewMemory<'a> {
         });
         let filled_bytes = initialized_count.into_inner();
         assert_eq!(filled_bytes, self.len(), "each byte of a result is written");
+        let bytes = mem::take(&mut self.bytes);
+        self.uncounted_bytes += filled_bytes;
         // SAFETY: initialized bytes are removed from `NewMemory`, so each is counted once. The count equals the number
         // of all bytes, so all are initialized.
-        #[expect(unsafe_code, reason = "see `assume_filled`")]
+        #[expect(unsafe_code, reason = "see `assume_initialized`")]
         unsafe {
-            self.assume_filled()
+            assume_initialized(bytes)
         }
-    }
-
-    /// Returns the bytes.
-    ///
-    /// # Safety
-    ///
-    /// Each byte is initialized.
-    #[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
-    unsafe fn assume_filled(mut self) -> &'a mut [u8] {
-        let bytes = mem::take(&mut self.bytes);
-        self.uncounted_bytes += bytes.len();
-        // SAFETY: the caller has initialized each byte.
-        unsafe { &mut *(core::ptr::from_mut(bytes) as *mut [u8]) }
     }
 }
 
 impl Drop for NewMemory<'_> {
     fn drop(&mut self) {
-        self.initialized_count
-            .fetch_add(self.uncounted_bytes, Ordering::Relaxed);
+        if self.uncounted_bytes > 0 {
+            self.initialized_count
+                .fetch_add(self.uncounted_bytes, Ordering::Relaxed);
+        }
     }
+}
+
+/// Slices of one result. Each is written from its front, so the slices of new memory need no zeros first.
+pub(super) struct Slices<'d> {
+    slices: Vec<Slice<'d>>,
+    /// The number of bytes of all slices, including those that are written already.
+    bytes: usize,
+    /// The number of initialized bytes of the whole result, if it is new memory.
+    initialized_count: Option<&'d AtomicUsize>,
+}
+
+/// One of [`Slices`]: the bytes that are not written yet.
+pub(super) struct Slice<'d> {
+    /// The bytes are initialized unless `is_new` is true.
+    unwritten: &'d mut [MaybeUninit<u8>],
+    is_new: bool,
+}
+
+impl<'d> Slices<'d> {
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self {
+            slices: Vec::with_capacity(count),
+            bytes: 0,
+            initialized_count: None,
+        }
+    }
+
+    /// Adds a slice. All slices of a `Slices` are of one result.
+    pub(super) fn push(&mut self, slice: Dest<'d>) {
+        let bytes = slice.len();
+        self.push_chunks(slice, bytes);
+    }
+
+    /// Cuts `dest` into slices of `slice_bytes` bytes and adds them. The last slice can be shorter.
+    pub(super) fn push_chunks(&mut self, dest: Dest<'d>, slice_bytes: usize) {
+        self.bytes += dest.len();
+        let (bytes, is_new) = match dest {
+            Dest::Old(bytes) => (as_unwritten(bytes), false),
+            Dest::New(mut memory) => {
+                self.initialized_count = Some(memory.initialized_count);
+                (mem::take(&mut memory.bytes), true)
+            }
+        };
+        let slices = bytes.chunks_mut(slice_bytes.max(1));
+        let slices = slices.map(|unwritten| Slice { unwritten, is_new });
+        self.slices.extend(slices);
+    }
+
+    /// Sorts the slices: `numbers` has the number of each slice in the new order.
+    pub(super) fn sort(&mut self, numbers: &[usize]) {
+        let mut slices: Vec<Option<Slice<'d>>> = self.slices.drain(..).map(Some).collect();
+        let sorted = numbers.iter().map(|number| slices[*number].take());
+        self.slices
+            .extend(sorted.map(|slice| slice.expect("a number for each slice")));
+        assert_eq!(self.slices.len(), slices.len(), "a number for each slice");
+    }
+}
+
+impl<'d> Deref for Slices<'d> {
+    type Target = [Slice<'d>];
+
+    fn deref(&self) -> &[Slice<'d>] {
+        &self.slices
+    }
+}
+
+impl<'d> DerefMut for Slices<'d> {
+    fn deref_mut(&mut self) -> &mut [Slice<'d>] {
+        &mut self.slices
+    }
+}
+
+/// Counts the bytes as initialized if each slice was written as a whole. Bytes leave a slice only when they are
+/// initialized.
+impl Drop for Slices<'_> {
+    fn drop(&mut self) {
+        if let Some(initialized_count) = self.initialized_count
+            && self.iter().all(|slice| slice.len() == 0)
+        {
+            initialized_count.fetch_add(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<'d> Slice<'d> {
+    pub(super) fn len(&self) -> usize {
+        self.unwritten.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.unwritten.is_empty()
+    }
+
+    pub(super) fn address(&self) -> usize {
+        self.unwritten.as_ptr().addr()
+    }
+
+    /// Returns the number of bytes from the beginning of the slice to the next cache line.
+    pub(super) fn bytes_to_line(&self) -> usize {
+        self.address().wrapping_neg() % LINE
+    }
+
+    /// Tells the processor that byte `at` will soon be written. See [`prefetch`].
+    #[inline(always)]
+    pub(super) fn prefetch(&self, at: usize) {
+        instructions::prefetch(self.unwritten.as_ptr().cast(), at);
+    }
+
+    /// Returns the first `count` bytes, which are zeros in new memory. Afterwards the slice has the remaining bytes.
+    #[inline(always)]
+    pub(super) fn take_front(&mut self, count: usize) -> &'d mut [u8] {
+        let bytes = self.unwritten.split_off_mut(..count);
+        let bytes = bytes.expect("a slice has room");
+        if self.is_new {
+            return fill_with_zeros(bytes);
+        }
+        // SAFETY: the bytes of memory that is not new are initialized.
+        #[expect(unsafe_code, reason = "see `assume_initialized`")]
+        unsafe {
+            assume_initialized(bytes)
+        }
+    }
+
+    /// Copies `from` to the first bytes. Afterwards the slice has the remaining bytes.
+    #[inline(always)]
+    pub(super) fn copy_to_front(&mut self, from: &[u8]) {
+        copy_to_front(&mut self.unwritten, from);
+    }
+}
+
+/// Writes `bytes` bytes, a multiple of a vector's size, to the front of each slice. `vectors` gets the number of a vector
+/// and returns this vector of each slice.
+#[inline(always)]
+pub(super) fn write_vectors<const COUNT: usize>(
+    slices: &mut [Slice<'_>; COUNT],
+    bytes: usize,
+    mut vectors: impl FnMut(usize) -> [[u8; 16]; COUNT],
+) {
+    let mut fronts = slices.each_mut().map(
+        #[inline(always)]
+        |slice| {
+            let front = slice.unwritten.split_off_mut(..bytes);
+            let front = front.expect("a slice has room").as_chunks_mut::<16>().0;
+            &mut front[..bytes / 16]
+        },
+    );
+    for number in 0..bytes / 16 {
+        for (front, vector) in fronts.iter_mut().zip(vectors(number)) {
+            copy_to_front(&mut &mut front[number][..], &vector);
+        }
+    }
+}
+
+/// Returns bytes that [`Slice`] can write to.
+fn as_unwritten(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
+    // SAFETY: initialized bytes are also bytes that need not be initialized, and a slice writes only initialized bytes.
+    #[expect(
+        unsafe_code,
+        reason = "one loop writes to initialized and to new memory"
+    )]
+    unsafe {
+        slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len())
+    }
+}
+
+/// Copies `from` to the first of `bytes`. Afterwards `bytes` has the remaining bytes.
+#[inline(always)]
+fn copy_to_front(bytes: &mut &mut [MaybeUninit<u8>], from: &[u8]) {
+    let front = bytes.split_off_mut(..from.len());
+    // SAFETY: initialized bytes are valid as `MaybeUninit` bytes, and nothing writes to them here.
+    #[expect(
+        unsafe_code,
+        reason = "`write_copy_of_slice` needs Rust 1.93, and without optimization a loop takes 2.6 times as long"
+    )]
+    let from = unsafe { slice::from_raw_parts(from.as_ptr().cast(), from.len()) };
+    front
+        .expect("a result has room for its parts")
+        .copy_from_slice(from);
+}
+
+fn fill_with_zeros(bytes: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    #[cfg(all(test, feature = "std"))]
+    tests::ZEROED_BYTES.with(|count| count.set(count.get() + bytes.len()));
+    bytes.fill(MaybeUninit::new(0));
+    // SAFETY: `fill` has initialized each byte.
+    #[expect(unsafe_code, reason = "see `assume_initialized`")]
+    unsafe {
+        assume_initialized(bytes)
+    }
+}
+
+/// Returns the bytes as `u8`.
+///
+/// # Safety
+///
+/// Each byte is initialized.
+#[inline(always)]
+#[expect(unsafe_code, reason = "`assume_init_mut` of slices needs Rust 1.93")]
+unsafe fn assume_initialized(bytes: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    // SAFETY: the caller has initialized each byte.
+    unsafe { &mut *(core::ptr::from_mut(bytes) as *mut [u8]) }
 }
 
 /// Allocates memory for `len` values and calls `fill` to write their bytes. Returns the values and the result of
@@ -239,11 +420,11 @@ pub(super) fn streaming<'d>(bypasses_caches: bool, write: impl FnOnce(&mut LineW
 impl<'d> LineWriter<'d> {
     /// Writes the first line of `slice`, which then has the remaining bytes.
     #[inline(always)]
-    pub(super) fn write_front(&mut self, slice: &mut &'d mut [u8], from: VectorLine) {
-        let (line, unwritten) = mem::take(slice)
+    pub(super) fn write_front(&mut self, slice: &mut Slice<'d>, from: VectorLine) {
+        let (line, unwritten) = mem::take(&mut slice.unwritten)
             .split_first_chunk_mut()
-            .expect("a lane has room");
-        *slice = unwritten;
+            .expect("a slice has room");
+        slice.unwritten = unwritten;
         match self.bypasses_caches && line.as_ptr().addr().is_multiple_of(LINE) {
             // The line stays borrowed for `'d`, which outlives the call of `write` in `streaming`. So nothing can
             // access the line before the fence, which follows that call.
@@ -252,57 +433,47 @@ impl<'d> LineWriter<'d> {
                 tests::STREAMED_LINES.with(|lines| lines.set(lines.get() + 1));
                 instructions::stream(line, from);
             }
-            false => *line = bytemuck::cast(from),
+            false => copy_to_front(&mut &mut line[..], from.as_flattened()),
         }
     }
 
     /// Writes the first bytes of `slice`, which then has the remaining bytes. Only whole cache lines can bypass the
     /// caches.
     #[inline(always)]
-    pub(super) fn write_bytes(&mut self, slice: &mut &'d mut [u8], from: &[u8]) {
-        let (head, from) = from.split_at(bytes_to_line(slice).min(from.len()));
+    pub(super) fn write_bytes(&mut self, slice: &mut Slice<'d>, from: &[u8]) {
+        let (head, from) = from.split_at(slice.bytes_to_line().min(from.len()));
         let (lines, tail) = from.as_chunks::<LINE>();
-        copy_to_front(slice, head);
+        if !head.is_empty() {
+            slice.copy_to_front(head);
+        }
         for line in lines {
             self.write_front(slice, bytemuck::cast(*line));
         }
-        copy_to_front(slice, tail);
-    }
-}
-
-/// Returns the number of bytes from the beginning of `slice` to the next cache line.
-pub(super) fn bytes_to_line(slice: &[u8]) -> usize {
-    slice.as_ptr().addr().wrapping_neg() % LINE
-}
-
-/// Copies `from` to the first bytes of `slice`, which then has the remaining bytes.
-#[inline(always)]
-fn copy_to_front(slice: &mut &mut [u8], from: &[u8]) {
-    if !from.is_empty() {
-        let to = slice.split_off_mut(..from.len());
-        to.expect("a lane has room").copy_from_slice(from);
+        if !tail.is_empty() {
+            slice.copy_to_front(tail);
+        }
     }
 }
 
 /// These instructions belong to SSE and SSE2, which every x86-64 processor has.
 #[cfg(target_arch = "x86_64")]
 mod instructions {
-    use super::{LINE, VectorLine};
+    use super::{LINE, MaybeUninit, VectorLine};
     use core::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128};
 
     #[inline(always)]
-    pub(super) fn prefetch(bytes: &[u8], at: usize) {
+    pub(super) fn prefetch(bytes: *const u8, at: usize) {
         // SAFETY: a prefetch does not fault at any address.
         #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast());
+            _mm_prefetch::<_MM_HINT_T0>(bytes.wrapping_add(at).cast());
         }
     }
 
     /// Writes a line whose address is a multiple of its size. Nothing else may access the line before the next
     /// [`fence`], which makes the new bytes visible to other threads.
     #[inline(always)]
-    pub(super) fn stream(to: &mut [u8; LINE], from: VectorLine) {
+    pub(super) fn stream(to: &mut [MaybeUninit<u8>; LINE], from: VectorLine) {
         assert!(to.as_ptr().addr().is_multiple_of(LINE));
         for (to, vector) in to.chunks_exact_mut(16).zip(from) {
             // SAFETY: `to` has 16 bytes and begins at a multiple of 16.
@@ -324,12 +495,12 @@ mod instructions {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod instructions {
-    use super::{LINE, VectorLine};
+    use super::{LINE, MaybeUninit, VectorLine, copy_to_front};
 
-    pub(super) fn prefetch(_: &[u8], _: usize) {}
+    pub(super) fn prefetch(_: *const u8, _: usize) {}
 
-    pub(super) fn stream(to: &mut [u8; LINE], from: VectorLine) {
-        *to = bytemuck::cast(from);
+    pub(super) fn stream(to: &mut [MaybeUninit<u8>; LINE], from: VectorLine) {
+        copy_to_front(&mut &mut to[..], from.as_flattened());
     }
 
     pub(super) fn fence() {}
@@ -358,22 +529,83 @@ pub(super) mod tests {
         for bypasses_caches in [false, true] {
             for skip in 0..2 * LINE {
                 let mut bytes = vec![0; 8 * LINE];
+                let mut slices = Slices::with_capacity(2);
                 let (_, others) = bytes[skip..].split_at_mut(LINE);
-                let (mut first, others) = others.split_at_mut(LINE);
-                let (_, others) = others.split_at_mut(7);
-                let (mut second, _) = others.split_at_mut(3 * LINE);
+                let (first, others) = others.split_at_mut(LINE);
+                slices.push(Dest::Old(first));
+                slices.push(Dest::Old(&mut others[7..][..3 * LINE]));
                 streaming(bypasses_caches, |line_writer| {
-                    line_writer.write_front(&mut first, line);
-                    line_writer.write_bytes(&mut second, &from[..5]);
-                    line_writer.write_bytes(&mut second, &from[5..]);
+                    line_writer.write_front(&mut slices[0], line);
+                    line_writer.write_bytes(&mut slices[1], &from[..5]);
+                    line_writer.write_bytes(&mut slices[1], &from[5..]);
                 });
-                assert!(first.is_empty() && second.is_empty());
+                assert!(slices.iter().all(Slice::is_empty));
+                drop(slices);
                 let mut expected = vec![0; 8 * LINE];
                 expected[skip + LINE..][..LINE].copy_from_slice(&from[..LINE]);
                 expected[skip + 2 * LINE + 7..][..3 * LINE].copy_from_slice(&from);
                 assert_eq!(bytes, expected, "{bypasses_caches} {skip}");
             }
         }
+    }
+
+    /// Writes new memory through slices of 64 bytes. `write` gets the sorted slices.
+    fn fill_slices(write: impl FnOnce(&mut [Slice<'_>])) -> Vec<u8> {
+        let (values, ()) = in_new_memory(4 * LINE, |memory| {
+            let mut slices = Slices::with_capacity(4);
+            slices.push_chunks(Dest::New(memory), LINE);
+            slices.sort(&[3, 1, 0, 2]);
+            write(&mut slices);
+            Ok(())
+        })
+        .unwrap();
+        values
+    }
+
+    /// Slices of new memory can be written by lines, vectors and parts.
+    #[test]
+    fn slices_fill_new_memory() {
+        let values = fill_slices(|slices| {
+            let [first, second, third, fourth] = slices else {
+                panic!("four slices");
+            };
+            streaming(false, |line_writer| {
+                line_writer.write_front(first, [[1; 16]; LINE / 16]);
+                line_writer.write_bytes(second, &[2; LINE]);
+            });
+            third.copy_to_front(&[3; 7]);
+            third.take_front(LINE - 7)[50] = 3;
+            write_vectors::<1>(core::array::from_mut(fourth), LINE, |number| {
+                [[u8::try_from(number).unwrap() + 4; 16]]
+            });
+        });
+        let mut expected = vec![3; 7];
+        expected.resize(LINE, 0);
+        expected[57] = 3;
+        expected.extend([2; LINE]);
+        expected.extend((4..8).flat_map(|value| [value; 16]));
+        expected.extend([1; LINE]);
+        assert_eq!(values, expected);
+    }
+
+    #[test]
+    #[should_panic(expected = "each byte of a result is written")]
+    fn new_memory_panics_if_a_slice_is_not_full() {
+        fill_slices(|slices| {
+            slices[0].copy_to_front(&[1; LINE]);
+            slices[1].copy_to_front(&[1; LINE]);
+            slices[2].copy_to_front(&[1; LINE]);
+            slices[3].copy_to_front(&[1; LINE - 1]);
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "a number for each slice")]
+    fn slices_are_not_lost_when_sorted() {
+        let mut bytes = [0; 2 * LINE];
+        let mut slices = Slices::with_capacity(2);
+        slices.push_chunks(Dest::Old(&mut bytes), LINE);
+        slices.sort(&[1]);
     }
 
     /// Asking for large pages changes no byte of the memory or around it, at any address.

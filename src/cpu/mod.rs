@@ -182,7 +182,7 @@ impl Move {
                 slice::LoopNest::from_walk(walk).pieces()
             }
             MoveLoops::Gather(walk) if !self.is_in_place() => make::pieces(walk),
-            _ => Pieces::Short,
+            _ => Pieces::WithZeros,
         })
     }
 
@@ -434,18 +434,64 @@ mod tests {
             for thread_count in 1..=3 {
                 let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
-                let (values, report) =
-                    fill_values(Vec::<u32>::new(), expected.len(), Pieces::Short, |dest| {
-                        gather.run_on_threads(source, Indices::I32(&indices), dest, threads)
-                    })
-                    .unwrap();
+                let (values, report) = fill_values(
+                    Vec::<u32>::new(),
+                    expected.len(),
+                    Pieces::WithZeros,
+                    |dest| gather.run_on_threads(source, Indices::I32(&indices), dest, threads),
+                )
+                .unwrap();
                 assert!(values == expected, "{rows} {columns} {step} {thread_count}");
                 assert_eq!(report.out_of_range, outside_count);
             }
         }
     }
 
-    /// A plan of long pieces sets no byte of a new result to zero, and a plan of short pieces sets all of them.
+    /// Transposes write to new memory without zeros, on one to three threads.
+    #[cfg(feature = "std")]
+    #[test]
+    fn transposes_need_no_zeros() {
+        use super::{Dest, memory::tests::ZEROED_BYTES, shuffle::SHUFFLES};
+        use crate::Values;
+        let source: Vec<u8> = (0..=250).cycle().take(1 << 20).collect();
+        for (shape, axes, dtype) in [
+            (&[70, 90][..], &[1, 0][..], DType::F32),
+            (&[64, 64], &[1, 0], DType::F64),
+            (&[3, 130, 77], &[0, 2, 1], DType::U8),
+            (&[2, 33, 5, 61], &[3, 1, 2, 0], DType::I16),
+            (&[40, 50], &[1, 0], DType::Complex128),
+            (
+                &[2; 13],
+                &[12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+                DType::F64,
+            ),
+            (&[3; 8], &[7, 6, 5, 4, 3, 2, 1, 0], DType::F32),
+        ] {
+            let view = View::new(shape).unwrap().transpose(axes).unwrap();
+            let plan = Plan::contiguous(view, dtype).unwrap();
+            let input = [Values::from_bytes(dtype, &source[..plan.result_bytes()])];
+            let run = |dest: Dest<'_>, thread_count| {
+                let mut threads = Threads::at_most(thread_count);
+                threads.for_any_work = thread_count > 1;
+                plan.run_steps(&input, &mut [dest], threads)
+            };
+            let mut expected = vec![0; plan.result_bytes()];
+            run(Dest::Old(&mut expected), 1).unwrap();
+            for thread_count in 1..=3 {
+                let zeroed_before = ZEROED_BYTES.get();
+                let fill = |dest: Dest<'_>| run(dest, thread_count);
+                let (values, _) =
+                    fill_values(Vec::<u8>::new(), expected.len(), Pieces::WithoutZeros, fill)
+                        .unwrap();
+                assert!(values == expected, "{plan:?} on {thread_count} threads");
+                if thread_count == 1 && SHUFFLES.is_some() {
+                    assert_eq!(ZEROED_BYTES.get(), zeroed_before, "{plan:?}");
+                }
+            }
+        }
+    }
+
+    /// A plan of long pieces or of a transpose sets no byte of a new result to zero. Any other plan sets all of them.
     #[cfg(feature = "std")]
     #[test]
     fn only_short_pieces_need_zeros() {
@@ -465,15 +511,16 @@ mod tests {
         };
         let source = vec![7u8; shape.iter().product()];
         for (plan, pieces) in [
-            (slice("..."), Pieces::Long),
-            (slice(":, 5:, 8:8000"), Pieces::Long),
-            (slice("::-1, ::-1"), Pieces::Long),
-            (slice("..., ::-1"), Pieces::Short),
-            (transposed(&[1, 0, 2]), Pieces::Long),
-            (transposed(&[0, 2, 1]), Pieces::Short),
-            (gather(0, 5), Pieces::Long),
-            (gather(1, 900), Pieces::Long),
-            (gather(2, 7000), Pieces::Short),
+            (slice("..."), Pieces::WithoutZeros),
+            (slice(":, 5:, 8:8000"), Pieces::WithoutZeros),
+            (slice("::-1, ::-1"), Pieces::WithoutZeros),
+            (slice("..., ::-1"), Pieces::WithZeros),
+            (transposed(&[1, 0, 2]), Pieces::WithoutZeros),
+            (transposed(&[0, 2, 1]), Pieces::WithoutZeros),
+            (transposed(&[2, 1, 0]), Pieces::WithZeros),
+            (gather(0, 5), Pieces::WithoutZeros),
+            (gather(1, 900), Pieces::WithoutZeros),
+            (gather(2, 7000), Pieces::WithZeros),
         ] {
             let ids: Vec<i32> = (0..7000).map(|n| n * 3 % 5).collect();
             let mut inputs = vec![Values::from(&source[..])];
@@ -483,9 +530,14 @@ mod tests {
             let zeroed_before = ZEROED_BYTES.get();
             let fill = |dest: Dest<'_>| plan.run_steps(&inputs, &mut [dest], Threads::at_most(1));
             let bytes = plan.result_bytes();
-            let (values, _) = fill_values(Vec::<u8>::new(), bytes, Pieces::Long, fill).unwrap();
+            let (values, _) =
+                fill_values(Vec::<u8>::new(), bytes, Pieces::WithoutZeros, fill).unwrap();
             assert!(values.iter().all(|&value| value == 7), "{plan:?}");
-            let expected_zeros = if pieces == Pieces::Long { 0 } else { bytes };
+            let expected_zeros = if pieces == Pieces::WithoutZeros {
+                0
+            } else {
+                bytes
+            };
             assert_eq!(
                 ZEROED_BYTES.get() - zeroed_before,
                 expected_zeros,
@@ -529,17 +581,19 @@ mod tests {
                 let mut threads = Threads::at_most(thread_count);
                 threads.for_any_work = true;
                 let (values, ()) =
-                    fill_values(Vec::<u8>::new(), view.len(), Pieces::Short, |dest| {
+                    fill_values(Vec::<u8>::new(), view.len(), Pieces::WithZeros, |dest| {
                         view.copy(DType::U8, &source, dest, threads);
                         Ok(())
                     })
                     .unwrap();
                 assert!(values == expected, "{spec} on {thread_count} threads");
-                let (values, report) =
-                    fill_values(Vec::<u8>::new(), gathered.len(), Pieces::Short, |dest| {
-                        gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads)
-                    })
-                    .unwrap();
+                let (values, report) = fill_values(
+                    Vec::<u8>::new(),
+                    gathered.len(),
+                    Pieces::WithZeros,
+                    |dest| gather.run_on_threads(&expected, Indices::I32(&indices), dest, threads),
+                )
+                .unwrap();
                 assert!(
                     values == gathered,
                     "{indices:?} of {shape:?} on {thread_count} threads"

@@ -2,7 +2,7 @@
 //! library can detect at run time which instructions a processor has.
 
 use super::{
-    memory::{LINE, VectorLine},
+    memory::{LINE, Slice, VectorLine},
     rows::{Axis, PieceRows},
 };
 
@@ -56,7 +56,7 @@ pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: us
     shuffles: Shuffles,
     _: (&[u8], usize, isize),
     _: (usize, usize),
-    _: &mut [&mut [u8]],
+    _: &mut [Slice<'_>],
 ) {
     match shuffles {}
 }

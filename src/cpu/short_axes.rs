@@ -15,10 +15,17 @@
 //!
 //! `lanes.rs` writes the lanes of a tile.
 
-use super::{lanes::Lanes, memory::LINE, odometer::Odometer, rows::Axis, threads};
+use super::{
+    Dest,
+    lanes::Lanes,
+    memory::{LINE, Slices},
+    odometer::Odometer,
+    rows::Axis,
+    threads,
+};
 use crate::prelude::*;
 use crate::{text::counted, walk::Dim};
-use core::{fmt, mem};
+use core::fmt;
 
 /// The minimum size of a run in bytes, unless the next axis would make it longer than [`MAX_RUN_BYTES`].
 const MIN_RUN_BYTES: usize = 8 * LINE;
@@ -68,15 +75,21 @@ struct RunBand<'d> {
     at: usize,
     /// The number, within each lane, of the band's first run.
     first_run: usize,
-    lanes: Vec<&'d mut [u8]>,
+    lanes: Slices<'d>,
 }
 
 /// Returns the distances at all positions of some axes, in row-major order.
 fn distances(axes: &[Dim]) -> Vec<usize> {
     let count = axes.iter().map(|axis| axis.size).product();
-    Odometer::at(axes, |axis| axis.from, 0)
-        .take(count)
-        .collect()
+    let mut distances = Vec::with_capacity(count);
+    distances.push(0_usize);
+    for axis in axes.iter().rev() {
+        let inner_count = distances.len();
+        for inner in 0..inner_count * (axis.size - 1) {
+            distances.push(distances[inner].wrapping_add_signed(axis.from));
+        }
+    }
+    distances
 }
 
 impl ShortAxes {
@@ -204,12 +217,13 @@ impl ShortAxes {
     }
 
     /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
-    pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
+    pub(super) fn run(&self, source: &[u8], at: usize, dest: Dest<'_>, threads: usize) {
         let (part_bytes, plane_bytes) =
             (threads::part_bytes(dest.len(), threads), self.plane_bytes());
         if threads == 1 || plane_bytes <= part_bytes {
             let part_planes = if threads == 1 { usize::MAX } else { part_bytes } / plane_bytes;
-            let parts = dest.chunks_mut((part_planes * plane_bytes).min(dest.len()));
+            let part_bytes = (part_planes * plane_bytes).min(dest.len());
+            let parts = dest.parts(part_bytes);
             threads::share(parts.enumerate(), threads, |(number, part)| {
                 for band in self.bands(at, number * part_planes, part, self.runs_per_lane()) {
                     self.copy_band(source, band);
@@ -228,7 +242,7 @@ impl ShortAxes {
         &self,
         at: usize,
         first: usize,
-        dest: &'d mut [u8],
+        dest: Dest<'d>,
         max_runs: usize,
     ) -> impl Iterator<Item = RunBand<'d>> {
         let planes = Odometer::at(&self.plane_dims, |dim| dim.from, first);
@@ -237,7 +251,7 @@ impl ShortAxes {
             max_runs * self.run_bytes(),
         );
         let bands_per_lane = self.runs_per_lane().div_ceil(max_runs);
-        let planes = planes.zip(dest.chunks_exact_mut(self.plane_bytes()));
+        let planes = planes.zip(dest.parts(self.plane_bytes()));
         planes.flat_map(move |(plane, slices)| {
             let distances = self.band_distances.iter();
             let bands = distances.flat_map(|distance| {
@@ -247,12 +261,16 @@ impl ShortAxes {
                 .map(|(distance, first_run)| RunBand {
                     at: at.wrapping_add(plane).wrapping_add(*distance),
                     first_run,
-                    lanes: Vec::with_capacity(self.lanes.count()),
+                    lanes: Slices::with_capacity(self.lanes.count()),
                 })
                 .collect();
-            for (slice, &band) in slices.chunks_exact_mut(lane_bytes).zip(&self.band_of_slice) {
+            if let [band] = &mut bands[..] {
+                band.lanes.push_chunks(slices, lane_bytes);
+                return bands;
+            }
+            for (slice, &band) in slices.parts(lane_bytes).zip(&self.band_of_slice) {
                 let bands = bands[band * bands_per_lane..].iter_mut();
-                for (band, part) in bands.zip(slice.chunks_mut(part_bytes)) {
+                for (band, part) in bands.zip(slice.parts(part_bytes)) {
                     band.lanes.push(part);
                 }
             }
@@ -266,10 +284,7 @@ impl ShortAxes {
             first_run,
             mut lanes,
         } = band;
-        let numbers = self.lane_numbers.iter();
-        let mut lanes: Vec<&mut [u8]> = numbers
-            .map(|number| mem::take(&mut lanes[*number]))
-            .collect();
+        lanes.sort(&self.lane_numbers);
         let runs = Odometer::at(&self.run_dims, |dim| dim.from, first_run);
         let places = runs.flat_map(|run| {
             let first = at.wrapping_add(run);
@@ -366,7 +381,7 @@ mod tests {
             assert_eq!(short_axes.bytes(), expected.len());
             for threads in 1..=3 {
                 let mut dest = vec![0; expected.len()];
-                short_axes.run(&source, at, &mut dest, threads);
+                short_axes.run(&source, at, Dest::Old(&mut dest), threads);
                 assert!(dest == expected, "{piece} {axes:?} on {threads} threads");
             }
         }
@@ -390,7 +405,7 @@ mod tests {
             short_axes.run(
                 bytemuck::cast_slice(&source),
                 0,
-                bytemuck::cast_slice_mut(&mut dest[skip..]),
+                Dest::Old(bytemuck::cast_slice_mut(&mut dest[skip..])),
                 threads,
             );
             #[cfg(feature = "std")]

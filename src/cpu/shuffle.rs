@@ -17,12 +17,12 @@
 
 use super::{
     fixed_copy::with_copy_kernel,
-    memory::{self, LINE, VectorLine},
+    memory::{self, LINE, Slice, VectorLine},
     rows::{Axis, PieceRows, along},
 };
 use fearless_simd::{Level, prelude::*, u8x16, u16x8, u32x4, u64x2};
 pub(super) use instructions::Shuffles;
-use std::{array, sync::LazyLock};
+use std::{array, iter, mem, sync::LazyLock};
 
 pub(super) const VECTOR: usize = 16;
 
@@ -205,7 +205,7 @@ impl Shuffle {
     #[inline(always)]
     fn move_rows<const LOADS: usize, const STORES: usize, const DOWN: bool>(
         &self,
-        rows: PieceRows<'_>,
+        mut rows: PieceRows<'_>,
     ) {
         let Self {
             shuffles: simd,
@@ -239,6 +239,13 @@ impl Shuffle {
             1 => rows_per_step * row_or_piece_bytes,
             _ => STORES * VECTOR,
         };
+        if STORES == 1 && self.joins_rows && bytes == filled_bytes && (!DOWN || bytes == VECTOR) {
+            let bytes_below = match DOWN {
+                true => along(0, pitch.wrapping_neg(), rows_per_step - 1) + bytes_below,
+                false => bytes_below,
+            };
+            move_single_vectors(simd, &mut rows, bytes_below, &indices[0]);
+        }
         let step = rows_per_step * pitch.unsigned_abs();
         // True if each vector of the source, or of the planes, is used exactly once.
         let are_bytes_used_once = STORES > 1 || filled_bytes == VECTOR && step == LOADS * VECTOR;
@@ -315,6 +322,27 @@ impl Shuffle {
             },
         );
     }
+}
+
+/// Moves blocks that fill a vector or a part of one, except the blocks at the end of the source or of the result.
+/// Removes the moved blocks from `rows`. The lowest piece of a block is `bytes_below` bytes below its first piece.
+#[inline(always)]
+fn move_single_vectors<const LOADS: usize>(
+    simd: Shuffles,
+    rows: &mut PieceRows<'_>,
+    bytes_below: usize,
+    indices: &[u8x16<Shuffles>; LOADS],
+) {
+    let (mut at, mut dest) = (rows.at, mem::take(&mut rows.dest));
+    while let Some(to) = dest.first_chunk_mut::<VECTOR>()
+        && let Some(vectors) = rows.source.get(at - bytes_below..)
+        && let Some(vectors) = vectors.as_chunks().0.first_chunk()
+    {
+        join_shuffled_vectors(simd, vectors, indices).store_slice(to);
+        dest = &mut dest[rows.block_bytes..];
+        at = at.wrapping_add_signed(rows.block_stride);
+    }
+    (rows.at, rows.dest) = (at, dest);
 }
 
 /// Returns the shuffle indices for each of `STORES` vectors of the result and each of `LOADS` vectors of the source.
@@ -408,13 +436,10 @@ fn transpose_squares<const N: usize, const M: usize, const WIDTH: usize>(
     for (left, columns) in (0..).step_by(VECTOR).zip(columns) {
         let rows = rows.as_chunks::<M>().0.iter();
         for (top, rows) in (0..).step_by(VECTOR).zip(rows) {
-            let mut square = [u8x16::splat(simd, 0); M];
-            for (vector, row) in square.iter_mut().zip(rows) {
-                *vector = u8x16::from_slice(simd, &row[left..][..VECTOR]);
-            }
-            let square = transposed::<N, M>(square);
-            for (vector, column) in square.into_iter().zip(&mut *columns) {
-                vector.store_slice(&mut column[top..][..VECTOR]);
+            let rows = rows.iter().map(|row| vector_at(row, left));
+            let square = transposed::<N, M>(simd, rows);
+            for (vector, column) in square.iter().zip(&mut *columns) {
+                column[top..][..VECTOR].copy_from_slice(vector);
             }
         }
     }
@@ -437,7 +462,7 @@ pub(super) fn transpose_lines<const N: usize, const M: usize, const R: usize>(
             for below in 0..VECTORS {
                 let square = small_square::<N, M, R>(simd, rows, across, below);
                 for (column, vector) in columns[across * M..].iter_mut().zip(square) {
-                    vector.store_slice(&mut column[below]);
+                    column[below] = vector;
                 }
             }
         }
@@ -447,19 +472,15 @@ pub(super) fn transpose_lines<const N: usize, const M: usize, const R: usize>(
         return;
     }
     for across in 0..VECTORS {
-        let mut lines = [[u8x16::splat(simd, 0); VECTORS]; M];
+        let mut lines = [[[0; VECTOR]; VECTORS]; M];
         for below in 0..VECTORS {
             let square = small_square::<N, M, R>(simd, rows, across, below);
             for (line, vector) in lines.iter_mut().zip(square) {
                 line[below] = vector;
             }
         }
-        for (number, vectors) in lines.iter().enumerate() {
-            let line = vectors.map(
-                #[inline(always)]
-                |vector| vector.into(),
-            );
-            write(across * M + number, line);
+        for (number, line) in lines.iter().enumerate() {
+            write(across * M + number, *line);
         }
     }
 }
@@ -471,12 +492,16 @@ fn small_square<const N: usize, const M: usize, const R: usize>(
     rows: &[&[u8; LINE]; R],
     across: usize,
     below: usize,
-) -> [u8x16<Shuffles>; M] {
-    let mut square = [u8x16::splat(simd, 0); M];
-    for (vector, row) in square.iter_mut().zip(&rows[below * M..]) {
-        *vector = u8x16::from_slice(simd, &row.as_chunks::<VECTOR>().0[across]);
-    }
-    transposed::<N, M>(square)
+) -> [[u8; VECTOR]; M] {
+    let rows = rows[below * M..].iter();
+    transposed::<N, M>(simd, rows.map(|row| &row.as_chunks().0[across]))
+}
+
+/// Returns the vector that begins at byte `at`.
+#[inline(always)]
+fn vector_at(bytes: &[u8], at: usize) -> &[u8; VECTOR] {
+    let vector = bytes[at..].first_chunk();
+    vector.expect("a plan's pieces are within its source")
 }
 
 /// Calls `run`, compiled for processors with byte shuffles if it is inlined.
@@ -494,7 +519,7 @@ pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: us
     shuffles: Shuffles,
     (source, at, pitch): (&[u8], usize, isize),
     (block_count, bytes): (usize, usize),
-    lanes: &mut [&mut [u8]],
+    lanes: &mut [Slice<'_>],
 ) {
     shuffles.vectorize(
         #[inline(always)]
@@ -523,39 +548,26 @@ fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     (source, mut at, pitch): (&[u8], usize, isize),
     block_count: usize,
-    lanes: &mut [&mut [u8]; R],
+    lanes: &mut [Slice<'_>; R],
 ) {
-    const VECTORS: usize = LINE / VECTOR;
-    let columns = lanes.each_mut().map(|lane| {
-        let column = lane.split_off_mut(..block_count * LINE);
-        let column = column.expect("a lane has room").as_chunks_mut().0;
-        let column: &mut [[[u8; VECTOR]; VECTORS]] = column.as_chunks_mut().0;
-        &mut column[..block_count]
-    });
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "a block is a line of each of `R` columns"
-    )]
-    for block in 0..block_count {
-        let rows: [&[[u8; VECTOR]; VECTORS]; R] = array::from_fn(|_| {
-            let line = source[at..][..LINE].as_chunks().0;
+    for _ in 0..block_count {
+        let rows: [&[u8; LINE]; R] = array::from_fn(|_| {
+            let line = source[at..].first_chunk();
             // The next lanes need the next line of the row.
             memory::prefetch(source, at.wrapping_add(LINE));
             at = at.wrapping_add_signed(pitch);
-            line.first_chunk().expect("a line has several vectors")
+            line.expect("a plan's pieces are within its source")
         });
-        for across in 0..VECTORS {
-            for below in 0..VECTORS {
-                let square = array::from_fn(
-                    #[inline(always)]
-                    |n| u8x16::from_slice(shuffles, &rows[below * M + n][across]),
-                );
-                let square = transposed::<N, M>(square);
-                for (n, vector) in square.into_iter().enumerate() {
-                    let to: &mut [u8; VECTOR] = &mut columns[across * M + n][block][below];
-                    vector.store_slice(to);
-                }
-            }
+        for lane in lanes.iter() {
+            lane.prefetch(LINE);
+        }
+        for (across, lanes) in lanes.as_chunks_mut::<M>().0.iter_mut().enumerate() {
+            memory::write_vectors(
+                lanes,
+                LINE,
+                #[inline(always)]
+                |below| small_square::<N, M, R>(shuffles, &rows, across, below),
+            );
         }
     }
 }
@@ -567,39 +579,44 @@ fn squares_to_lanes<const N: usize, const M: usize>(
     shuffles: Shuffles,
     (source, mut at, pitch): (&[u8], usize, isize),
     bytes: usize,
-    lanes: &mut [&mut [u8]; M],
+    lanes: &mut [Slice<'_>; M],
 ) {
-    let mut columns = lanes.each_mut().map(|lane| {
-        let column = lane.split_off_mut(..bytes);
-        let column = column.expect("a lane has room").as_chunks_mut().0;
-        &mut column[..bytes / VECTOR]
-    });
-    for row in 0..bytes / VECTOR {
-        let mut square = [u8x16::splat(shuffles, 0); M];
-        for vector in &mut square {
-            *vector = u8x16::from_slice(shuffles, &source[at..][..VECTOR]);
-            at = at.wrapping_add_signed(pitch);
-        }
-        let square = transposed::<N, M>(square);
-        for (vector, column) in square.into_iter().zip(&mut columns) {
-            let to: &mut [u8; VECTOR] = &mut column[row];
-            vector.store_slice(to);
-        }
-    }
+    memory::write_vectors(
+        lanes,
+        bytes,
+        #[inline(always)]
+        |_| {
+            let rows = iter::repeat_with(|| {
+                let row = vector_at(source, at);
+                at = at.wrapping_add_signed(pitch);
+                row
+            });
+            transposed::<N, M>(shuffles, rows)
+        },
+    );
 }
 
-/// Transposes `M` vectors of `M` pieces of `N` bytes.
+/// Transposes the first `M` of the vectors. Each has `M` pieces of `N` bytes.
 #[inline(always)]
-fn transposed<const N: usize, const M: usize>(
-    mut square: [u8x16<Shuffles>; M],
-) -> [u8x16<Shuffles>; M] {
+fn transposed<'a, const N: usize, const M: usize>(
+    simd: Shuffles,
+    rows: impl Iterator<Item = &'a [u8; VECTOR]>,
+) -> [[u8; VECTOR]; M] {
+    let mut square = [u8x16::splat(simd, 0); M];
+    for (vector, row) in square.iter_mut().zip(rows) {
+        *vector = u8x16::from_slice(simd, row);
+    }
     for _ in 0..M.ilog2() {
         let old_square = square;
         for i in 0..M / 2 {
             [square[2 * i], square[2 * i + 1]] = zip::<N>(old_square[i], old_square[M / 2 + i]);
         }
     }
-    square
+    let mut columns = [[0; VECTOR]; M];
+    for (column, vector) in columns.iter_mut().zip(square) {
+        *column = vector.into();
+    }
+    columns
 }
 
 /// Interleaves the pieces of two vectors. A piece has `N` bytes.

@@ -102,19 +102,21 @@ impl<'a> LoopNest<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`, with several threads if the work is large
     /// enough.
-    pub(super) fn run(&self, source: &[u8], first: usize, mut dest: Dest<'_>, threads: Threads) {
+    pub(super) fn run(&self, source: &[u8], first: usize, dest: Dest<'_>, threads: Threads) {
         let threads = self.thread_count(dest.len(), threads);
         if let Some(axes) = self.short_axes(dest.len()) {
-            return axes.run(source, self.offset, dest.all(), threads);
+            return axes.run(source, self.offset, dest, threads);
         }
         if let Some(tiles) = &self.tiles {
+            let lane_loop = self.lane_loop();
             // Writing a part of a tile takes as long as writing the whole tile, so threads take whole tiles if they
             // can.
-            let dest_bytes = dest.all();
-            if threads > 1 && tiles.result_bytes() == dest_bytes.len() {
-                return tiles.run(source, self.offset, dest_bytes, threads, self.lane_loop());
+            if threads > 1 && tiles.result_bytes() == dest.len() {
+                return tiles.run(source, self.offset, dest, threads, lane_loop);
             }
-            dest = dest_bytes.into();
+            return threads::write_dest_in_parts(dest, self.unit, threads, &|at, part| {
+                tiles.write_part(source, self.offset, first + at, part, lane_loop);
+            });
         }
         if threads == 1
             && let Dest::Old(dest) = dest
@@ -151,11 +153,16 @@ impl<'a> LoopNest<'a> {
         self.piece > FIXED_MAX && self.tiles.is_none()
     }
 
-    /// Returns the pieces that [`Self::run`] copies to a whole result.
+    /// Returns how [`Self::run`] writes a whole result.
     pub(super) fn pieces(&self) -> Pieces {
-        match self.copies_long_pieces() {
-            true => Pieces::Long,
-            false => Pieces::Short,
+        let groups = self.outer.iter().map(|dim| dim.size).product::<usize>();
+        let writes_lanes = || {
+            self.tiles.is_some_and(Tiles::need_no_zeros)
+                || self.short_axes(self.group_bytes() * groups).is_some()
+        };
+        match self.copies_long_pieces() || writes_lanes() {
+            true => Pieces::WithoutZeros,
+            false => Pieces::WithZeros,
         }
     }
 
@@ -233,7 +240,7 @@ impl<'a> LoopNest<'a> {
     /// `at` of the source.
     pub(super) fn write_part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {
-            return tiles.write_part(source, at, first, dest, self.lane_loop());
+            return tiles.write_part(source, at, first, Dest::Old(dest), self.lane_loop());
         }
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.write_blocks(source, at, self.group, dest);

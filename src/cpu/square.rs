@@ -25,11 +25,10 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
     kernel::Kernel,
-    memory::{self, LINE, LineWriter},
+    memory::{self, LINE, LineWriter, Slice},
     rows::{Axis, along},
     shuffle::{Shuffles, VECTOR, transpose, transpose_in_registers},
 };
-use core::mem;
 
 /// Pieces of several lanes that are moved together: for each lane, `row_count` rows of `count` pieces along `row`. The
 /// pieces of the first lane begin at byte `at` of the source. The pieces of the other lanes follow along `near`.
@@ -42,7 +41,7 @@ pub(super) struct Tile<'a, 'd> {
     /// The number of rows. It is above 1 only if byte shuffles move the rows and the rows are short.
     pub(super) row_count: usize,
     /// The part of each lane that is not written yet.
-    pub(super) lanes: &'a mut [&'d mut [u8]],
+    pub(super) lanes: &'a mut [Slice<'d>],
 }
 
 /// Copies the pieces in the order of the near axis, one to each lane, so the source is read as one stream.
@@ -52,10 +51,9 @@ impl CopyTask for Tile<'_, '_> {
         for _ in 0..self.count {
             let mut from = at;
             for lane in &mut *self.lanes {
-                let (piece, unwritten) = mem::take(lane).split_at_mut(kernel.bytes());
+                let piece = lane.take_front(kernel.bytes());
                 let outcome = kernel.copy(self.source, from, piece);
                 outcome.expect("a plan's pieces are within its source");
-                *lane = unwritten;
                 from = from.wrapping_add_signed(self.near.stride);
             }
             at = at.wrapping_add_signed(self.row.stride);
@@ -72,9 +70,8 @@ pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const 
 ) -> impl FnMut(Tile<'_, 'd>, &mut LineWriter<'d>) {
     const { assert!(N * M == VECTOR && N * R == LINE && N * C == WIDTH) };
     let mut squares = Squares::<N, M, R, C> {
-        rows: [[0; WIDTH]; R],
-        columns: [[0; LINE]; C],
         shuffles,
+        buffers: None,
     };
     move |tile, line_writer| match is_cached && tile.near.stride == N.cast_signed() {
         true => squares.move_in_registers(tile, line_writer),
@@ -82,12 +79,17 @@ pub(super) fn squares<'d, const N: usize, const M: usize, const R: usize, const 
     }
 }
 
+struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
+    shuffles: Shuffles,
+    /// The buffers, as soon as a tile needs them.
+    buffers: Option<Buffers<R, C>>,
+}
+
 /// The two buffers: parts of source rows, and a line of each lane. Both are aligned to a cache line.
 #[repr(C, align(64))]
-struct Squares<const N: usize, const M: usize, const R: usize, const C: usize> {
+struct Buffers<const R: usize, const C: usize> {
     rows: [[u8; WIDTH]; R],
     columns: [[u8; LINE]; C],
-    shuffles: Shuffles,
 }
 
 /// The size in bytes of the part of a source row that is read before the next row.
@@ -137,18 +139,16 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
     /// Writes the next `count` pieces of each lane.
     #[inline(always)]
     fn write<'d>(
-        &self,
-        lanes: &mut [&'d mut [u8]],
+        columns: &[[u8; LINE]],
+        lanes: &mut [Slice<'d>],
         count: usize,
         line_writer: &mut LineWriter<'d>,
     ) {
-        for (lane, column) in lanes.iter_mut().zip(&self.columns) {
+        for (lane, column) in lanes.iter_mut().zip(columns) {
             if count == R {
                 line_writer.write_front(lane, bytemuck::cast(*column));
             } else {
-                let part = lane.split_off_mut(..count * N);
-                part.expect("a lane has room")
-                    .copy_from_slice(&column[..count * N]);
+                lane.copy_to_front(&column[..count * N]);
             }
         }
     }
@@ -203,7 +203,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
         let (near, row) = (tile.near, tile.row);
         // If the bytes to write in the first lane do not begin at a cache line, the first square has fewer source
         // rows, so that the next square begins at a cache line.
-        let first_rows = tile.lanes[0].as_ptr().addr().wrapping_neg() % LINE / N;
+        let first_rows = tile.lanes[0].bytes_to_line() / N;
         let first_rows = if first_rows == 0 { R } else { first_rows };
         let max_lanes = C.min(tile.lanes.len());
         let longest_near = Axis {
@@ -211,6 +211,10 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             ..near
         };
         let kernel = Kernel::for_row(N, longest_near);
+        let buffers = self.buffers.get_or_insert_with(|| Buffers {
+            rows: [[0; WIDTH]; R],
+            columns: [[0; LINE]; C],
+        });
         let mut first = 0;
         while first < count {
             let end = match first {
@@ -228,13 +232,13 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
                 let mut next_row = first;
                 while next_row < end {
                     let count = if next_row == 0 { first_rows } else { R }.min(end - next_row);
-                    let rows = &mut self.rows[..count];
+                    let rows = &mut buffers.rows[..count];
                     Self::read(kernel, source, from, near, row.stride, rows);
                     let padded_count = count.div_ceil(M) * M;
-                    let (rows, columns) = (&self.rows[..padded_count], &mut self.columns);
-                    let columns = &mut columns[..near.size.next_multiple_of(M)];
+                    let rows = &buffers.rows[..padded_count];
+                    let columns = &mut buffers.columns[..near.size.next_multiple_of(M)];
                     transpose::<N, M, WIDTH>(self.shuffles, rows, columns);
-                    self.write(lanes, count, line_writer);
+                    Self::write(columns, lanes, count, line_writer);
                     next_row += count;
                     from = along(from, row.stride, count);
                 }
@@ -268,6 +272,7 @@ const LINES_IN_BUFFERS: usize = 16;
 mod tests {
     use super::*;
     use crate::cpu::shuffle::SHUFFLES;
+    use crate::cpu::{Dest, memory::Slices};
 
     /// Moves a tile of pieces of `N` bytes into lanes that begin anywhere in a cache line. The pieces are from every
     /// column, in either order, or from every third column.
@@ -304,7 +309,8 @@ mod tests {
             let lane_pitch = count * N + 7;
             for is_cached in [false, true] {
                 let mut dest = vec![0; skip + lane_count * lane_pitch];
-                let mut lanes: Vec<_> = dest[skip..].chunks_mut(lane_pitch).collect();
+                let mut lanes = Slices::with_capacity(lane_count);
+                lanes.push_chunks(Dest::Old(&mut dest[skip..]), lane_pitch);
                 memory::streaming(bypasses_caches, |line_writer| {
                     let tile = Tile {
                         near,
@@ -318,6 +324,7 @@ mod tests {
                     squares::<N, M, R, C>(shuffles, is_cached)(tile, line_writer);
                 });
                 assert!(lanes.iter().all(|lane| lane.len() == 7));
+                drop(lanes);
                 for (column, lane) in dest[skip..].chunks(lane_pitch).enumerate() {
                     let at = along(at, near.stride, column);
                     let pieces = (0..count).flat_map(|row| &source[at + row * width..][..N]);

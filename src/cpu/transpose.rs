@@ -18,14 +18,15 @@
 //! bypass the caches, wherever lanes begin.
 
 use super::{
+    Dest,
     fixed_copy::with_copy_kernel,
     kernel::Kernel,
     lanes::Lanes,
-    memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES},
+    memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES, Slices},
     odometer::Odometer,
-    rows::{Axis, along, split_innermost, split_pieces},
+    rows::{Axis, along, split_innermost},
     short_axes::MIN_STREAMED_TILES_BYTES,
-    shuffle::{SHUFFLES, VECTOR},
+    shuffle::{SHUFFLES, Shuffles, VECTOR},
     square::{Tile, squares},
     threads,
 };
@@ -85,7 +86,7 @@ struct LaneBand<'d> {
     /// The number, within each lane, of the band's first piece.
     first_piece: usize,
     /// The part of each lane that belongs to the band.
-    lanes: Vec<&'d mut [u8]>,
+    lanes: Slices<'d>,
 }
 
 impl<'a> Tiles<'a> {
@@ -137,6 +138,17 @@ impl<'a> Tiles<'a> {
             && matches!(self.piece, 1 | 2 | 4 | 8 | 16)
             && self.near.stride == self.piece.cast_signed()
             && (fill_lines || fill_registers() && self.stays_cached() && SHUFFLES.is_some())
+    }
+
+    /// Returns the byte shuffles if squares move the pieces.
+    fn square_shuffles(&self) -> Option<Shuffles> {
+        let is_far = matches!(Kernel::for_row(self.piece, self.row), Kernel::Copy { .. });
+        (*SHUFFLES).filter(|_| is_far && matches!(self.piece, 1 | 2 | 4 | 8 | 16))
+    }
+
+    /// Returns whether all lanes are written without setting new memory to zero first.
+    pub(super) fn need_no_zeros(self) -> bool {
+        self.are_streamed() || self.square_shuffles().is_some()
     }
 
     /// Returns whether pieces that are not transposed in registers are moved in the order of the source, one piece to
@@ -221,7 +233,7 @@ impl<'a> Tiles<'a> {
         &self,
         source: &[u8],
         at: usize,
-        dest: &mut [u8],
+        dest: Dest<'_>,
         threads: usize,
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]) + Sync + Copy,
     ) {
@@ -229,7 +241,7 @@ impl<'a> Tiles<'a> {
         let lane_bytes = self.lane_bytes();
         let plane_bytes = lane_bytes * self.near.size;
         if plane_bytes <= part_bytes {
-            return threads::spread(dest, plane_bytes, threads, |first, dest| {
+            return threads::write_dest_in_parts(dest, plane_bytes, threads, &|first, dest| {
                 self.write_part(source, at, first, dest, part_of_lane);
             });
         }
@@ -243,12 +255,12 @@ impl<'a> Tiles<'a> {
         };
         let bytes_per_lane = (part_bytes / lanes_per_band).next_multiple_of(LINE);
         let bytes_per_lane = (bytes_per_lane / self.piece).max(1) * self.piece;
-        let planes = self.plane_starts(at, 0).zip(dest.chunks_mut(plane_bytes));
-        let bands = planes.flat_map(|(at, plane)| {
+        let planes = self.plane_starts(at, 0).zip(dest.parts(plane_bytes));
+        let bands = planes.flat_map(|(at, mut plane)| {
             let unaligned_lanes = self.unaligned_positions(source, at);
-            let (unaligned, aligned) = plane.split_at_mut(unaligned_lanes * lane_bytes);
+            let unaligned = plane.take_front_part(unaligned_lanes * lane_bytes);
             let begins = (unaligned_lanes..).step_by(lanes_per_band);
-            let aligned = begins.zip(aligned.chunks_mut(lanes_per_band * lane_bytes));
+            let aligned = begins.zip(plane.parts(lanes_per_band * lane_bytes));
             iter::once((0, unaligned))
                 .chain(aligned)
                 .flat_map(move |(first, band_lanes)| {
@@ -284,7 +296,7 @@ impl<'a> Tiles<'a> {
     fn cut_bands<'d>(
         &self,
         at: usize,
-        lanes: &'d mut [u8],
+        lanes: Dest<'d>,
         bytes_per_lane: usize,
     ) -> Vec<LaneBand<'d>> {
         let lane_bytes = self.lane_bytes();
@@ -292,11 +304,11 @@ impl<'a> Tiles<'a> {
         let band = |i| LaneBand {
             at,
             first_piece: i * bytes_per_lane / self.piece,
-            lanes: Vec::with_capacity(lanes.len() / lane_bytes),
+            lanes: Slices::with_capacity(lanes.len() / lane_bytes),
         };
         let mut bands: Vec<LaneBand<'d>> = (0..band_count).map(band).collect();
-        for lane in lanes.chunks_mut(lane_bytes) {
-            for (band, part) in bands.iter_mut().zip(lane.chunks_mut(bytes_per_lane)) {
+        for lane in lanes.parts(lane_bytes) {
+            for (band, part) in bands.iter_mut().zip(lane.parts(bytes_per_lane)) {
                 band.lanes.push(part);
             }
         }
@@ -311,7 +323,7 @@ impl<'a> Tiles<'a> {
         source: &[u8],
         at: usize,
         first: usize,
-        dest: &mut [u8],
+        dest: Dest<'_>,
         part_of_lane: impl Fn(&[u8], usize, usize, &mut [u8]),
     ) {
         let lane_bytes = self.lane_bytes();
@@ -319,26 +331,33 @@ impl<'a> Tiles<'a> {
         let mut skip = first % plane_bytes;
         let mut unwritten = dest;
         for at in self.plane_starts(at, first / plane_bytes) {
-            let part;
-            (part, unwritten) = unwritten.split_at_mut((plane_bytes - skip).min(unwritten.len()));
+            let plane_end = (plane_bytes - skip).min(unwritten.len());
+            let mut part = unwritten.take_front_part(plane_end);
             let mut at = along(at, self.near.stride, skip / lane_bytes);
-            let [head, whole_lanes, tail] = split_pieces(lane_bytes, skip, part);
-            if !head.is_empty() {
+            let head_bytes = (skip.next_multiple_of(lane_bytes) - skip).min(part.len());
+            if head_bytes > 0 {
+                let head = part.take_front_part(head_bytes).all();
                 part_of_lane(source, at, skip % lane_bytes, head);
                 at = at.wrapping_add_signed(self.near.stride);
             }
-            let band = LaneBand {
-                at,
-                first_piece: 0,
-                lanes: whole_lanes.chunks_exact_mut(lane_bytes).collect(),
-            };
-            at = along(at, self.near.stride, band.lanes.len());
-            self.write_band(source, band);
-            if !tail.is_empty() {
-                part_of_lane(source, at, 0, tail);
+            let mut lanes = Slices::with_capacity(part.len() / lane_bytes);
+            let whole_lane_bytes = part.len() / lane_bytes * lane_bytes;
+            lanes.push_chunks(part.take_front_part(whole_lane_bytes), lane_bytes);
+            let (band_at, lane_count) = (at, lanes.len());
+            self.write_band(
+                source,
+                LaneBand {
+                    at: band_at,
+                    first_piece: 0,
+                    lanes,
+                },
+            );
+            at = along(at, self.near.stride, lane_count);
+            if part.len() > 0 {
+                part_of_lane(source, at, 0, part.all());
             }
             skip = 0;
-            if unwritten.is_empty() {
+            if unwritten.len() == 0 {
                 return;
             }
         }
@@ -354,7 +373,7 @@ impl<'a> Tiles<'a> {
         let kernel = Kernel::for_row(self.piece, self.row);
         let is_far = matches!(kernel, Kernel::Copy { .. });
         let is_cached = self.stays_cached();
-        match (self.piece, (*SHUFFLES).filter(|_| is_far)) {
+        match (self.piece, self.square_shuffles()) {
             (1, Some(shuffles)) => {
                 self.for_each_tile(source, band, squares::<1, 16, 64, 256>(shuffles, is_cached));
             }
@@ -423,10 +442,8 @@ impl<'a> Tiles<'a> {
                 let row = Axis { size, ..self.row };
                 let mut at = along(begin, row.stride, first);
                 for lane in lanes.iter_mut() {
-                    let bytes = tile.row_count * size * self.piece;
-                    let (dest, unwritten) = mem::take(lane).split_at_mut(bytes);
+                    let dest = lane.take_front(tile.row_count * size * self.piece);
                     kernel.move_rows(tile.source, at, row, inner.stride, dest);
-                    *lane = unwritten;
                     at = at.wrapping_add_signed(self.near.stride);
                 }
             }

@@ -604,7 +604,7 @@ impl Backend {
             let kept_shape = [&[count], element_shape].concat();
             let keep =
                 |dest: Dest<'_>| Ok(cpu::keep::run(piece_bytes, x, mask, dest, self.threads));
-            return Ok(Array::collect(&kept_shape, Pieces::Short, keep)?.0);
+            return Ok(Array::collect(&kept_shape, Pieces::WithZeros, keep)?.0);
         }
         let plan = Plan::boolean_mask(&view, &shape, axis, Some(count), T::DTYPE)?;
         Ok(self

@@ -242,7 +242,7 @@ impl Tensor {
             };
             self.storage = self
                 .backend
-                .host_storage(bytes.len(), Pieces::Long, copy)?
+                .host_storage(bytes.len(), Pieces::WithoutZeros, copy)?
                 .0;
         }
         Ok(output_spec.bytes())
@@ -292,7 +292,7 @@ impl Tensor {
                     Ok(())
                 };
                 backend
-                    .host_storage(output.bytes(), Pieces::Short, initialize)?
+                    .host_storage(output.bytes(), Pieces::WithZeros, initialize)?
                     .0
             }
         };
