@@ -189,8 +189,7 @@ impl<'d> LaneTask<'_, 'd> {
         };
         let column_bytes = max_pieces * bytes;
         let max_lanes = lanes.groups.iter().map(|group| group.lane_count).max();
-        // Allocated for the first block that is not written directly.
-        let mut columns = Vec::new();
+        let mut columns = vec![0; max_lanes.unwrap_or_default() * column_bytes];
         let mut rows = [&[0; LINE]; R];
         let mut near_places: Vec<usize> = Vec::with_capacity(max_pieces);
         // The number of bytes of each slice before the piece at the first of `near_places`.
@@ -214,9 +213,6 @@ impl<'d> LaneTask<'_, 'd> {
                         && find_lines(source, group_distances[0], places, &mut rows);
                     let is_whole = places.len() == block_pieces && extra_pieces == 0;
                     are_written &= is_square && is_whole;
-                    if !are_written && columns.is_empty() {
-                        columns = vec![0; max_lanes.unwrap_or_default() * column_bytes];
-                    }
                     match is_square {
                         true if are_written => transpose_square::<N, M, R>(
                             shuffles,
