@@ -5,6 +5,7 @@ use super::dest::Dest;
 use crate::Error;
 use crate::prelude::*;
 use core::{
+    iter,
     marker::PhantomData,
     mem::{self, MaybeUninit},
     ops::{Deref, DerefMut},
@@ -170,6 +171,10 @@ pub(super) struct Slice<'d> {
 }
 
 impl<'d> Slices<'d> {
+    pub(super) fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
     pub(super) fn with_capacity(count: usize) -> Self {
         Self {
             slices: Vec::with_capacity(count),
@@ -199,13 +204,28 @@ impl<'d> Slices<'d> {
         self.slices.extend(slices);
     }
 
-    /// Sorts the slices: `numbers` has the number of each slice in the new order.
-    pub(super) fn sort(&mut self, numbers: &[usize]) {
-        let mut slices: Vec<Option<Slice<'d>>> = self.slices.drain(..).map(Some).collect();
-        let sorted = numbers.iter().map(|number| slices[*number].take());
-        self.slices
-            .extend(sorted.map(|slice| slice.expect("a number for each slice")));
-        assert_eq!(self.slices.len(), slices.len(), "a number for each slice");
+    /// Returns the slices in groups of `count`. `numbers` has the number of each slice in the order of the groups.
+    pub(super) fn into_groups(
+        mut self,
+        count: usize,
+        mut numbers: impl Iterator<Item = usize>,
+    ) -> impl Iterator<Item = Self> {
+        // The groups count the bytes.
+        let initialized_count = self.initialized_count.take();
+        let slices = mem::take(&mut self.slices).into_iter();
+        let mut slices: Vec<Option<Slice<'d>>> = slices.map(Some).collect();
+        iter::from_fn(move || {
+            let slices = numbers.by_ref().take(count).map(|number| {
+                let slice = slices[number].take();
+                slice.expect("each slice is in one group")
+            });
+            let slices: Vec<Slice<'d>> = slices.collect();
+            (!slices.is_empty()).then(|| Self {
+                bytes: slices.iter().map(Slice::len).sum(),
+                slices,
+                initialized_count,
+            })
+        })
     }
 }
 
@@ -549,13 +569,16 @@ pub(super) mod tests {
         }
     }
 
-    /// Writes new memory through slices of 64 bytes. `write` gets the sorted slices.
-    fn fill_slices(write: impl FnOnce(&mut [Slice<'_>])) -> Vec<u8> {
+    /// Writes new memory through slices of 64 bytes: slices 3 and 1, then slices 0 and 2.
+    fn fill_slices(mut write: impl FnMut(usize, &mut Slice<'_>)) -> Vec<u8> {
         let (values, ()) = in_new_memory(4 * LINE, |memory| {
-            let mut slices = Slices::with_capacity(4);
+            let mut slices = Slices::new();
             slices.push_chunks(Dest::New(memory), LINE);
-            slices.sort(&[3, 1, 0, 2]);
-            write(&mut slices);
+            for (group, mut slices) in (0..).zip(slices.into_groups(2, [3, 1, 0, 2].into_iter())) {
+                for (slice, number) in slices.iter_mut().zip(2 * group..) {
+                    write(number, slice);
+                }
+            }
             Ok(())
         })
         .unwrap();
@@ -565,18 +588,17 @@ pub(super) mod tests {
     /// Slices of new memory can be written by lines, vectors and parts.
     #[test]
     fn slices_fill_new_memory() {
-        let values = fill_slices(|slices| {
-            let [first, second, third, fourth] = slices else {
-                panic!("four slices");
-            };
-            streaming(false, |line_writer| {
-                line_writer.write_front(first, [[1; 16]; LINE / 16]);
-                line_writer.write_bytes(second, &[2; LINE]);
-            });
-            third.copy_to_front(&[3; 7]);
-            third.take_front(LINE - 7)[50] = 3;
-            write_vectors::<1>(core::array::from_mut(fourth), LINE, |number| {
-                [[u8::try_from(number).unwrap() + 4; 16]]
+        let values = fill_slices(|number, slice| {
+            streaming(false, |line_writer| match number {
+                0 => line_writer.write_front(slice, [[1; 16]; LINE / 16]),
+                1 => line_writer.write_bytes(slice, &[2; LINE]),
+                2 => {
+                    slice.copy_to_front(&[3; 7]);
+                    slice.take_front(LINE - 7)[50] = 3;
+                }
+                _ => write_vectors::<1>(core::array::from_mut(slice), LINE, |number| {
+                    [[u8::try_from(number).unwrap() + 4; 16]]
+                }),
             });
         });
         let mut expected = vec![3; 7];
@@ -591,21 +613,19 @@ pub(super) mod tests {
     #[test]
     #[should_panic(expected = "each byte of a result is written")]
     fn new_memory_panics_if_a_slice_is_not_full() {
-        fill_slices(|slices| {
-            slices[0].copy_to_front(&[1; LINE]);
-            slices[1].copy_to_front(&[1; LINE]);
-            slices[2].copy_to_front(&[1; LINE]);
-            slices[3].copy_to_front(&[1; LINE - 1]);
-        });
+        fill_slices(|number, slice| slice.copy_to_front(&[1; LINE][number / 3..]));
     }
 
     #[test]
-    #[should_panic(expected = "a number for each slice")]
-    fn slices_are_not_lost_when_sorted() {
-        let mut bytes = [0; 2 * LINE];
-        let mut slices = Slices::with_capacity(2);
-        slices.push_chunks(Dest::Old(&mut bytes), LINE);
-        slices.sort(&[1]);
+    #[should_panic(expected = "each byte of a result is written")]
+    fn new_memory_panics_if_a_group_is_missing() {
+        drop(in_new_memory::<u8, ()>(2 * LINE, |memory| {
+            let mut slices = Slices::new();
+            slices.push_chunks(Dest::New(memory), LINE);
+            let groups = slices.into_groups(1, [1].into_iter());
+            groups.for_each(|mut group| group[0].copy_to_front(&[1; LINE]));
+            Ok(())
+        }));
     }
 
     /// Asking for large pages changes no byte of the memory or around it, at any address.

@@ -29,6 +29,9 @@ use core::fmt;
 
 /// The minimum size of a run in bytes, unless the next axis would make it longer than [`MAX_RUN_BYTES`].
 const MIN_RUN_BYTES: usize = 8 * LINE;
+/// The minimum size in bytes of a run that does not include the nearest axis. With runs of one cache line, 16^5 × 8 f64
+/// take twice as long, because each slice is only one line (Intel Xeon, model 207).
+const MIN_FAR_RUN_BYTES: usize = 2 * LINE;
 /// The maximum size of a run in bytes.
 const MAX_RUN_BYTES: usize = 16 << 10;
 /// A row of at least this many bytes needs no tiles of several axes.
@@ -57,12 +60,13 @@ pub(super) struct ShortAxes {
     run_distances: Vec<usize>,
     /// The lanes of a tile.
     lanes: Lanes,
-    /// The number of each lane in the order of the result.
+    /// For each lane, in the order of the source, the number of its slice in a plane, counted from the first slice of a
+    /// band.
     lane_numbers: Vec<usize>,
     /// The distance of each band of a plane from the first band.
     band_distances: Vec<usize>,
-    /// For each slice of a plane, the number of the band that it belongs to.
-    band_of_slice: Vec<usize>,
+    /// For each band of a plane, the number of its first slice.
+    band_numbers: Vec<usize>,
     /// The dimensions that number the planes.
     plane_dims: Vec<Dim>,
     /// The dimensions that number the runs of a lane.
@@ -111,7 +115,7 @@ impl ShortAxes {
         let nearest_stride = strides.filter(|stride| *stride > 0).min();
         while first_run_axis > 0
             && run_bytes < MIN_RUN_BYTES
-            && (run_bytes < LINE
+            && (run_bytes < MIN_FAR_RUN_BYTES
                 || Some(axes[first_run_axis - 1].from.unsigned_abs()) != nearest_stride)
             && run_bytes * axes[first_run_axis - 1].size <= MAX_RUN_BYTES
         {
@@ -160,28 +164,25 @@ impl ShortAxes {
             near_axes.pop();
         };
         let is_lane = |n: &usize| near_axes.contains(n);
-        let axes_where = |are_lanes: bool| -> Vec<Dim> {
-            let numbers = (first_axis..end_axis).filter(|n| is_lane(n) == are_lanes);
-            numbers.map(|n| axes[n]).collect()
+        // The axes of a plane that are or are not axes of lanes. The strides are distances or numbers of slices.
+        let plane_axes = &axes[first_axis..end_axis];
+        let mut slice_count = 1;
+        let numbered_axes = plane_axes.iter().rev().map(|axis| {
+            let numbered_axis = Dim::shared(axis.size, slice_count);
+            slice_count *= axis.size.cast_signed();
+            numbered_axis
+        });
+        let mut numbered_axes: Vec<Dim> = numbered_axes.collect();
+        numbered_axes.reverse();
+        let axes_where = |are_lanes: bool, axes: &[Dim]| -> Vec<Dim> {
+            let axes = (first_axis..).zip(axes);
+            let axes = axes.filter(|(n, _)| is_lane(n) == are_lanes);
+            axes.map(|(_, axis)| *axis).collect()
         };
-        // The strides that give the number of a slice's band. Along the axes of lanes they are 0, because the band is
-        // the same.
-        let mut number_stride = 1;
-        let mut band_dims: Vec<Dim> = (first_axis..end_axis)
-            .rev()
-            .map(|n| match is_lane(&n) {
-                true => Dim::shared(axes[n].size, 0),
-                false => {
-                    let numbered_dim = Dim::shared(axes[n].size, number_stride);
-                    number_stride *= axes[n].size.cast_signed();
-                    numbered_dim
-                }
-            })
-            .collect();
-        band_dims.reverse();
-        let lanes = distances(&axes_where(true)).into_iter();
-        let lanes = lanes.map(usize::cast_signed).zip(0..);
-        let mut lanes: Vec<(isize, usize)> = lanes.collect();
+        let lane_distances = distances(&axes_where(true, plane_axes));
+        let lane_distances = lane_distances.into_iter().map(usize::cast_signed);
+        let lane_numbers = distances(&axes_where(true, &numbered_axes));
+        let mut lanes: Vec<(isize, usize)> = lane_distances.zip(lane_numbers).collect();
         lanes.sort_unstable();
         let (lane_distances, lane_numbers) = lanes.into_iter().unzip();
         Some(Self {
@@ -189,8 +190,8 @@ impl ShortAxes {
             run_distances: distances(&axes[first_run_axis..]),
             lanes: Lanes::new(piece, lane_distances),
             lane_numbers,
-            band_distances: distances(&axes_where(false)),
-            band_of_slice: distances(&band_dims),
+            band_distances: distances(&axes_where(false, plane_axes)),
+            band_numbers: distances(&axes_where(false, &numbered_axes)),
             plane_dims: axes[..first_axis].to_vec(),
             run_dims: axes[end_axis..first_run_axis].to_vec(),
         })
@@ -207,7 +208,8 @@ impl ShortAxes {
 
     /// Returns the size of a plane in bytes.
     fn plane_bytes(&self) -> usize {
-        self.band_of_slice.len() * self.runs_per_lane() * self.run_bytes()
+        let slice_count = self.band_numbers.len() * self.lanes.count();
+        slice_count * self.runs_per_lane() * self.run_bytes()
     }
 
     /// Returns the size of the whole result in bytes.
@@ -250,31 +252,33 @@ impl ShortAxes {
             self.runs_per_lane() * self.run_bytes(),
             max_runs * self.run_bytes(),
         );
-        let bands_per_lane = self.runs_per_lane().div_ceil(max_runs);
+        // Each slice is cut into this many parts, of different bands.
+        let part_count = self.runs_per_lane().div_ceil(max_runs);
         let planes = planes.zip(dest.parts(self.plane_bytes()));
-        planes.flat_map(move |(plane, slices)| {
-            let distances = self.band_distances.iter();
-            let bands = distances.flat_map(|distance| {
-                (0..bands_per_lane).map(move |number| (distance, number * max_runs))
-            });
-            let mut bands: Vec<RunBand<'_>> = bands
-                .map(|(distance, first_run)| RunBand {
-                    at: at.wrapping_add(plane).wrapping_add(*distance),
-                    first_run,
-                    lanes: Slices::with_capacity(self.lanes.count()),
-                })
-                .collect();
-            if let [band] = &mut bands[..] {
-                band.lanes.push_chunks(slices, lane_bytes);
-                return bands;
-            }
-            for (slice, &band) in slices.parts(lane_bytes).zip(&self.band_of_slice) {
-                let bands = bands[band * bands_per_lane..].iter_mut();
-                for (band, part) in bands.zip(slice.parts(part_bytes)) {
-                    band.lanes.push(part);
+        planes.flat_map(move |(plane, dest)| {
+            let mut parts = Slices::new();
+            match part_count {
+                1 => parts.push_chunks(dest, lane_bytes),
+                _ => {
+                    for slice in dest.parts(lane_bytes) {
+                        parts.push_chunks(slice, part_bytes);
+                    }
                 }
             }
+            let bands = self.band_distances.iter().zip(&self.band_numbers);
+            let bands = bands.flat_map(move |band| (0..part_count).map(move |part| (band, part)));
+            let lane_numbers = bands.clone().flat_map(move |((_, &first_number), part)| {
+                let numbers = self.lane_numbers.iter();
+                numbers.map(move |number| (first_number + number) * part_count + part)
+            });
+            let lanes = parts.into_groups(self.lanes.count(), lane_numbers);
             bands
+                .zip(lanes)
+                .map(move |(((distance, _), part), lanes)| RunBand {
+                    at: at.wrapping_add(plane).wrapping_add(*distance),
+                    first_run: part * max_runs,
+                    lanes,
+                })
         })
     }
 
@@ -284,7 +288,6 @@ impl ShortAxes {
             first_run,
             mut lanes,
         } = band;
-        lanes.sort(&self.lane_numbers);
         let runs = Odometer::at(&self.run_dims, |dim| dim.from, first_run);
         let places = runs.flat_map(|run| {
             let first = at.wrapping_add(run);
