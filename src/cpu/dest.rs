@@ -6,7 +6,7 @@
 //! transposes, are written to new memory without zeros.
 
 use super::{
-    memory::{NewMemory, in_new_memory},
+    memory::{NewMemory, Slices, in_new_memory},
     threads::{self, Threads},
 };
 use crate::prelude::*;
@@ -170,6 +170,14 @@ impl<'a> Dest<'a> {
     /// Cuts the memory into parts of `size` bytes. The last part can be shorter.
     pub(super) fn parts(mut self, size: usize) -> impl Iterator<Item = Self> {
         iter::from_fn(move || (self.len() > 0).then(|| self.take_front_part(size.min(self.len()))))
+    }
+
+    /// Cuts the memory into slices of `slice_bytes` bytes and adds them to `slices`. The last slice can be shorter.
+    pub(super) fn cut_into(self, slice_bytes: usize, slices: &mut Slices<'a>) {
+        match self {
+            Self::Old(bytes) => slices.push_old(bytes, slice_bytes),
+            Self::New(memory) => slices.push_new(memory, slice_bytes),
+        }
     }
 
     /// Returns how many bytes a loop should write at a time. For new memory, the number is small enough that the bytes

@@ -354,7 +354,7 @@ fn copy_each(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::{Dest, memory::Slices};
+    use crate::cpu::memory::Slices;
     use core::iter;
 
     /// Writes lanes that are `distances` apart. The slices begin at any place in a cache line. The last piece ends where
@@ -376,7 +376,7 @@ mod tests {
             let mut dest = vec![0; skip + distances.len() * pitch];
             let mut slices = Slices::with_capacity(distances.len());
             for lane in dest[skip..].chunks_mut(pitch) {
-                slices.push(Dest::Old(&mut lane[..slice_bytes]));
+                slices.push_old(&mut lane[..slice_bytes], slice_bytes);
             }
             #[cfg(feature = "std")]
             let whole_lines = slices.iter().map(|slice| {

@@ -1,7 +1,6 @@
 //! Prefetches, large pages, stores that bypass the caches, and results in new memory. This file has all unsafe code of
 //! this crate.
 
-use super::dest::Dest;
 use crate::Error;
 use crate::prelude::*;
 use core::{
@@ -183,22 +182,27 @@ impl<'d> Slices<'d> {
         }
     }
 
-    /// Adds a slice. All slices of a `Slices` are of one result.
-    pub(super) fn push(&mut self, slice: Dest<'d>) {
-        let bytes = slice.len();
-        self.push_chunks(slice, bytes);
+    /// Cuts initialized memory into slices of `slice_bytes` bytes and adds them. The last slice can be shorter. All slices
+    /// of a `Slices` are of one result.
+    pub(super) fn push_old(&mut self, bytes: &'d mut [u8], slice_bytes: usize) {
+        // SAFETY: initialized bytes are also bytes that need not be initialized, and a slice writes only initialized
+        // bytes.
+        #[expect(
+            unsafe_code,
+            reason = "one loop writes to initialized and to new memory"
+        )]
+        let bytes = unsafe { slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) };
+        self.push_chunks(bytes, false, slice_bytes);
     }
 
-    /// Cuts `dest` into slices of `slice_bytes` bytes and adds them. The last slice can be shorter.
-    pub(super) fn push_chunks(&mut self, dest: Dest<'d>, slice_bytes: usize) {
-        self.bytes += dest.len();
-        let (bytes, is_new) = match dest {
-            Dest::Old(bytes) => (as_unwritten(bytes), false),
-            Dest::New(mut memory) => {
-                self.initialized_count = Some(memory.initialized_count);
-                (mem::take(&mut memory.bytes), true)
-            }
-        };
+    /// Cuts new memory into slices. See [`Self::push_old`].
+    pub(super) fn push_new(&mut self, mut memory: NewMemory<'d>, slice_bytes: usize) {
+        self.initialized_count = Some(memory.initialized_count);
+        self.push_chunks(mem::take(&mut memory.bytes), true, slice_bytes);
+    }
+
+    fn push_chunks(&mut self, bytes: &'d mut [MaybeUninit<u8>], is_new: bool, slice_bytes: usize) {
+        self.bytes += bytes.len();
         let slices = bytes.chunks_mut(slice_bytes.max(1));
         let slices = slices.map(|unwritten| Slice { unwritten, is_new });
         self.slices.extend(slices);
@@ -248,7 +252,7 @@ impl<'d> DerefMut for Slices<'d> {
 impl Drop for Slices<'_> {
     fn drop(&mut self) {
         if let Some(initialized_count) = self.initialized_count
-            && self.iter().all(|slice| slice.len() == 0)
+            && self.iter().all(|slice| slice.is_empty())
         {
             initialized_count.fetch_add(self.bytes, Ordering::Relaxed);
         }
@@ -321,18 +325,6 @@ pub(super) fn write_vectors<const COUNT: usize>(
         for (front, vector) in fronts.iter_mut().zip(vectors(number)) {
             copy_to_front(&mut &mut front[number][..], &vector);
         }
-    }
-}
-
-/// Returns bytes that [`Slice`] can write to.
-fn as_unwritten(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
-    // SAFETY: initialized bytes are also bytes that need not be initialized, and a slice writes only initialized bytes.
-    #[expect(
-        unsafe_code,
-        reason = "one loop writes to initialized and to new memory"
-    )]
-    unsafe {
-        slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len())
     }
 }
 
@@ -552,8 +544,8 @@ pub(super) mod tests {
                 let mut slices = Slices::with_capacity(2);
                 let (_, others) = bytes[skip..].split_at_mut(LINE);
                 let (first, others) = others.split_at_mut(LINE);
-                slices.push(Dest::Old(first));
-                slices.push(Dest::Old(&mut others[7..][..3 * LINE]));
+                slices.push_old(first, LINE);
+                slices.push_old(&mut others[7..][..3 * LINE], 3 * LINE);
                 streaming(bypasses_caches, |line_writer| {
                     line_writer.write_front(&mut slices[0], line);
                     line_writer.write_bytes(&mut slices[1], &from[..5]);
@@ -573,7 +565,7 @@ pub(super) mod tests {
     fn fill_slices(mut write: impl FnMut(usize, &mut Slice<'_>)) -> Vec<u8> {
         let (values, ()) = in_new_memory(4 * LINE, |memory| {
             let mut slices = Slices::new();
-            slices.push_chunks(Dest::New(memory), LINE);
+            slices.push_new(memory, LINE);
             for (group, mut slices) in (0..).zip(slices.into_groups(2, [3, 1, 0, 2].into_iter())) {
                 for (slice, number) in slices.iter_mut().zip(2 * group..) {
                     write(number, slice);
@@ -621,7 +613,7 @@ pub(super) mod tests {
     fn new_memory_panics_if_a_group_is_missing() {
         drop(in_new_memory::<u8, ()>(2 * LINE, |memory| {
             let mut slices = Slices::new();
-            slices.push_chunks(Dest::New(memory), LINE);
+            slices.push_new(memory, LINE);
             let groups = slices.into_groups(1, [1].into_iter());
             groups.for_each(|mut group| group[0].copy_to_front(&[1; LINE]));
             Ok(())

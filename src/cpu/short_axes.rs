@@ -258,10 +258,10 @@ impl ShortAxes {
         planes.flat_map(move |(plane, dest)| {
             let mut parts = Slices::new();
             match part_count {
-                1 => parts.push_chunks(dest, lane_bytes),
+                1 => dest.cut_into(lane_bytes, &mut parts),
                 _ => {
                     for slice in dest.parts(lane_bytes) {
-                        parts.push_chunks(slice, part_bytes);
+                        slice.cut_into(part_bytes, &mut parts);
                     }
                 }
             }

@@ -92,6 +92,15 @@ struct Buffers<const R: usize, const C: usize> {
     columns: [[u8; LINE]; C],
 }
 
+impl<const R: usize, const C: usize> Buffers<R, C> {
+    fn new() -> Self {
+        Self {
+            rows: [[0; WIDTH]; R],
+            columns: [[0; LINE]; C],
+        }
+    }
+}
+
 /// The size in bytes of the part of a source row that is read before the next row.
 const WIDTH: usize = 4 * LINE;
 
@@ -211,10 +220,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             ..near
         };
         let kernel = Kernel::for_row(N, longest_near);
-        let buffers = self.buffers.get_or_insert_with(|| Buffers {
-            rows: [[0; WIDTH]; R],
-            columns: [[0; LINE]; C],
-        });
+        let buffers = self.buffers.get_or_insert_with(Buffers::new);
         let mut first = 0;
         while first < count {
             let end = match first {
@@ -271,8 +277,8 @@ const LINES_IN_BUFFERS: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::memory::Slices;
     use crate::cpu::shuffle::SHUFFLES;
-    use crate::cpu::{Dest, memory::Slices};
 
     /// Moves a tile of pieces of `N` bytes into lanes that begin anywhere in a cache line. The pieces are from every
     /// column, in either order, or from every third column.
@@ -310,7 +316,7 @@ mod tests {
             for is_cached in [false, true] {
                 let mut dest = vec![0; skip + lane_count * lane_pitch];
                 let mut lanes = Slices::with_capacity(lane_count);
-                lanes.push_chunks(Dest::Old(&mut dest[skip..]), lane_pitch);
+                lanes.push_old(&mut dest[skip..], lane_pitch);
                 memory::streaming(bypasses_caches, |line_writer| {
                     let tile = Tile {
                         near,

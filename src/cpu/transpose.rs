@@ -309,7 +309,7 @@ impl<'a> Tiles<'a> {
         let mut bands: Vec<LaneBand<'d>> = (0..band_count).map(band).collect();
         for lane in lanes.parts(lane_bytes) {
             for (band, part) in bands.iter_mut().zip(lane.parts(bytes_per_lane)) {
-                band.lanes.push(part);
+                part.cut_into(bytes_per_lane, &mut band.lanes);
             }
         }
         bands
@@ -342,7 +342,8 @@ impl<'a> Tiles<'a> {
             }
             let mut lanes = Slices::with_capacity(part.len() / lane_bytes);
             let whole_lane_bytes = part.len() / lane_bytes * lane_bytes;
-            lanes.push_chunks(part.take_front_part(whole_lane_bytes), lane_bytes);
+            part.take_front_part(whole_lane_bytes)
+                .cut_into(lane_bytes, &mut lanes);
             let (band_at, lane_count) = (at, lanes.len());
             self.write_band(
                 source,
