@@ -3,9 +3,9 @@
 //!
 //! Repeated bytes are read once. Within a row, skipped bytes count as read, up to a cache line for each unit, unless
 //! other rows of a slice use them. For example, a transpose reads each line once, in tiles, and so does a copy of
-//! pixels to planes. If the rows of a slice begin less than a cache line apart, each row counts as a fraction: the
-//! distance divided by the size of the line. A slice uploads only the bytes that the host packs. Every other operation
-//! uploads all of its arguments.
+//! pixels to planes. If the rows of a slice begin less than a cache line apart, all of their lines are read in order: the
+//! bytes between rows count as read, and the rows do not count. A slice uploads only the bytes that the host packs. Every
+//! other operation uploads all of its arguments.
 
 use crate::{
     ArraySpec, Plan,
@@ -54,8 +54,8 @@ impl Move {
         read_and_written as f64 + self.max_index_bytes()
     }
 
-    /// Returns the estimated number of rows that begin in another cache line than the previous row. Without indices the
-    /// estimate follows from the distance between rows; with indices every row counts.
+    /// Returns the number of rows that begin in another cache line than the previous row, and not in the next line. Without
+    /// indices these are all rows or none, depending on the distance between rows; with indices every row counts.
     pub(super) fn line_starts(&self) -> f64 {
         let outer_distance = match self.walk().map(|walk| (walk.unit, &walk.dims[..])) {
             Some((unit, [.., outer, _])) if self.tuples().is_none() => {
@@ -68,7 +68,10 @@ impl Move {
             Effect::Find(find) => find.capacity,
             _ => self.rows(),
         };
-        rows as f64 * outer_distance.min(LINE_BYTES) as f64 / LINE_BYTES as f64
+        match outer_distance {
+            ..LINE_BYTES => 0.0,
+            _ => rows as f64,
+        }
     }
 
     /// Returns [`Move::line_starts`] for the CPU, which copies all elements along the last cropped dimension of a box
@@ -121,8 +124,8 @@ fn repeat_count(walk: &Walk) -> usize {
     }
 }
 
-/// Returns the number of bytes read for each unit that is not a repetition: the distance to the next unit of the row,
-/// or less if other rows use the units between these two. The number is at most the size of a cache line.
+/// Returns the number of bytes read for each unit that is not a repetition. If units are less than a cache line apart,
+/// this is their share of all bytes between them. Otherwise a unit needs a line of its own.
 fn bytes_read_per_unit(walk: &Walk) -> usize {
     let byte_distance = |distance: isize| distance.unsigned_abs().saturating_mul(walk.unit);
     let distance_in_row = byte_distance(walk.run().from).max(walk.unit);
@@ -135,20 +138,20 @@ fn bytes_read_per_unit(walk: &Walk) -> usize {
         dims_by_distance.extend(dims.filter(|&(distance, size)| distance > 0 && size > 1));
     }
     dims_by_distance.sort_unstable();
-    // `extent` is the number of bytes from the first to the last of `units` units that are near each other. The loop
-    // ends when `extent` is at least a line.
+    // `extent` is the number of bytes from the first to the last of `units` units that are near each other.
     let (mut extent, mut units) = (walk.unit, 1_usize);
     for (distance, size) in dims_by_distance {
-        if extent >= LINE_BYTES {
+        if extent >= LINE_BYTES || distance >= LINE_BYTES {
             break;
         }
         extent = distance.saturating_mul(size - 1).saturating_add(extent);
         units = units.saturating_mul(size);
     }
-    let row_share = extent.div_ceil(units);
-    distance_in_row
-        .min(row_share)
-        .min(LINE_BYTES.max(walk.unit))
+    let bytes_per_unit = match units {
+        1 => distance_in_row,
+        _ => extent.div_ceil(units),
+    };
+    bytes_per_unit.min(LINE_BYTES.max(walk.unit))
 }
 
 #[cfg(test)]
@@ -233,15 +236,23 @@ pub(super) mod tests {
         let moves: Vec<&Move> = repeat.steps().map(|(step_move, _)| step_move).collect();
         assert_eq!(moves.len(), 1);
         assert_eq!(moves[0].moved_byte_count(), 1500.0);
-        assert_eq!(moves[0].line_starts(), 500.0 / 64.0);
+        assert_eq!(moves[0].line_starts(), 0.0);
     }
 
     #[test]
-    fn rows_that_begin_within_a_line_share_it() {
-        assert_eq!(plan(&[100, 128], ":, :3").only_move().line_starts(), 100.0);
-        assert_eq!(plan(&[100, 16], ":, :3").only_move().line_starts(), 25.0);
-        assert_eq!(plan(&[100, 16], "::-1, :3").only_move().line_starts(), 25.0);
-        assert_eq!(plan(&[100], "::2").only_move().line_starts(), 1.0);
+    fn bytes_between_near_rows_are_read() {
+        for (shape, spec, starts, read) in [
+            (&[100, 128][..], ":, :3", 100.0, 1.0),
+            (&[100, 16], ":, :3", 0.0, 1587_f64 / 300.0),
+            (&[100, 16], "::-1, :3", 0.0, 1587.0 / 300.0),
+            (&[100], "::2", 1.0, 2.0),
+        ] {
+            let step_move = plan(shape, spec).only_move();
+            assert_eq!(step_move.line_starts(), starts, "{spec}");
+            let bytes = step_move.result_bytes() as f64;
+            let expected_bytes = bytes * (1.0 + read.ceil());
+            assert_eq!(step_move.moved_byte_count(), expected_bytes, "{spec}");
+        }
     }
 
     #[test]
