@@ -6,7 +6,7 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    rows::{Axis, along},
+    rows::{Axis, along, fill_with_piece},
     slice::LoopNest,
     strided_store,
     threads::{self, Threads},
@@ -405,19 +405,5 @@ fn for_staged_units(
             fill_with_piece(&source[from..][..unit], units);
         }
         each(first, units);
-    }
-}
-
-fn fill_with_piece(piece: &[u8], dest: &mut [u8]) {
-    if let &[byte] = piece {
-        return dest.fill(byte);
-    }
-    let (first, _) = dest.split_at_mut(piece.len());
-    first.copy_from_slice(piece);
-    let mut filled_bytes = piece.len();
-    while filled_bytes < dest.len() {
-        let copied_bytes = filled_bytes.min(dest.len() - filled_bytes);
-        dest.copy_within(..copied_bytes, filled_bytes);
-        filled_bytes += copied_bytes;
     }
 }
