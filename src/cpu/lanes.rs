@@ -322,7 +322,7 @@ fn transpose_square<const N: usize, const M: usize, const R: usize>(
 }
 
 /// Copies the pieces of each lane of a group to the beginning of a column. The columns have `column_bytes` bytes. If this
-/// function is inlined, pieces of 6 bytes take 36 % more time.
+/// function is inlined, pieces of 6 bytes take up to 36 % more time.
 #[inline(never)]
 fn copy_each(
     kernel: impl CopyKernel,

@@ -247,8 +247,8 @@ impl<'d> DerefMut for Slices<'d> {
     }
 }
 
-/// Counts the bytes as initialized if each slice was written as a whole. Bytes leave a slice only when they are
-/// initialized.
+/// Counts the bytes as initialized if each slice was written as a whole. Bytes leave a slice when they are initialized,
+/// or if a panic ends the writing: then [`in_new_memory`] returns no values.
 impl Drop for Slices<'_> {
     fn drop(&mut self) {
         if let Some(initialized_count) = self.initialized_count
@@ -306,13 +306,17 @@ impl<'d> Slice<'d> {
 }
 
 /// Writes `bytes` bytes, a multiple of a vector's size, to the front of each slice. `vectors` gets the number of a vector
-/// and returns this vector of each slice.
+/// and returns this vector of each slice. It is called once for each number, in ascending order.
 #[inline(always)]
 pub(super) fn write_vectors<const COUNT: usize>(
     slices: &mut [Slice<'_>; COUNT],
     bytes: usize,
     mut vectors: impl FnMut(usize) -> [[u8; 16]; COUNT],
 ) {
+    assert!(
+        bytes.is_multiple_of(16),
+        "each byte of a slice is in a vector"
+    );
     let mut fronts = slices.each_mut().map(
         #[inline(always)]
         |slice| {
@@ -467,8 +471,8 @@ impl<'d> LineWriter<'d> {
     }
 }
 
-/// These instructions belong to SSE and SSE2, which every x86-64 processor has.
-#[cfg(target_arch = "x86_64")]
+/// These instructions belong to SSE and SSE2, which every x86-64 processor has. Miri does not know them.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod instructions {
     use super::{LINE, MaybeUninit, VectorLine};
     use core::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm_stream_si128};
@@ -505,7 +509,7 @@ mod instructions {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 mod instructions {
     use super::{LINE, MaybeUninit, VectorLine, copy_to_front};
 

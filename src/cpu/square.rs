@@ -17,10 +17,11 @@
 //! d0 d1 d2 d3       b2 d2 b3 d3       a3 b3 c3 d3
 //! ```
 //!
-//! For large results that `lanes.rs` does not write, a square goes through two buffers. Its rows are copied to the first buffer and transposed
-//! into the second. From there each cache line of the result is written as a whole and can bypass the caches. For other
-//! results, squares are transposed without buffers: one or more squares along a group of lanes, then the same number
-//! along the next group. Without buffers, transposes take up to 65 % less time than with them (Intel Xeon, model 167).
+//! For large results that `lanes.rs` does not write, a square goes through two buffers. Its rows are copied to the first
+//! buffer and transposed into the second. From there each cache line of the result is written as a whole and can bypass
+//! the caches. For other results, squares are transposed without buffers: one or more squares along a group of lanes, then
+//! the same number along the next group. Without buffers, transposes take up to 65 % less time than with them (Intel Xeon,
+//! model 167).
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask},
