@@ -153,7 +153,8 @@ impl Drop for NewMemory<'_> {
     }
 }
 
-/// Slices of one result. Each is written from its front, so the slices of new memory need no zeros first.
+/// Slices of one result. Each is written from its front, so the slices of new memory need no zeros first. Slices of
+/// different results must not be exchanged, because a `Slices` counts the bytes that it got.
 pub(super) struct Slices<'d> {
     slices: Vec<Slice<'d>>,
     /// The number of bytes of all slices, including those that are written already.

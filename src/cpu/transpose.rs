@@ -344,16 +344,13 @@ impl<'a> Tiles<'a> {
             let whole_lane_bytes = part.len() / lane_bytes * lane_bytes;
             part.take_front_part(whole_lane_bytes)
                 .cut_into(lane_bytes, &mut lanes);
-            let (band_at, lane_count) = (at, lanes.len());
-            self.write_band(
-                source,
-                LaneBand {
-                    at: band_at,
-                    first_piece: 0,
-                    lanes,
-                },
-            );
-            at = along(at, self.near.stride, lane_count);
+            let band = LaneBand {
+                at,
+                first_piece: 0,
+                lanes,
+            };
+            at = along(at, self.near.stride, band.lanes.len());
+            self.write_band(source, band);
             if part.len() > 0 {
                 part_of_lane(source, at, 0, part.all());
             }
