@@ -279,6 +279,7 @@ impl<'d> Slice<'d> {
     }
 
     /// Tells the processor that byte `at` will soon be written. See [`prefetch`].
+    #[cfg(feature = "std")]
     #[inline(always)]
     pub(super) fn prefetch(&self, at: usize) {
         instructions::prefetch(self.unwritten.as_ptr().cast(), at);
@@ -308,6 +309,7 @@ impl<'d> Slice<'d> {
 
 /// Writes `bytes` bytes, a multiple of a vector's size, to the front of each slice. `vectors` gets the number of a vector
 /// and returns this vector of each slice. It is called once for each number, in ascending order.
+#[cfg(any(feature = "std", test))]
 #[inline(always)]
 pub(super) fn write_vectors<const COUNT: usize>(
     slices: &mut [Slice<'_>; COUNT],
