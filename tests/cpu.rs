@@ -357,6 +357,8 @@ fn large_transposed_arrays() {
         |position| u32::try_from(position).unwrap(),
     );
     check_large_transpose(&[3400, 3301, 3], &[true, false, false], &[1, 0, 2], byte);
+    // Pieces of 200 bytes.
+    check_large_transpose(&[401, 449, 25], &[false, true, false], &[1, 0, 2], position);
 }
 
 /// Tests all depths of tuples, with and without batches. The CPU path has its own loops for some depths.
