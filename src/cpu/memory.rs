@@ -307,8 +307,9 @@ impl<'d> Slice<'d> {
     }
 }
 
-/// Writes `bytes` bytes, a multiple of a vector's size, to the front of each slice. `vectors` gets the number of a vector
-/// and returns this vector of each slice. It is called once for each number, in ascending order.
+/// Writes the first `bytes` bytes of each slice, which then has the remaining bytes. `bytes` is a multiple of 16, the size
+/// of a vector. `vectors` gets the number of a vector and returns this vector of each slice. It is called once for each
+/// number, in ascending order.
 #[cfg(any(feature = "std", test))]
 #[inline(always)]
 pub(super) fn write_vectors<const COUNT: usize>(
@@ -568,7 +569,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Writes new memory through slices of 64 bytes: slices 3 and 1, then slices 0 and 2.
+    /// Cuts new memory into four slices and calls `write` for slices 3, 1, 0 and 2, which are in two groups. `write` gets
+    /// the number of the call and the slice.
     fn fill_slices(mut write: impl FnMut(usize, &mut Slice<'_>)) -> Vec<u8> {
         let (values, ()) = in_new_memory(4 * LINE, |memory| {
             let mut slices = Slices::new();

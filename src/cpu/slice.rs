@@ -153,12 +153,12 @@ impl<'a> LoopNest<'a> {
         self.piece > FIXED_MAX && self.tiles.is_none()
     }
 
-    /// Returns how [`Self::run`] writes a whole result.
+    /// Returns whether [`Self::run`] sets the memory of a whole result to zero first.
     pub(super) fn pieces(&self) -> Pieces {
-        let groups = self.outer.iter().map(|dim| dim.size).product::<usize>();
+        let group_count = self.outer.iter().map(|dim| dim.size).product::<usize>();
         let writes_lanes = || {
             self.tiles.is_some_and(Tiles::need_no_zeros)
-                || self.short_axes(self.group_bytes() * groups).is_some()
+                || self.short_axes(self.group_bytes() * group_count).is_some()
         };
         match self.copies_long_pieces() || writes_lanes() {
             true => Pieces::WithoutZeros,
