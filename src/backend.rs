@@ -134,6 +134,16 @@ impl Backend {
         self
     }
 
+    /// Returns the same backend. After this call, the whole process transposes large arrays as on a processor of the
+    /// other kind, or again as on its own kind.
+    #[cfg(any(test, feature = "test-seams"))]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_other_processor(self, is_other: bool) -> Self {
+        crate::cpu::IS_OTHER_KIND.store(is_other, core::sync::atomic::Ordering::Relaxed);
+        self
+    }
+
     /// Returns the same backend with late errors: gathers, crops, pastes and scatters of tensors do not wait for the
     /// device under [`OutOfRange::Error`](crate::options::OutOfRange::Error). A call returns as soon as the work is
     /// submitted.

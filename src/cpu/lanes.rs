@@ -21,16 +21,13 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FixedCopy, with_copy_kernel},
     memory::{self, LINE, LineWriter, Slice, VectorLine},
+    processor,
     shuffle::{SHUFFLES, Shuffles, transpose_lines, vectorize},
 };
 use crate::prelude::*;
 use core::array;
 
-/// The number of pieces of each lane that are written before the next group if lines bypass the caches, unless a block
-/// has more. The source is read in as many streams. Processors prefetch a few tens of streams: with 128, results of 64
-/// MiB take up to twice as long (Intel Xeon, model 207).
-const STREAMED_PIECES_AT_ONCE: usize = 32;
-/// The number of cache lines of each lane that are written before the next group, if lines do not bypass the caches.
+/// The number of cache lines of each lane that are written before the next group if lines do not bypass the caches.
 const LINES_AT_ONCE: usize = 8;
 /// The number of pieces that are copied one by one to a column before the pieces of the next column. If strides are
 /// powers of 2, the first-level cache can hold only 8 or 12 of the cache lines that these pieces are in.
@@ -49,6 +46,24 @@ struct Group {
     lane_count: usize,
     /// Whether squares move the pieces: they are next to each other in the source and fill at least a quarter of a line.
     has_squares: bool,
+}
+
+/// Returns how many of the next pieces of a lane to write together, so that they are read in as many streams as the
+/// processor prefetches: each cache line at `distances` in the source is a stream. With 128 streams instead of 32, results
+/// of 64 MiB take up to twice as long (Intel Xeon, model 207).
+pub(super) fn pieces_in_streams(piece: usize, distances: &[usize]) -> usize {
+    let max_streams = processor::prefetched_streams();
+    let mut lines = Vec::with_capacity(max_streams);
+    let fits = |distance: &&usize| {
+        let line = *distance / LINE;
+        let is_old = lines.contains(&line);
+        if !is_old {
+            lines.push(line);
+        }
+        lines.len() <= max_streams
+    };
+    let count = distances.iter().take_while(fits).count();
+    count.clamp(max_streams, max_streams * LINE.div_ceil(piece))
 }
 
 impl Lanes {
@@ -76,21 +91,21 @@ impl Lanes {
     }
 
     /// Writes `slices`: one part of each lane, all of the same length. `places` has the offset in bytes in the source of
-    /// each piece of the result's first lane, from the first piece of these parts on. Whole cache lines of the result
-    /// bypass the caches if `bypasses_caches` is true.
+    /// each piece of the result's first lane, from the first piece of these parts on. With `pieces_at_once`, whole cache
+    /// lines of the result bypass the caches, and each lane gets about so many pieces before the next group.
     pub(super) fn write(
         &self,
         source: &[u8],
         mut places: impl Iterator<Item = usize>,
         slices: &mut [Slice<'_>],
-        bypasses_caches: bool,
+        pieces_at_once: Option<usize>,
     ) {
         let task = LaneTask {
             lanes: self,
             source,
             add_places: &mut |near_places, count| near_places.extend(places.by_ref().take(count)),
             slices,
-            bypasses_caches,
+            pieces_at_once,
         };
         match self.piece {
             1 => task.run_squares::<1, 16, 64>(),
@@ -111,13 +126,13 @@ struct LaneTask<'a, 'd> {
     /// only once for all kinds of places.
     add_places: &'a mut dyn FnMut(&mut Vec<usize>, usize),
     slices: &'a mut [Slice<'d>],
-    bypasses_caches: bool,
+    pieces_at_once: Option<usize>,
 }
 
 /// Writes the slices. All pieces are copied one by one.
 impl CopyTask for LaneTask<'_, '_> {
     fn run(self, kernel: impl CopyKernel) {
-        memory::streaming(self.bypasses_caches, |line_writer| {
+        memory::streaming(self.pieces_at_once.is_some(), |line_writer| {
             self.write_slices::<LINE, 1, 1>(kernel, None, line_writer);
         });
     }
@@ -131,16 +146,17 @@ impl<'d> LaneTask<'_, 'd> {
         // Lines that stay cached are written faster if they are transposed by plain loops, which the compiler vectorizes
         // for 4 and 8 bytes: with byte shuffles, 14^6 f32 take twice as long (Intel Xeon, model 207).
         let has_fast_loops = matches!(N, 4 | 8);
-        let uses_shuffles = self.bypasses_caches || !has_fast_loops;
+        let bypasses_caches = self.pieces_at_once.is_some();
+        let uses_shuffles = bypasses_caches || !has_fast_loops;
         match (*SHUFFLES).filter(|_| uses_shuffles) {
-            Some(shuffles) => memory::streaming(self.bypasses_caches, |line_writer| {
+            Some(shuffles) => memory::streaming(bypasses_caches, |line_writer| {
                 vectorize(
                     shuffles,
                     #[inline(always)]
                     || self.write_slices::<N, M, R>(kernel, Some(shuffles), line_writer),
                 );
             }),
-            None if has_fast_loops => memory::streaming(self.bypasses_caches, |line_writer| {
+            None if has_fast_loops => memory::streaming(bypasses_caches, |line_writer| {
                 self.write_slices::<N, M, R>(kernel, None, line_writer);
             }),
             None => self.run(kernel),
@@ -161,8 +177,9 @@ impl<'d> LaneTask<'_, 'd> {
             source,
             add_places,
             slices,
-            bypasses_caches,
+            pieces_at_once,
         } = self;
+        let bypasses_caches = pieces_at_once.is_some();
         let bytes = kernel.bytes();
         let block_pieces = (LINE >> bytes.trailing_zeros()).max(1);
         let Some(first_slice) = slices.first() else {
@@ -178,10 +195,7 @@ impl<'d> LaneTask<'_, 'd> {
             true => 0,
             false => block_pieces,
         };
-        let pieces_at_once = match bypasses_caches {
-            true => STREAMED_PIECES_AT_ONCE,
-            false => LINES_AT_ONCE * LINE / bytes,
-        };
+        let pieces_at_once = pieces_at_once.unwrap_or(LINES_AT_ONCE * LINE / bytes);
         let max_pieces = pieces_at_once.next_multiple_of(block_pieces) + extra_pieces;
         // The first blocks end where cache lines begin, so that the others are whole lines.
         let mut piece_count = match first_bytes / bytes {
@@ -332,7 +346,7 @@ fn copy_each(
     (columns, column_bytes): (&mut [u8], usize),
 ) {
     // The processor itself does not prefetch more streams.
-    if places.len() > STREAMED_PIECES_AT_ONCE {
+    if places.len() > processor::prefetched_streams() {
         for place in places {
             let at = place.wrapping_add_signed(distances[0]);
             memory::prefetch(source, at.wrapping_add(2 * LINE));
@@ -372,6 +386,7 @@ mod tests {
         );
         assert_eq!(lanes.count(), distances.len());
         for (skip, bypasses_caches) in [(0, true), (5, true), (piece, true), (1, false)] {
+            let pieces_at_once = bypasses_caches.then_some([16, 32, 200][skip % 3]);
             let slice_bytes = count * piece;
             let mut dest = vec![0; skip + distances.len() * pitch];
             let mut slices = Slices::with_capacity(distances.len());
@@ -388,7 +403,7 @@ mod tests {
             #[cfg(feature = "std")]
             let streamed_before = memory::tests::STREAMED_LINES.get();
             let places = (0..count).map(|number| number * row_bytes);
-            lanes.write(&source, places, &mut slices, bypasses_caches);
+            lanes.write(&source, places, &mut slices, pieces_at_once);
             assert!(slices.iter().all(Slice::is_empty));
             drop(slices);
             #[cfg(feature = "std")]
@@ -439,6 +454,20 @@ mod tests {
 
     #[test]
     fn nothing_is_written_without_lanes() {
-        Lanes::new(4, Vec::new()).write(&[], 0.., &mut [], true);
+        Lanes::new(4, Vec::new()).write(&[], 0.., &mut [], Some(32));
+    }
+
+    #[test]
+    fn pieces_of_the_same_lines_are_read_together() {
+        let streams = processor::prefetched_streams();
+        let far: Vec<usize> = (0..1000).map(|number| number * 4096).collect();
+        assert_eq!(pieces_in_streams(8, &far), streams);
+        assert_eq!(pieces_in_streams(8, &far[..3]), streams);
+        // Each line has 4 of the pieces, and the next piece is always in the next of 8 rows.
+        let near: Vec<usize> = (0..1000)
+            .map(|number| number % 8 * 4096 + number / 8 * 16)
+            .collect();
+        assert_eq!(pieces_in_streams(8, &near), streams * 4);
+        assert_eq!(pieces_in_streams(8, &[0; 1000]), streams * 8);
     }
 }

@@ -45,6 +45,7 @@
 //! | `shuffle`, `no_shuffle` | how the processor's byte shuffles move rows and planes of small pieces |
 //! | `strided_store` | vectorized loops that write units at a small distance |
 //! | `memory` | prefetches, large pages, new memory, and stores that bypass the caches; it has all unsafe code |
+//! | `processor` | what the kind of processor changes in large transposes |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | index tuples in the caller's memory, and their integer types |
 
@@ -64,6 +65,7 @@ mod odometer;
 pub(crate) mod outer;
 mod paste;
 mod place;
+mod processor;
 mod rows;
 mod scatter;
 mod short_axes;
@@ -82,6 +84,8 @@ pub(crate) use dest::{Dest, Pieces, fill_values};
 pub use indices::IndexElement;
 pub(crate) use indices::Indices;
 pub(crate) use memory::map_in_large_pages;
+#[cfg(any(test, feature = "test-seams"))]
+pub(crate) use processor::IS_OTHER_KIND;
 pub(crate) use threads::Threads;
 pub(crate) use weave::Weave;
 

@@ -17,7 +17,7 @@
 
 use super::{
     Dest,
-    lanes::Lanes,
+    lanes::{Lanes, pieces_in_streams},
     memory::{LINE, Slices},
     odometer::Odometer,
     rows::Axis,
@@ -222,19 +222,21 @@ impl ShortAxes {
     pub(super) fn run(&self, source: &[u8], at: usize, dest: Dest<'_>, threads: usize) {
         let (part_bytes, plane_bytes) =
             (threads::part_bytes(dest.len(), threads), self.plane_bytes());
+        let pieces_at_once = (dest.len() >= MIN_STREAMED_TILES_BYTES)
+            .then(|| pieces_in_streams(self.piece, &self.run_distances));
+        let copy_band = |band| self.copy_band(source, band, pieces_at_once);
         if threads == 1 || plane_bytes <= part_bytes {
             let part_planes = if threads == 1 { usize::MAX } else { part_bytes } / plane_bytes;
             let part_bytes = (part_planes * plane_bytes).min(dest.len());
             let parts = dest.parts(part_bytes);
             threads::share(parts.enumerate(), threads, |(number, part)| {
-                for band in self.bands(at, number * part_planes, part, self.runs_per_lane()) {
-                    self.copy_band(source, band);
-                }
+                self.bands(at, number * part_planes, part, self.runs_per_lane())
+                    .for_each(copy_band);
             });
         } else {
             let max_runs = part_bytes / (self.lanes.count() * self.run_bytes());
             let bands = self.bands(at, 0, dest, max_runs.max(1));
-            threads::share(bands, threads, |band| self.copy_band(source, band));
+            threads::share(bands, threads, copy_band);
         }
     }
 
@@ -282,7 +284,8 @@ impl ShortAxes {
         })
     }
 
-    fn copy_band(&self, source: &[u8], band: RunBand<'_>) {
+    /// Writes a band. See [`Lanes::write`] for `pieces_at_once`.
+    fn copy_band(&self, source: &[u8], band: RunBand<'_>, pieces_at_once: Option<usize>) {
         let RunBand {
             at,
             first_run,
@@ -294,9 +297,8 @@ impl ShortAxes {
             let distances = self.run_distances.iter();
             distances.map(move |distance| first.wrapping_add(*distance))
         });
-        let bypasses_caches = self.bytes() >= MIN_STREAMED_TILES_BYTES;
         self.lanes
-            .write(source, places, &mut lanes, bypasses_caches);
+            .write(source, places, &mut lanes, pieces_at_once);
     }
 }
 

@@ -514,9 +514,9 @@ pub(super) fn vectorize<R>(shuffles: Shuffles, run: impl FnOnce() -> R) -> R {
 }
 
 /// Transposes rows of the source without buffers and writes the next `bytes` bytes of each lane. The first row begins
-/// at byte `at` of the source, and rows are `pitch` bytes apart. The first `block_count` cache lines of each lane are
-/// written in blocks if there are `R` lanes. `bytes` is a multiple of a vector's size, and the number of lanes is a
-/// multiple of `M` and at most `R`.
+/// at byte `at` of the source, and rows are `pitch` bytes apart. Every `R` lanes are a group, whose first `block_count`
+/// cache lines are written in blocks. `bytes` is a multiple of a vector's size, and the number of lanes is a multiple of
+/// `M`.
 #[inline(always)]
 pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
@@ -527,51 +527,55 @@ pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: us
     shuffles.vectorize(
         #[inline(always)]
         || {
-            let (mut at, mut bytes) = (at, bytes);
-            if block_count > 0
-                && let Some(lanes) = lanes.first_chunk_mut()
-            {
-                blocks_to_lanes::<N, M, R>(shuffles, (source, at, pitch), block_count, lanes);
-                at = along(at, pitch, block_count * R);
-                bytes -= block_count * LINE;
+            if block_count == 0 {
+                return squares_to_lanes::<N, M>(shuffles, (source, at, pitch), bytes, lanes);
             }
+            let (groups, other_lanes) = lanes.as_chunks_mut::<R>();
+            let others = (source, at + groups.len() * LINE, pitch);
+            squares_to_lanes::<N, M>(shuffles, others, bytes, other_lanes);
+            blocks_to_lanes::<N, M, R>(shuffles, (source, at, pitch), block_count, groups);
+            let bytes = bytes - block_count * LINE;
             if bytes > 0 {
-                let lanes = lanes.as_chunks_mut().0;
-                for (at, lanes) in (at..).step_by(VECTOR).zip(lanes) {
-                    squares_to_lanes::<N, M>(shuffles, (source, at, pitch), bytes, lanes);
-                }
+                let end = (source, along(at, pitch, block_count * R), pitch);
+                squares_to_lanes::<N, M>(shuffles, end, bytes, groups.as_flattened_mut());
             }
         },
     );
 }
 
-/// Transposes `block_count` blocks and writes the next lines of each lane.
+/// Transposes `block_count` blocks for each group and writes the next lines of each lane. A block of every group is
+/// written before the next block of any group.
 #[inline(always)]
 fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,
     (source, mut at, pitch): (&[u8], usize, isize),
     block_count: usize,
-    lanes: &mut [Slice<'_>; R],
+    groups: &mut [[Slice<'_>; R]],
 ) {
     for _ in 0..block_count {
-        let rows: [&[u8; LINE]; R] = array::from_fn(|_| {
-            let line = source[at..].first_chunk();
-            // The next lanes need the next line of the row.
-            memory::prefetch(source, at.wrapping_add(LINE));
-            at = at.wrapping_add_signed(pitch);
-            line.expect("a plan's pieces are within its source")
-        });
-        for lane in lanes.iter() {
-            lane.prefetch(LINE);
+        let begin = at;
+        for (number, lanes) in groups.iter_mut().enumerate() {
+            at = begin + number * LINE;
+            let rows: [&[u8; LINE]; R] = array::from_fn(|_| {
+                let line = source[at..].first_chunk();
+                // The next group needs the next line of the row.
+                memory::prefetch(source, at.wrapping_add(LINE));
+                at = at.wrapping_add_signed(pitch);
+                line.expect("a plan's pieces are within its source")
+            });
+            for lane in lanes.iter() {
+                lane.prefetch(LINE);
+            }
+            for (across, lanes) in lanes.as_chunks_mut::<M>().0.iter_mut().enumerate() {
+                memory::write_vectors(
+                    lanes,
+                    LINE,
+                    #[inline(always)]
+                    |below| small_square::<N, M, R>(shuffles, &rows, across, below),
+                );
+            }
         }
-        for (across, lanes) in lanes.as_chunks_mut::<M>().0.iter_mut().enumerate() {
-            memory::write_vectors(
-                lanes,
-                LINE,
-                #[inline(always)]
-                |below| small_square::<N, M, R>(shuffles, &rows, across, below),
-            );
-        }
+        at = along(begin, pitch, R);
     }
 }
 
@@ -580,23 +584,25 @@ fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
 #[inline(always)]
 fn squares_to_lanes<const N: usize, const M: usize>(
     shuffles: Shuffles,
-    (source, mut at, pitch): (&[u8], usize, isize),
+    (source, at, pitch): (&[u8], usize, isize),
     bytes: usize,
-    lanes: &mut [Slice<'_>; M],
+    lanes: &mut [Slice<'_>],
 ) {
-    memory::write_vectors(
-        lanes,
-        bytes,
-        #[inline(always)]
-        |_| {
-            let rows = iter::repeat_with(|| {
-                let row = vector_at(source, at);
-                at = at.wrapping_add_signed(pitch);
-                row
-            });
-            transposed::<N, M>(shuffles, rows)
-        },
-    );
+    for (mut at, lanes) in (at..).step_by(VECTOR).zip(lanes.as_chunks_mut().0) {
+        memory::write_vectors(
+            lanes,
+            bytes,
+            #[inline(always)]
+            |_| {
+                let rows = iter::repeat_with(|| {
+                    let row = vector_at(source, at);
+                    at = at.wrapping_add_signed(pitch);
+                    row
+                });
+                transposed::<N, M>(shuffles, rows)
+            },
+        );
+    }
 }
 
 /// Transposes the first `M` of the vectors. Each has `M` pieces of `N` bytes.

@@ -27,6 +27,7 @@ use super::{
     fixed_copy::{CopyKernel, CopyTask},
     kernel::Kernel,
     memory::{self, LINE, LineWriter, Slice},
+    processor,
     rows::{Axis, along},
     shuffle::{Shuffles, VECTOR, transpose, transpose_in_registers},
 };
@@ -184,11 +185,16 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             true => LINES_OF_BLOCKS,
             false => LINES_OF_SQUARES,
         };
+        let row_lines = match uses_blocks {
+            true => processor::lines_at_once(row.stride.unsigned_abs()),
+            false => 1,
+        };
         for first in (0..square_rows).step_by(lines_at_once * R) {
             let bytes = (lines_at_once * R).min(square_rows - first) * N;
             let block_count = if uses_blocks { bytes / LINE } else { 0 };
             let begin = along(at, row.stride, first);
-            for (begin, lanes) in (begin..).step_by(LINE).zip(lanes.chunks_mut(R)) {
+            let begins = (begin..).step_by(row_lines * LINE);
+            for (begin, lanes) in begins.zip(lanes.chunks_mut(row_lines * R)) {
                 let from = (source, begin, row.stride);
                 transpose_in_registers::<N, M, R>(self.shuffles, from, (block_count, bytes), lanes);
             }

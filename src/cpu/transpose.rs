@@ -25,6 +25,7 @@ use super::{
     lanes::Lanes,
     memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES, Slices},
     odometer::Odometer,
+    processor,
     rows::{Axis, along, split_innermost},
     short_axes::MIN_STREAMED_TILES_BYTES,
     shuffle::{SHUFFLES, Shuffles, VECTOR},
@@ -169,7 +170,7 @@ impl<'a> Tiles<'a> {
     /// Returns the number of lanes of a tile.
     pub(super) fn lanes_per_tile(&self) -> usize {
         match self.goes_across() {
-            true => self.near.size,
+            true => LANES_ACROSS.min(self.near.size),
             false => (self.tile_row_bytes() / self.piece).clamp(1, self.near.size),
         }
     }
@@ -190,12 +191,22 @@ impl<'a> Tiles<'a> {
             && self.near.stride.unsigned_abs() == self.piece
             && self.near.size * self.piece >= MIN_STREAMED_ROW_BYTES
             && self.row.stride.unsigned_abs() * self.row.size >= MIN_STREAMED_REACH
+            && !self.are_faster_in_registers()
             && matches!(Kernel::for_row(self.piece, self.row), Kernel::Copy { .. })
     }
 
+    /// Returns whether squares that are transposed in registers and written by ordinary stores are faster than any order
+    /// that bypasses the caches, if the result is large.
+    fn are_faster_in_registers(&self) -> bool {
+        let pitch = self.row.stride.unsigned_abs();
+        self.near.stride == self.piece.cast_signed()
+            && !processor::has_fast_streams(self.near.size * self.piece, pitch, self.lane_bytes())
+            && self.square_shuffles().is_some()
+    }
+
     /// Returns whether the lines of squares bypass the caches. In a large result they do, unless lanes are short, begin
-    /// in the middle of a line, or have several short rows. In the last two cases, transposes of 64 MiB take up to twice as long
-    /// if lines bypass the caches (AMD EPYC, family 25, model 1).
+    /// in the middle of a line, or have several short rows. In the last two cases, transposes of 64 MiB take up to twice
+    /// as long if lines bypass the caches (AMD EPYC, family 25, model 1).
     fn bypasses_caches(&self) -> bool {
         let (row_bytes, lane_bytes) = (self.row.size * self.piece, self.lane_bytes());
         let has_short_rows = row_bytes <= 4 * LINE && row_bytes < lane_bytes;
@@ -203,6 +214,7 @@ impl<'a> Tiles<'a> {
             && lane_bytes >= MIN_STREAMED_LANE_BYTES
             && lane_bytes.is_multiple_of(LINE)
             && !has_short_rows
+            && !self.are_faster_in_registers()
     }
 
     /// Returns the size of the whole result in bytes.
@@ -418,7 +430,7 @@ impl<'a> Tiles<'a> {
                 let numbers = mem::take(&mut skip)..self.row.size;
                 numbers.map(move |number| along(row_start, self.row.stride, number))
             });
-            lanes.write(source, places, slices, true);
+            lanes.write(source, places, slices, Some(processor::prefetched_streams()));
             band.at += slices.len() * self.piece;
         }
     }
