@@ -134,8 +134,8 @@ impl Backend {
         self
     }
 
-    /// Returns the same backend. After this call, the whole process transposes large arrays as on a processor of the
-    /// other kind, or again as on its own kind.
+    /// Returns the same backend. After this call, the whole process orders its loops as on a processor of the other
+    /// kind, or again as on its own kind.
     #[cfg(any(test, feature = "test-seams"))]
     #[doc(hidden)]
     #[must_use]

@@ -6,6 +6,7 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
+    processor,
     rows::{Axis, along, fill_with_piece},
     slice::LoopNest,
     strided_store,
@@ -14,10 +15,6 @@ use super::{
 use crate::prelude::*;
 use crate::walk::{Dim, Walk};
 use core::cmp::Reverse;
-
-/// The number of bytes that are set to zero at a time before short pieces are written to them. They fit the first-level
-/// cache and are enough for an efficient `memset`.
-const ZEROED_BYTES: usize = 4 << 10;
 
 /// The size in bytes of the buffer to which units are copied, so that they are contiguous, before a strided store. It
 /// stays in the first-level cache.
@@ -323,7 +320,7 @@ impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
         let end = at + length;
         if ZEROS && end > self.written_bytes {
             let end = end
-                .max(self.written_bytes + ZEROED_BYTES)
+                .max(self.written_bytes + processor::zeroed_bytes())
                 .min(self.dest.len());
             self.dest[self.written_bytes..end].fill(0);
             self.written_bytes = end;
@@ -347,11 +344,11 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
         let (source, first) = (self.source, self.from);
         let is_short = piece <= FIXED_MAX;
         // The number of pieces for one call of `next_zeroed` or `next_written`. With `ZEROS`, `next_zeroed` sets about
-        // `ZEROED_BYTES` bytes to zero, and short pieces are written into them. A long piece is written by itself,
+        // `zeroed_bytes` bytes to zero, and short pieces are written into them. A long piece is written by itself,
         // after `next_written` has set the gap before it to zero.
         let pieces_per_call = match (ZEROS, is_short) {
             (false, _) => row.size,
-            (true, true) => (ZEROED_BYTES / pitch).clamp(1, row.size),
+            (true, true) => (processor::zeroed_bytes() / pitch).clamp(1, row.size),
             (true, false) => 1,
         };
         self.rows.for_each_store(first, |mut from, mut to| {

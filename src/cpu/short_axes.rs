@@ -297,8 +297,7 @@ impl ShortAxes {
             let distances = self.run_distances.iter();
             distances.map(move |distance| first.wrapping_add(*distance))
         });
-        self.lanes
-            .write(source, places, &mut lanes, pieces_at_once);
+        self.lanes.write(source, places, &mut lanes, pieces_at_once);
     }
 }
 

@@ -430,7 +430,12 @@ impl<'a> Tiles<'a> {
                 let numbers = mem::take(&mut skip)..self.row.size;
                 numbers.map(move |number| along(row_start, self.row.stride, number))
             });
-            lanes.write(source, places, slices, Some(processor::prefetched_streams()));
+            lanes.write(
+                source,
+                places,
+                slices,
+                Some(processor::prefetched_streams()),
+            );
             band.at += slices.len() * self.piece;
         }
     }
