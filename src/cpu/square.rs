@@ -293,17 +293,23 @@ const LINES_IN_BUFFERS: usize = 16;
 mod tests {
     use super::*;
     use crate::cpu::memory::Slices;
-    use crate::cpu::shuffle::SHUFFLES;
+    use crate::cpu::{IS_OTHER_KIND, shuffle::SHUFFLES};
+    use core::sync::atomic::Ordering;
 
     /// Moves a tile of pieces of `N` bytes into lanes that begin anywhere in a cache line. The pieces are from every
-    /// column, in either order, or from every third column.
-    fn check_squares<const N: usize, const M: usize, const R: usize, const C: usize>() {
+    /// column, in either order, or from every third column. Source rows are at least `min_pitch` bytes apart.
+    fn check_squares<const N: usize, const M: usize, const R: usize, const C: usize>(
+        min_pitch: usize,
+    ) {
         let Some(shuffles) = *SHUFFLES else { return };
-        let source: Vec<u8> = (0..=250).cycle().take(120 * 3 * 150 * N).collect();
+        let source_bytes = (3 * R).max(150) * min_pitch.max(120 * 3 * N);
+        let source: Vec<u8> = (0..=250).cycle().take(source_bytes).collect();
         for (bypasses_caches, stride_in_pieces, lane_count, count, skip) in [
             (false, 1, C, 3 * R, 0),
             (false, 1, C + 2 * M, 2 * R + 1, 3),
             (false, 1, 120, 150, 0),
+            // Without buffers, 7 groups of lanes that are written in blocks, and some other lanes.
+            (false, 1, 7 * R + 3 * M + 1, 150, 0),
             (true, 1, 120, 150, 16),
             (true, 1, C, 3 * R, 0),
             (false, 3, 120, 150, 48),
@@ -312,7 +318,7 @@ mod tests {
             (true, 1, M + 1, R + 1, 64 - N),
         ] {
             let stride_in_pieces: isize = stride_in_pieces;
-            let width = 120 * stride_in_pieces.unsigned_abs() * N;
+            let width = (120 * stride_in_pieces.unsigned_abs() * N).max(min_pitch);
             let axis = |size, stride: usize| Axis {
                 size,
                 stride: stride.cast_signed(),
@@ -357,10 +363,16 @@ mod tests {
 
     #[test]
     fn rows_become_lanes() {
-        check_squares::<1, 16, 64, 256>();
-        check_squares::<2, 8, 32, 128>();
-        check_squares::<4, 4, 16, 64>();
-        check_squares::<8, 2, 8, 32>();
-        check_squares::<16, 1, 4, 16>();
+        // The order in which pieces are read depends on the kind of processor and on the distance between rows.
+        for is_other_kind in [false, true] {
+            IS_OTHER_KIND.store(is_other_kind, Ordering::Relaxed);
+            for min_pitch in [0, 20 << 10] {
+                check_squares::<1, 16, 64, 256>(min_pitch);
+                check_squares::<2, 8, 32, 128>(min_pitch);
+                check_squares::<4, 4, 16, 64>(min_pitch);
+                check_squares::<8, 2, 8, 32>(min_pitch);
+                check_squares::<16, 1, 4, 16>(min_pitch);
+            }
+        }
     }
 }
