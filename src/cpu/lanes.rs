@@ -48,11 +48,10 @@ struct Group {
     has_squares: bool,
 }
 
-/// Returns how many of the next pieces of a lane to write together, so that they are read in as many streams as the
-/// processor prefetches: each cache line at `distances` in the source is a stream. With 128 streams instead of 32, results
-/// of 64 MiB take up to twice as long (Intel Xeon, model 207).
-pub(super) fn pieces_in_streams(piece: usize, distances: &[usize]) -> usize {
-    let max_streams = processor::prefetched_streams();
+/// Returns how many of the next pieces of a lane to write together, so that they are read in at most `max_streams`
+/// streams. Pieces at `distances` in the source that share a cache line share a stream. With 128 streams instead of 32,
+/// results of 64 MiB take up to twice as long (Intel Xeon, model 207).
+pub(super) fn pieces_in_streams(piece: usize, distances: &[usize], max_streams: usize) -> usize {
     let mut lines = Vec::with_capacity(max_streams);
     let fits = |distance: &&usize| {
         let line = *distance / LINE;
@@ -459,15 +458,14 @@ mod tests {
 
     #[test]
     fn pieces_of_the_same_lines_are_read_together() {
-        let streams = processor::prefetched_streams();
         let far: Vec<usize> = (0..1000).map(|number| number * 4096).collect();
-        assert_eq!(pieces_in_streams(8, &far), streams);
-        assert_eq!(pieces_in_streams(8, &far[..3]), streams);
+        assert_eq!(pieces_in_streams(8, &far, 16), 16);
+        assert_eq!(pieces_in_streams(8, &far[..3], 16), 16);
         // Each line has 4 of the pieces, and the next piece is always in the next of 8 rows.
         let near: Vec<usize> = (0..1000)
             .map(|number| number % 8 * 4096 + number / 8 * 16)
             .collect();
-        assert_eq!(pieces_in_streams(8, &near), streams * 4);
-        assert_eq!(pieces_in_streams(8, &[0; 1000]), streams * 8);
+        assert_eq!(pieces_in_streams(8, &near, 16), 16 * 4);
+        assert_eq!(pieces_in_streams(8, &[0; 1000], 16), 16 * 8);
     }
 }

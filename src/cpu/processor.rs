@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 #[cfg(any(test, feature = "test-seams"))]
 pub(crate) static IS_OTHER_KIND: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether the processor is from AMD. Only AMD's processors have SSE4a.
+/// Returns whether the processor is from AMD. Only AMD's processors, and Hygon's, which are of AMD's design, have SSE4a.
 fn is_from_amd() -> bool {
     #[cfg(all(feature = "std", target_arch = "x86_64"))]
     let has_sse4a = std::arch::is_x86_feature_detected!("sse4a");
