@@ -45,7 +45,7 @@
 //! | `shuffle`, `no_shuffle` | how the processor's byte shuffles move rows and planes of small pieces |
 //! | `strided_store` | vectorized loops that write units at a small distance |
 //! | `memory` | prefetches, large pages, new memory, and stores that bypass the caches; it has all unsafe code |
-//! | `processor` | the differences between processors: in which order loops read and write |
+//! | `processor` | how the order of reads and writes depends on the processor |
 //! | `threads` | how many threads write a result, and which part each writes |
 //! | `indices` | index tuples in the caller's memory, and their integer types |
 

@@ -1,8 +1,8 @@
-//! The differences between processors that decide in which order loops read and write, and how much at a time.
+//! How the order of reads and writes, and the number of bytes at a time, depend on the processor.
 //!
 //! Two processors were measured: an Intel Xeon (model 207) and an AMD EPYC (family 25, model 1). The figures here are
-//! of one thread of that EPYC, which copies 8 GB/s. AMD's processors get what is faster on the EPYC, all others what is
-//! faster on the Xeon.
+//! of one thread of that EPYC, which copies 8 GB/s. On AMD's processors the loops use the order that is faster on the
+//! EPYC, on all others the order that is faster on the Xeon.
 
 use super::memory::LINE;
 #[cfg(any(test, feature = "test-seams"))]
@@ -51,11 +51,11 @@ pub(super) fn lines_at_once(pitch: usize) -> usize {
 /// squares with ordinary stores. `near_bytes` is the length of a contiguous part of the source, `pitch` the distance
 /// between the parts that follow each other in a lane, and `lane_bytes` the length of a lane.
 ///
-/// On the EPYC this order is slower in these cases:
+/// On the EPYC, streams are slower than squares in these cases:
 ///
 /// - lanes begin at different places in a cache line: 3000 × 5000 f32 take 12 ms in squares and 25 in streams;
-/// - a stream ends after a few cache lines: 64 × 48 × 64 × 96 f64 with axes 3, 1, 0, 2 take 28 and 48 ms;
-/// - source rows or lanes compete for the same places in a cache: 4096 × 4096 f32 take 12 and 16 ms.
+/// - a stream ends after a few cache lines: 64 × 48 × 64 × 96 f64 with axes 3, 1, 0, 2 take 28 ms in squares and 48;
+/// - source rows or lanes compete for the same places in a cache: 4096 × 4096 f32 take 12 ms in squares and 16.
 ///
 /// 4000 × 4000 f32 take 11 ms in squares and 9 in streams.
 pub(super) fn has_fast_streams(near_bytes: usize, pitch: usize, lane_bytes: usize) -> bool {

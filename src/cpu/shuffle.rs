@@ -543,8 +543,8 @@ pub(super) fn transpose_in_registers<const N: usize, const M: usize, const R: us
     );
 }
 
-/// Transposes `block_count` blocks for each group and writes the next lines of each lane. A block of every group is
-/// written before the next block of any group.
+/// Transposes `block_count` blocks of each group of lanes and writes the next lines of each lane: the first block of all
+/// groups, then the second block of all groups, and so on.
 #[inline(always)]
 fn blocks_to_lanes<const N: usize, const M: usize, const R: usize>(
     shuffles: Shuffles,

@@ -15,8 +15,8 @@
 //! Otherwise they are moved lane by lane. Pieces that are a few bytes apart, such as the channels of pixels, are also
 //! moved lane by lane.
 //!
-//! `lanes.rs` writes large results with long lanes. It reads the source in sequential streams, and lines of the result
-//! bypass the caches, wherever lanes begin.
+//! `lanes.rs` writes large results with long lanes, unless squares are faster on the processor. It reads the source in
+//! sequential streams, and lines of the result bypass the caches, wherever lanes begin.
 
 use super::{
     Dest,
@@ -170,6 +170,7 @@ impl<'a> Tiles<'a> {
     /// Returns the number of lanes of a tile.
     pub(super) fn lanes_per_tile(&self) -> usize {
         match self.goes_across() {
+            // With more lanes, a band would be a short part of each lane, and threads would map the same new pages.
             true => LANES_ACROSS.min(self.near.size),
             false => (self.tile_row_bytes() / self.piece).clamp(1, self.near.size),
         }
