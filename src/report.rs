@@ -43,10 +43,7 @@ pub struct Report {
     /// updates. A crop wrote zeros for elements outside the array, and a paste left such elements out.
     pub out_of_range: usize,
     /// The first tuple that was out of range, in row-major order. `None` if all tuples were in range.
-    pub first: Option<InvalidIndex>,
-    /// The shape that the tuples index: the shape of `params`, of the array that is cropped, or of the array into which
-    /// boxes or updates are written. Empty for an operation without tuples.
-    pub shape: Vec<usize>,
+    pub first: Option<Box<InvalidIndex>>,
     /// The number of true elements, for a plan that searches a mask, even if the number is above the capacity. `None`
     /// for other plans.
     pub found: Option<usize>,
@@ -66,7 +63,6 @@ impl Report {
             tuples: rows,
             out_of_range: 0,
             first: None,
-            shape: Vec::new(),
             found: None,
             copied: 0,
             operation,
@@ -101,13 +97,14 @@ impl Report {
             tuples,
             out_of_range,
             first,
-            shape,
             operation,
             ..
         } = self;
-        let (first, shape) = (first.iter().map(InvalidIndex::to_string), Shape(shape));
-        let first: String = first.collect();
         let remedy = "correct them, or choose OutOfRange::Ignore or OutOfRange::Clamp";
+        let Some(first) = first else {
+            return format!("{out_of_range} of {tuples} index tuples are out of range: {remedy}");
+        };
+        let shape = Shape(&first.shape);
         let array = match operation {
             Operation::Crop | Operation::Paste => {
                 return format!(
@@ -156,6 +153,7 @@ impl Move {
                 .into_iter()
                 .take(reported_length)
                 .collect(),
+            shape: tuples.target.to_vec(),
         });
         let count = match self.walk {
             None => 0,
@@ -164,8 +162,7 @@ impl Move {
         let report = Report {
             tuples: count,
             out_of_range: missing.count,
-            first: first_invalid,
-            shape: tuples.target.to_vec(),
+            first: first_invalid.map(Box::new),
             found: None,
             copied: 0,
             operation,

@@ -215,13 +215,12 @@ fn plans_run_on_host_values() {
         let Error::InvalidIndices(report) = error else {
             panic!("{backend}: {error}");
         };
+        assert_eq!((report.out_of_range, report.tuples), (1, 2), "{backend}");
         let first = report.first.unwrap();
         assert_eq!(
-            (first.tuple, first.position, first.index),
-            (1, vec![1], vec![4])
+            (first.tuple, first.position, first.index, first.shape),
+            (1, vec![1], vec![4], vec![4, 2])
         );
-        assert_eq!((report.out_of_range, report.tuples), (1, 2), "{backend}");
-        assert_eq!(report.shape, [4, 2], "{backend}");
 
         let add_options = ScatterOptions {
             combine: Some(Combine::Add),

@@ -410,11 +410,10 @@ impl Job<'_> {
             let Report {
                 tuples,
                 out_of_range,
-                shape,
                 ..
             } = report;
             let shape: Vec<String> = self
-                .result_shape(shape)
+                .result_shape(&first.shape)
                 .iter()
                 .map(usize::to_string)
                 .collect();

@@ -16,6 +16,9 @@ pub struct InvalidIndex {
     /// The integers of the tuple. For `crop`, these are the box index, if there are box indices, and the start index in
     /// each dimension. Empty if the buffer of indices cannot be read back.
     pub index: Vec<i64>,
+    /// The shape that the tuple indexes: the shape of `params`, of the array that is cropped, or of the array into which
+    /// boxes or updates are written.
+    pub shape: Vec<usize>,
 }
 
 impl fmt::Display for InvalidIndex {

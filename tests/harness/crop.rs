@@ -94,10 +94,11 @@ pub(crate) fn check_crop(case_number: usize, crop: &Crop<'_>) {
                 tuple: tuple_number,
                 position: vec![tuple_number],
                 index: crop.from.indices.data[tuple_number * depth..][..reported_length].to_vec(),
+                shape: view(shape, steps).unwrap().shape().to_vec(),
             }
         };
         assert_eq!(
-            first,
+            first.map(|first| *first),
             expected.bad_rows.first().map(tuple),
             "{}",
             describe()

@@ -377,53 +377,32 @@ impl<'a> Case<'a> {
 
     #[track_caller]
     fn check_report(&self, bad_rows: &[usize], report: &Report, describe: &dyn Fn() -> String) {
-        let fields = ReportFields {
-            first: report.first.clone(),
-            out_of_range: report.out_of_range,
-            tuples: report.tuples,
-            shape: report.shape.clone(),
-        };
-        fields.check(self, bad_rows, describe);
-    }
-}
-
-/// Fields of a report, either of a returned report or of the report in an error.
-struct ReportFields {
-    first: Option<InvalidIndex>,
-    out_of_range: usize,
-    tuples: usize,
-    shape: Vec<usize>,
-}
-
-impl ReportFields {
-    #[track_caller]
-    fn check(self, case: &Case<'_>, bad_rows: &[usize], describe: &dyn Fn() -> String) {
-        let (tuples_shape, depth) = case.form.tuple_layout(case.indices_shape);
+        let (tuples_shape, depth) = self.form.tuple_layout(self.indices_shape);
         let tuple_count: usize = tuples_shape.iter().product();
-        assert_eq!(self.out_of_range, bad_rows.len(), "{}", describe());
-        assert_eq!(
-            self.shape,
-            view(case.shape, case.steps).unwrap().shape(),
-            "{}",
-            describe()
-        );
+        assert_eq!(report.out_of_range, bad_rows.len(), "{}", describe());
         assert!(
-            self.tuples == 0 || self.tuples == tuple_count,
+            report.tuples == 0 || report.tuples == tuple_count,
             "{}",
             describe()
         );
-        let first_bad_row = self.first.as_ref().map(|first| first.tuple);
+        let first_bad_row = report.first.as_ref().map(|first| first.tuple);
         assert_eq!(first_bad_row, bad_rows.first().copied(), "{}", describe());
         if let Some(InvalidIndex {
             tuple,
             position,
             index,
-            ..
-        }) = &self.first
+            shape,
+        }) = report.first.as_deref()
         {
             assert_eq!(
+                shape,
+                view(self.shape, self.steps).unwrap().shape(),
+                "{}",
+                describe()
+            );
+            assert_eq!(
                 index[..],
-                case.indices[tuple * depth..][..depth],
+                self.indices[tuple * depth..][..depth],
                 "{}",
                 describe()
             );
