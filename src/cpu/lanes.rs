@@ -21,7 +21,7 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FixedCopy, with_copy_kernel},
     memory::{self, LINE, LineWriter, Slice, VectorLine},
-    processor,
+    processor::Processor,
     shuffle::{SHUFFLES, Shuffles, transpose_lines, vectorize},
 };
 use crate::prelude::*;
@@ -345,7 +345,7 @@ fn copy_each(
     (columns, column_bytes): (&mut [u8], usize),
 ) {
     // The processor itself does not prefetch more streams.
-    if places.len() > processor::prefetched_streams() {
+    if places.len() > Processor::here().prefetched_streams() {
         for place in places {
             let at = place.wrapping_add_signed(distances[0]);
             memory::prefetch(source, at.wrapping_add(2 * LINE));

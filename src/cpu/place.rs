@@ -6,7 +6,7 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    processor,
+    processor::Processor,
     rows::{Axis, along, fill_with_piece},
     slice::LoopNest,
     strided_store,
@@ -320,7 +320,7 @@ impl<const ZEROS: bool> RowStorer<'_, ZEROS> {
         let end = at + length;
         if ZEROS && end > self.written_bytes {
             let end = end
-                .max(self.written_bytes + processor::zeroed_bytes())
+                .max(self.written_bytes + Processor::here().zeroed_bytes())
                 .min(self.dest.len());
             self.dest[self.written_bytes..end].fill(0);
             self.written_bytes = end;
@@ -348,7 +348,7 @@ impl<const ZEROS: bool> CopyTask for RowStorer<'_, ZEROS> {
         // after `next_written` has set the gap before it to zero.
         let pieces_per_call = match (ZEROS, is_short) {
             (false, _) => row.size,
-            (true, true) => (processor::zeroed_bytes() / pitch).clamp(1, row.size),
+            (true, true) => (Processor::here().zeroed_bytes() / pitch).clamp(1, row.size),
             (true, false) => 1,
         };
         self.rows.for_each_store(first, |mut from, mut to| {

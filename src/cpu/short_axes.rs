@@ -20,7 +20,7 @@ use super::{
     lanes::{Lanes, pieces_in_streams},
     memory::{LINE, Slices},
     odometer::Odometer,
-    processor::prefetched_streams,
+    processor::Processor,
     rows::Axis,
     threads,
 };
@@ -223,8 +223,13 @@ impl ShortAxes {
     pub(super) fn run(&self, source: &[u8], at: usize, dest: Dest<'_>, threads: usize) {
         let (part_bytes, plane_bytes) =
             (threads::part_bytes(dest.len(), threads), self.plane_bytes());
-        let pieces_at_once = (dest.len() >= MIN_STREAMED_TILES_BYTES)
-            .then(|| pieces_in_streams(self.piece, &self.run_distances, prefetched_streams()));
+        let pieces_at_once = (dest.len() >= MIN_STREAMED_TILES_BYTES).then(|| {
+            pieces_in_streams(
+                self.piece,
+                &self.run_distances,
+                Processor::here().prefetched_streams(),
+            )
+        });
         let copy_band = |band| self.copy_band(source, band, pieces_at_once);
         if threads == 1 || plane_bytes <= part_bytes {
             let part_planes = if threads == 1 { usize::MAX } else { part_bytes } / plane_bytes;

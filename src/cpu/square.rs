@@ -27,7 +27,7 @@ use super::{
     fixed_copy::{CopyKernel, CopyTask},
     kernel::Kernel,
     memory::{self, LINE, LineWriter, Slice},
-    processor,
+    processor::Processor,
     rows::{Axis, along},
     shuffle::{Shuffles, VECTOR, transpose, transpose_in_registers},
 };
@@ -186,7 +186,7 @@ impl<const N: usize, const M: usize, const R: usize, const C: usize> Squares<N, 
             false => LINES_OF_SQUARES,
         };
         let row_lines = match uses_blocks {
-            true => processor::lines_at_once(row.stride.unsigned_abs()),
+            true => Processor::here().lines_at_once(row.stride.unsigned_abs()),
             false => 1,
         };
         for first in (0..square_rows).step_by(lines_at_once * R) {

@@ -25,7 +25,7 @@ use super::{
     lanes::Lanes,
     memory::{self, LINE, LineWriter, MIN_STREAMED_BYTES, Slices},
     odometer::Odometer,
-    processor,
+    processor::Processor,
     rows::{Axis, along, split_innermost},
     short_axes::MIN_STREAMED_TILES_BYTES,
     shuffle::{SHUFFLES, Shuffles, VECTOR},
@@ -201,7 +201,11 @@ impl<'a> Tiles<'a> {
     fn are_faster_in_registers(&self) -> bool {
         let pitch = self.row.stride.unsigned_abs();
         self.near.stride == self.piece.cast_signed()
-            && !processor::has_fast_streams(self.near.size * self.piece, pitch, self.lane_bytes())
+            && !Processor::here().has_fast_streams(
+                self.near.size * self.piece,
+                pitch,
+                self.lane_bytes(),
+            )
             && self.square_shuffles().is_some()
     }
 
@@ -435,7 +439,7 @@ impl<'a> Tiles<'a> {
                 source,
                 places,
                 slices,
-                Some(processor::prefetched_streams()),
+                Some(Processor::here().prefetched_streams()),
             );
             band.at += slices.len() * self.piece;
         }
