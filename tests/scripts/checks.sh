@@ -36,8 +36,9 @@ steps=(
     soak '12 min' 'memory does not grow in minutes of work and over 10,000 plans; Linux, lavapipe'
 )
 quick_steps=(formatting readme lints tests)
+# With `--minutes`, the last of these are left out first.
 other_steps=(
-    features documents wasm bare fuzz-targets package verify variants everywhere amd swiftshader driverless benches examples proofs photo
+    features documents bare verify everywhere swiftshader driverless examples variants proofs wasm package photo fuzz-targets benches amd
 )
 
 # No build of these steps is debugged or repeated, so debug information and incremental builds would only cost disk
@@ -62,6 +63,12 @@ without_gpu=(
     --workspace --exclude wgslice-hardware --no-default-features
     --features wgslice/half,wgslice/ndarray,wgslice-cli/verify
 )
+
+# Builds the command as for its tests. A build without tests has other features of dependencies, so cargo would compile
+# most of the command's dependencies again.
+tested_command() {
+    cargo test "${all_features[@]}" --test command --no-run
+}
 
 # Runs cargo's tests, and prints the time of each test. A test has few rows, so Mesa's drivers take longer to compile
 # its shaders than to run them; `nopt` makes Mesa compile without optimizations.
@@ -197,7 +204,7 @@ check_package() {
     if [[ -n $(git status --porcelain 2>/dev/null) ]]; then
         dirty=(--allow-dirty)
     fi
-    cargo build "${all_features[@]}" --bin wgslice &&
+    tested_command &&
         cargo package --no-verify "${crates[@]/#/--package=}" "${dirty[@]+"${dirty[@]}"}" || return
     for crate in "${crates[@]}"; do
         local folder files lacking
@@ -245,15 +252,14 @@ compiled_files() {
 }
 
 # Verifies every vector at all sizes and with all index types. At the same time 10,000 random cases run, because each of
-# the two runs uses one processor. The CPU path is also verified as on a processor without byte shuffles, in a build
-# that panics on overflow. A failing case is printed as a line that can be verified again.
+# the two runs uses one processor. The CPU path is also verified as on a processor without byte shuffles. The build
+# panics on overflow. A failing case is printed as a line that can be verified again.
 check_verify() {
     local random=$folder/random status=0 seed
     seed=$(date +%s)
-    cargo build --release -p wgslice-cli --features verify &&
-        cargo build "${all_features[@]}" --bin wgslice || return
-    "$target/release/wgslice" verify --random 10000 --seed "$seed" --device all >"$random" 2>&1 &
-    "$target/release/wgslice" verify "${vectors[@]}" --device all || status=$?
+    tested_command || return
+    "$target/debug/wgslice" verify --random 10000 --seed "$seed" --device all >"$random" 2>&1 &
+    "$target/debug/wgslice" verify "${vectors[@]}" --device all || status=$?
     wait $! || status=$?
     WGSLICE_TEST_SHUFFLES=none "$target/debug/wgslice" verify tests/vectors/seed1.jsonl --random 10000 \
         --seed "$seed" --device cpu || status=$?

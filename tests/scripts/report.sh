@@ -4,7 +4,7 @@ begin() {
     folder=$(mktemp -d)
     output=$folder/output
     touch "$output"
-    report='' failures=() missing=()
+    report='' failures=() left_out=()
     run_start=$SECONDS
     trap 'stop_all INT' INT
     trap 'stop_all TERM' TERM
@@ -140,6 +140,9 @@ summary() {
     fi
     if [[ -s $folder/memory ]]; then
         awk '{ printf "Peak memory: %d MB (%s); of a compiler %d MB\n", $1 / 1024, $2, $3 / 1024 }' "$folder/memory"
+    fi
+    if [[ ${#left_out[@]} -gt 0 ]]; then
+        printf 'Left out after %s minutes: %s\n' "$minutes" "${left_out[*]}"
     fi
     if [[ -s $folder/missing ]]; then
         echo 'Missing here:'
