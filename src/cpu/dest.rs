@@ -2,8 +2,8 @@
 //!
 //! The loops of this folder write to `&mut [u8]`, and in Rust such a slice cannot refer to uninitialized bytes. If a
 //! thread set all of a large new result to zero first, the zeros would leave the cache before the thread overwrites
-//! them. So a thread sets a block of new memory to zero just before it writes the block. Long pieces, and the lanes of
-//! transposes, are written to new memory without zeros.
+//! them. So a thread sets a block of new memory to zero just before it writes the block. Long pieces, reversed rows, and
+//! the lanes of transposes, are written to new memory without zeros.
 
 use super::{
     memory::{NewMemory, Slices, in_new_memory},
@@ -25,7 +25,7 @@ const MIN_CALLOC_BYTES: usize = 32 << 20;
 /// memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
-    /// Long pieces, and pieces of transposes. Results of more than 1 KiB get uninitialized memory. An allocator that
+    /// Long pieces, and pieces of reversed rows and of transposes. Results of more than 1 KiB get uninitialized memory. An allocator that
     /// keeps large freed blocks, such as mimalloc or jemalloc, would write zeros for `calloc`: crops and gathers of 64
     /// MiB then take 1.4 to 1.6 times as long (Intel Xeon, model 207, and glibc with a threshold of 1 GiB for `mmap`).
     WithoutZeros,
@@ -54,8 +54,8 @@ impl Pieces {
 /// KiB, and 3.4 µs in blocks of 32 KiB (Intel Xeon, model 207). They take 4.0 µs if all bytes are set to zero first,
 /// and 2.0 µs in initialized memory.
 const ZEROED_BLOCK_BYTES: usize = 16 << 10;
-/// The number of bytes of a long part that are set to zero at a time. New arrays of 8 and 16 MiB that are reversed
-/// along both axes take 20 to 25 % less time than in blocks of 16 KiB on an AMD EPYC (family 26, model 2). On an Intel
+/// The number of bytes of a long part that are set to zero at a time. Byte shuffles that reverse 8 and 16 MiB into zeros
+/// take 20 to 25 % less time than with blocks of 16 KiB on an AMD EPYC (family 26, model 2). On an Intel
 /// Xeon (model 207), blocks of 16 to 256 KiB take the same time within 5 %.
 const LONG_ZEROED_BLOCK_BYTES: usize = 64 << 10;
 /// The size in bytes of the shortest long part.

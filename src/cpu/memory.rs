@@ -117,6 +117,22 @@ impl<'a> NewMemory<'a> {
         self.uncounted_bytes += from.len();
     }
 
+    /// Writes `vectors` to the first bytes, the last vector first, and removes these bytes from `self`.
+    #[inline(always)]
+    pub(super) fn write_reversed<const N: usize>(
+        &mut self,
+        vectors: impl ExactSizeIterator<Item = [u8; N]>,
+    ) {
+        let front = self.bytes.split_off_mut(..vectors.len() * N);
+        let front = front.expect("a result has room for its parts");
+        let mut count = 0;
+        for (to, vector) in front.as_chunks_mut().0.iter_mut().rev().zip(vectors) {
+            *to = vector.map(MaybeUninit::new);
+            count += 1;
+        }
+        self.uncounted_bytes += count * N;
+    }
+
     pub(super) fn fill_with_zeros(mut self) -> &'a mut [u8] {
         let bytes = mem::take(&mut self.bytes);
         self.uncounted_bytes += bytes.len();

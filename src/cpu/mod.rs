@@ -402,7 +402,7 @@ impl Move {
 
 #[cfg(test)]
 mod tests {
-    use super::{Indices, Pieces, Threads, fill_values};
+    use super::{Dest, Indices, Pieces, Threads, fill_values};
     use crate::{DType, Plan, View, moves::Move, options::GatherOptions};
 
     /// Gathers all or some columns of a matrix. The columns are adjacent or far apart, and some are outside the matrix.
@@ -455,7 +455,7 @@ mod tests {
     #[cfg(feature = "std")]
     #[test]
     fn transposes_need_no_zeros() {
-        use super::{Dest, memory::tests::ZEROED_BYTES, shuffle::SHUFFLES};
+        use super::{memory::tests::ZEROED_BYTES, shuffle::SHUFFLES};
         use crate::Values;
         let source: Vec<u8> = (0..=250).cycle().take(1 << 20).collect();
         for (shape, axes, dtype) in [
@@ -495,12 +495,17 @@ mod tests {
         }
     }
 
-    /// A plan of long pieces or of a transpose sets no byte of a new result to zero. Any other plan sets all of them.
+    /// A plan of long pieces, of reversed rows or of a transpose sets no byte of a new result to zero. Any other plan sets
+    /// all of them.
     #[cfg(feature = "std")]
     #[test]
     fn only_short_pieces_need_zeros() {
-        use super::{Dest, memory::tests::ZEROED_BYTES};
+        use super::{Dest, memory::tests::ZEROED_BYTES, shuffle::SHUFFLES};
         use crate::Values;
+        let for_reversed_rows = match *SHUFFLES {
+            Some(_) => Pieces::WithoutZeros,
+            None => Pieces::WithZeros,
+        };
         let shape = [5, 1000, 8192];
         let view = View::new(&shape).unwrap();
         let slice = |spec: &str| Plan::slice(&view, &spec.parse().unwrap(), DType::U8).unwrap();
@@ -518,7 +523,8 @@ mod tests {
             (slice("..."), Pieces::WithoutZeros),
             (slice(":, 5:, 8:8000"), Pieces::WithoutZeros),
             (slice("::-1, ::-1"), Pieces::WithoutZeros),
-            (slice("..., ::-1"), Pieces::WithZeros),
+            (slice("..., ::-1"), for_reversed_rows),
+            (slice("..., ::-2"), Pieces::WithZeros),
             (transposed(&[1, 0, 2]), Pieces::WithoutZeros),
             (transposed(&[0, 2, 1]), Pieces::WithoutZeros),
             (transposed(&[2, 1, 0]), Pieces::WithZeros),
@@ -607,6 +613,48 @@ mod tests {
                     4 - report.out_of_range,
                     indices.into_iter().filter(is_inside).count()
                 );
+            }
+        }
+    }
+
+    /// Reversed rows are written to new memory, even if a thread's part begins within a row.
+    #[test]
+    fn reversed_rows_go_to_new_memory() {
+        let whole = View::new(&[3, 5, 2001]).unwrap();
+        let slice = |spec: &str| whole.slice(&spec.parse().unwrap()).unwrap();
+        let views = [
+            slice("..., ::-1"),
+            slice("::-1, ::-1, ::-1"),
+            slice("1:, ::2, 1900:3:-1"),
+            View::new(&[30_015])
+                .unwrap()
+                .slice(&"::-1".parse().unwrap())
+                .unwrap(),
+            // Pieces of two units: the pairs begin at odd positions, so a pair is not a unit. Two threads cut a pair.
+            View::from_strides(&[14_986, 2], &[-2, 1], 29_971, 30_015).unwrap(),
+        ];
+        for dtype in [DType::U8, DType::F16, DType::F32, DType::F64] {
+            let source: Vec<u8> = (0..=250).cycle().take(30_015 * dtype.size()).collect();
+            for view in &views {
+                let mut expected = vec![0; view.len() * dtype.size()];
+                Move::from_view(view.clone(), dtype)
+                    .run_cpu(&source, None, &mut expected)
+                    .unwrap();
+                for thread_count in 1..=2 {
+                    let mut threads = Threads::at_most(thread_count);
+                    threads.for_any_work = true;
+                    let fill = |dest: Dest<'_>| {
+                        view.copy(dtype, &source, dest, threads);
+                        Ok(())
+                    };
+                    let (values, ()) =
+                        fill_values(Vec::<u8>::new(), expected.len(), Pieces::WithoutZeros, fill)
+                            .unwrap();
+                    assert!(
+                        values == expected,
+                        "{dtype} {view:?} on {thread_count} threads"
+                    );
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //! library can detect at run time which instructions a processor has.
 
 use super::{
-    memory::{LINE, Slice, VectorLine},
+    memory::{LINE, NewMemory, Slice, VectorLine},
     rows::{Axis, PieceRows},
 };
 
@@ -28,6 +28,14 @@ impl Shuffle {
 
     pub(super) fn for_block(_: usize, _: Axis, _: Axis) -> Option<Self> {
         None
+    }
+
+    pub(super) fn is_reversal(&self) -> bool {
+        match self.none {}
+    }
+
+    pub(super) fn reverse(&self, _: &[u8], _: &mut NewMemory<'_>) {
+        match self.none {}
     }
 
     pub(super) fn run(&self, _: PieceRows<'_>) {

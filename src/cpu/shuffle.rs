@@ -17,7 +17,7 @@
 
 use super::{
     fixed_copy::with_copy_kernel,
-    memory::{self, LINE, Slice, VectorLine},
+    memory::{self, LINE, NewMemory, Slice, VectorLine},
     rows::{Axis, PieceRows, along},
 };
 use fearless_simd::{Level, prelude::*, u8x16, u16x8, u32x4, u64x2};
@@ -173,6 +173,31 @@ impl Shuffle {
             bytes_below,
             indices,
         })
+    }
+
+    /// Returns whether the pieces are elements of a contiguous row in reverse order, for [`Self::reverse`].
+    pub(super) fn is_reversal(&self) -> bool {
+        let are_contiguous = self.stride == -self.piece.cast_signed();
+        are_contiguous && !self.joins_rows && VECTOR.is_multiple_of(self.piece)
+    }
+
+    /// Copies the pieces of `source` in reverse order to the front of new memory, which needs no zeros first.
+    pub(super) fn reverse(&self, source: &[u8], dest: &mut NewMemory<'_>) {
+        let simd = self.shuffles;
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                let indices = [u8x16::from_slice(simd, &self.indices[0])];
+                let (first_pieces, vectors) = source.as_rchunks();
+                dest.write_reversed(vectors.iter().map(
+                    #[inline(always)]
+                    |&vector| join_shuffled_vectors(simd, &[vector], &indices).into(),
+                ));
+                for piece in first_pieces.rchunks_exact(self.piece) {
+                    dest.copy_to_front(piece);
+                }
+            },
+        );
     }
 
     /// Moves rows. The pieces must have the size and the distances that the constructor was called with.

@@ -18,6 +18,7 @@ use super::{
     odometer::Odometer,
     rows::{Axis, PieceRows, along, split_innermost, split_pieces},
     short_axes::ShortAxes,
+    shuffle::Shuffle,
     threads::{self, Threads},
     transpose::Tiles,
 };
@@ -29,6 +30,9 @@ use crate::{
 
 /// The size in bytes of the smallest result for which the tables of `short_axes.rs` save more time than they take.
 const SHORT_AXES_MIN_BYTES: usize = 4 << 10;
+
+/// The size in bytes of the shortest row that [`LoopNest::reverse_rows`] writes.
+const MIN_REVERSED_BYTES: usize = 1 << 10;
 
 /// The loops of a slice.
 #[derive(Clone, Copy)]
@@ -123,14 +127,19 @@ impl<'a> LoopNest<'a> {
         {
             return self.write_part(source, self.offset, first, dest);
         }
-        threads::write_dest_in_parts(dest, self.unit, threads, &|at, part| match part {
-            Dest::New(memory) if self.copies_long_pieces() => {
+        let reversal = self.reversal();
+        let write = |at, part: Dest<'_>| match (part, reversal) {
+            (Dest::New(memory), _) if self.copies_long_pieces() => {
                 self.copy_pieces(source, first + at, memory);
             }
-            part => part.for_each_block(self.unit, &mut |skip, bytes| {
+            (Dest::New(memory), Some(shuffle)) => {
+                self.reverse_rows(shuffle, source, first + at, memory);
+            }
+            (part, _) => part.for_each_block(self.unit, &mut |skip, bytes| {
                 self.write_part(source, self.offset, first + at + skip, bytes);
             }),
-        });
+        };
+        threads::write_dest_in_parts(dest, self.unit, threads, &write);
     }
 
     /// Returns the tiles of a slice with many short axes. Returns `None` if a part of `bytes` bytes is not the whole
@@ -147,8 +156,9 @@ impl<'a> LoopNest<'a> {
         axes.filter(|axes| axes.bytes() == bytes)
     }
 
-    /// Returns whether [`Self::copy_pieces`] writes to new memory. All other loops need memory that was set to zero
-    /// first. Without these zeros, crops of 64 KiB with rows of 512 bytes take 27 % less time.
+    /// Returns whether [`Self::copy_pieces`] writes to new memory. Except for reversed rows and tiles, all other loops
+    /// need memory that was set to zero first. Without these zeros, crops of 64 KiB with rows of 512 bytes take 27 % less
+    /// time.
     fn copies_long_pieces(&self) -> bool {
         self.piece > FIXED_MAX && self.tiles.is_none()
     }
@@ -160,7 +170,7 @@ impl<'a> LoopNest<'a> {
             self.tiles.is_some_and(Tiles::need_no_zeros)
                 || self.short_axes(self.group_bytes() * group_count).is_some()
         };
-        match self.copies_long_pieces() || writes_lanes() {
+        match self.copies_long_pieces() || self.reversal().is_some() || writes_lanes() {
             true => Pieces::WithoutZeros,
             false => Pieces::WithZeros,
         }
@@ -183,6 +193,43 @@ impl<'a> LoopNest<'a> {
                 skip = 0;
             }
             piece_in_row = 0;
+        }
+    }
+
+    /// Returns the shuffle with which [`Self::reverse_rows`] writes to new memory. A part of a result can begin at any
+    /// unit, so pieces must be units.
+    fn reversal(&self) -> Option<&Shuffle> {
+        let are_rows_long = self.piece * self.row.size >= MIN_REVERSED_BYTES;
+        match &self.kernel {
+            Kernel::Shuffle(shuffle)
+                if are_rows_long && self.piece == self.unit && self.tiles.is_none() =>
+            {
+                Some(shuffle).filter(|shuffle| shuffle.is_reversal())
+            }
+            _ => None,
+        }
+    }
+
+    /// Copies the pieces of the result from byte `first` on to `dest`. The pieces of a row are contiguous in the source,
+    /// in reverse order.
+    fn reverse_rows(
+        &self,
+        shuffle: &Shuffle,
+        source: &[u8],
+        first: usize,
+        mut dest: NewMemory<'_>,
+    ) {
+        let first_piece = first / self.piece;
+        let mut skip = first_piece % self.row.size;
+        for row in Odometer::at(self.rows, |dim| dim.from, first_piece / self.row.size) {
+            if dest.len() == 0 {
+                return;
+            }
+            let row_start = self.offset.wrapping_add(row.wrapping_mul(self.unit));
+            let end = along(row_start, self.row.stride, skip) + self.piece;
+            let bytes = (self.piece * (self.row.size - skip)).min(dest.len());
+            shuffle.reverse(&source[end - bytes..end], &mut dest);
+            skip = 0;
         }
     }
 
