@@ -64,10 +64,10 @@ without_gpu=(
     --features wgslice/half,wgslice/ndarray,wgslice-cli/verify
 )
 
-# Builds the command as for its tests. A build without tests has other features of dependencies, so cargo would compile
-# most of the command's dependencies again.
+# Builds the command together with a test of it. Without a test, dependencies have other features, so cargo would compile
+# most of them again.
 tested_command() {
-    cargo test "${all_features[@]}" --test command --no-run
+    cargo build "${all_features[@]}" --bin wgslice --test command
 }
 
 # Runs cargo's tests, and prints the time of each test. A test has few rows, so Mesa's drivers take longer to compile
