@@ -118,6 +118,7 @@ impl<'a> NewMemory<'a> {
     }
 
     /// Writes `vectors` to the first bytes, the last vector first, and removes these bytes from `self`.
+    #[cfg(feature = "std")]
     #[inline(always)]
     pub(super) fn write_reversed<const N: usize>(
         &mut self,
