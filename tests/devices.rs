@@ -10,7 +10,7 @@ use crate::harness::{check_case, devices, print_cases, with_strict_one_in};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, check, parse, random::variant};
 
-/// Strict devices interpret shaders, so they run only one in this many vectors. `bash tests/run hardware` runs all.
+/// Strict devices interpret shaders, so they run only one in this many vectors, or all under `WGSLICE_TEST_ALL=1`.
 const STRICT_INTERVAL: u64 = 10;
 
 #[test]
