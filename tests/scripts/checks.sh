@@ -7,16 +7,16 @@ steps=(
     lints '1 min' 'clippy on all targets with all features; clippy'
     tests '4 min' 'unit and integration tests, golden vectors, 3,000 random cases; lavapipe for those on a GPU'
     readme '2 min' "README's first command, a release build of the command"
-    features '4 min' 'lints and tests of other sets of features, the standard library off among them'
+    features '3 min' 'lints and tests of other sets of features, the standard library off among them'
     documents '2 min' 'rustdoc, doc tests, links; Python 3 for links'
     links '1 min' 'links between documents and pages (a part of documents); Python 3'
     wasm '1 min' "the library for browsers; rustup's target wasm32-unknown-unknown"
     bare '20 s' "the library where there is no standard library; rustup's target thumbv7em-none-eabi"
     fuzz-targets '2 min' 'the fuzz targets compile; a compiler of C++'
     package '10 s' 'the packages for crates.io have every file that the compiler reads'
-    verify '8 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
+    verify '5 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
     variants '1 min' 'golden vectors and random cases run every text of the shaders with every value of its constants'
-    everywhere '9 min' 'the tests of operations on devices of every other kind, and scatters on OpenGL; lavapipe'
+    everywhere '4 min' 'the tests of operations, without random cases, on devices of every other kind, and scatters on OpenGL; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
     swiftshader '3 min' 'tests on a second software adapter; Debian'
     driverless '1 min' 'tests as on a machine without an adapter'
