@@ -16,7 +16,7 @@ steps=(
     package '10 s' 'the packages for crates.io have every file that the compiler reads'
     verify '5 min' 'golden vectors at every size and 10,000 random cases on all adapters, the CPU also without byte shuffles'
     variants '1 min' 'golden vectors and random cases run every text of the shaders with every value of its constants'
-    everywhere '4 min' 'the tests of operations, without random cases, on devices of every other kind, and scatters on OpenGL; lavapipe'
+    everywhere '4 min' 'tests of operations on devices of every other kind, scatters on OpenGL; lavapipe'
     amd '2 min' "one family of kernels through AMD's compiler; mesa-vulkan-drivers"
     swiftshader '3 min' 'tests on a second software adapter; Debian'
     driverless '1 min' 'tests as on a machine without an adapter'
