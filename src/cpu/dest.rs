@@ -25,9 +25,10 @@ const MIN_CALLOC_BYTES: usize = 32 << 20;
 /// memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
-    /// Long pieces, and pieces of reversed rows and of transposes. Results of more than 1 KiB get uninitialized memory. An allocator that
-    /// keeps large freed blocks, such as mimalloc or jemalloc, would write zeros for `calloc`: crops and gathers of 64
-    /// MiB then take 1.4 to 1.6 times as long (Intel Xeon, model 207, and glibc with a threshold of 1 GiB for `mmap`).
+    /// Long pieces, and pieces of reversed rows and of transposes. Results of more than 1 KiB get uninitialized memory.
+    /// An allocator that keeps large freed blocks, such as mimalloc or jemalloc, would write zeros for `calloc`: crops
+    /// and gathers of 64 MiB then take 1.4 to 1.6 times as long (Intel Xeon, model 207, and glibc with a threshold of 1
+    /// GiB for `mmap`).
     WithoutZeros,
     /// Anything else.
     WithZeros,
@@ -55,8 +56,8 @@ impl Pieces {
 /// and 2.0 µs in initialized memory.
 const ZEROED_BLOCK_BYTES: usize = 16 << 10;
 /// The number of bytes of a long part that are set to zero at a time. Byte shuffles that reverse 8 and 16 MiB into zeros
-/// take 20 to 25 % less time than with blocks of 16 KiB on an AMD EPYC (family 26, model 2). On an Intel
-/// Xeon (model 207), blocks of 16 to 256 KiB take the same time within 5 %.
+/// take 20 to 25 % less time than with blocks of 16 KiB on an AMD EPYC (family 26, model 2). On an Intel Xeon (model
+/// 207), blocks of 16 to 256 KiB take the same time within 5 %.
 const LONG_ZEROED_BLOCK_BYTES: usize = 64 << 10;
 /// The size in bytes of the shortest long part.
 const MIN_LONG_PART_BYTES: usize = 1 << 20;

@@ -630,7 +630,8 @@ mod tests {
                 .unwrap()
                 .slice(&"::-1".parse().unwrap())
                 .unwrap(),
-            // Pieces of two units: the pairs begin at odd positions, so a pair is not a unit. Two threads cut a pair.
+            // Pieces of two units: the pairs begin at odd positions, so a pair is not a unit. Two threads write 8 parts of
+            // 3,747 units or less, so parts begin within a pair.
             View::from_strides(&[14_986, 2], &[-2, 1], 29_971, 30_015).unwrap(),
         ];
         for dtype in [DType::U8, DType::F16, DType::F32, DType::F64] {

@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn streams_are_chosen_where_they_were_faster() {
         for (near_bytes, pitch, lane_bytes, expected) in [
-            // 3000 × 5000, 4096 × 4096 and 4000 × 4000 f32.
+            // Transposes of 3000 × 5000, 4096 × 4096 and 4000 × 4000 f32.
             (20_000, 20_000, 12_000, false),
             (16_384, 16_384, 16_384, false),
             (16_000, 16_000, 16_000, true),
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// The pitches are those of 1024 × 1024 f64, and of 64^4 f64 along the first axis.
+    /// Rows of 1024 × 1024 f64 are 8 KiB apart. Along the first axis of 64^4 f64, rows are 2 MiB apart.
     #[test]
     fn several_lines_are_read_at_once_where_this_was_faster() {
         for (pitch, on_amd) in [(8 << 10, 1), (2 << 20, 4)] {

@@ -31,7 +31,8 @@ use crate::{
 /// The size in bytes of the smallest result for which the tables of `short_axes.rs` save more time than they take.
 const SHORT_AXES_MIN_BYTES: usize = 4 << 10;
 
-/// The size in bytes of the shortest row that [`LoopNest::reverse_rows`] writes.
+/// The size in bytes of the shortest row that [`LoopNest::reverse_rows`] writes. Rows of 4 KiB take two thirds of the time
+/// with zeros (AMD EPYC, family 25, model 1). For rows below 1 KiB the measurements differed too much to tell.
 const MIN_REVERSED_BYTES: usize = 1 << 10;
 
 /// The loops of a slice.
@@ -219,6 +220,7 @@ impl<'a> LoopNest<'a> {
         first: usize,
         mut dest: NewMemory<'_>,
     ) {
+        debug_assert!((first | dest.len()).is_multiple_of(self.piece));
         let first_piece = first / self.piece;
         let mut skip = first_piece % self.row.size;
         for row in Odometer::at(self.rows, |dim| dim.from, first_piece / self.row.size) {
